@@ -1,0 +1,41 @@
+# One target per folder of src/: mete_module(NAME DEPENDS other modules and libraries…) takes every .cc below
+# src/NAME.
+
+find_package(Threads REQUIRED)
+
+# What every target of ours is compiled with.
+add_library(mete_options INTERFACE)
+target_compile_options(mete_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor -Wdeprecated-copy-dtor
+  -Wold-style-cast -Wcast-align -Wunused -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough)
+target_include_directories(mete_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+if(METE_SANITIZE)
+  target_compile_options(mete_options INTERFACE -fsanitize=${METE_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  target_link_options(mete_options INTERFACE -fsanitize=${METE_SANITIZE})
+endif()
+if(METE_FUZZ)
+  # Every module reports to the fuzzer which of its branches ran; only the fuzz targets bring the fuzzer's main().
+  target_compile_options(mete_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(mete_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(METE_COVERAGE)
+  target_compile_options(mete_options INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(mete_options INTERFACE --coverage)
+endif()
+
+function(mete_module name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  set(libraries tl::expected Threads::Threads ${ARG_DEPENDS})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  if(NOT sources)  # Headers only.
+    add_library(mete_${name} INTERFACE)
+    target_include_directories(mete_${name} INTERFACE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(mete_${name} INTERFACE ${libraries})
+    return()
+  endif()
+  add_library(mete_${name} OBJECT ${sources})
+  target_include_directories(mete_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(mete_${name} PRIVATE mete_options PUBLIC ${libraries})
+  set_property(GLOBAL APPEND PROPERTY METE_MODULES mete_${name})
+endfunction()

@@ -1,0 +1,117 @@
+// Limit: the definition of a named rule, written as one sentence.
+//
+//     mete::bucket("api").amount(100).per(1min).burst(200)
+//     mete::calendar("links").amount(20).per(mete::Unit::kMonth).zone("Europe/Berlin")
+//     mete::stock("storage").amount(5'000'000'000)
+//
+// A Limit is a value. It is checked as a whole when it is defined, not while it is written.
+#pragma once
+
+#include <mete/time.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace mete {
+
+// Amounts and costs are whole numbers, exact in Lua, JSON and SQL alike.
+using Amount = std::int64_t;
+inline constexpr Amount kAmountMax = (Amount{1} << 53) - 1;
+
+inline constexpr std::size_t kNameBytesMax = 128;
+inline constexpr std::size_t kKeyBytesMax = 512;
+inline constexpr std::size_t kIdBytesMax = 128;
+inline constexpr std::size_t kTagBytesMax = 512;
+inline constexpr std::size_t kChargesMax = 16;
+inline constexpr Duration kPeriodMin = std::chrono::milliseconds(1);
+inline constexpr Duration kPeriodMax = std::chrono::hours(24) * 3653;  // ten years, leap days included
+inline constexpr Duration kHoldTtlMax = std::chrono::hours(24) * 366;
+
+// How capacity comes back.
+enum class Kind : std::uint8_t {
+  kBucket,    // continuously: amount per period, up to burst
+  kWindow,    // all at once, at each multiple of the period since the epoch
+  kSliding,   // as the last period slides on
+  kCalendar,  // at each hour, day, week, month or year of a time zone
+  kStock,     // only when it is given back
+};
+
+enum class Unit : std::uint8_t { kHour, kDay, kWeek, kMonth, kYear };
+
+std::string_view to_string(Kind kind);
+std::string_view to_string(Unit unit);
+
+// The anchor of a yearly limit: month_day(4, 6) is 6 April.
+constexpr int month_day(int month, int day) { return month * 100 + day; }
+
+class Limit {
+ public:
+  Limit(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {}
+
+  Limit& amount(Amount amount) {
+    amount_ = amount;
+    return *this;
+  }
+  Limit& per(Duration period) {
+    period_ = period;
+    return *this;
+  }
+  Limit& per(Unit unit) {
+    unit_ = unit;
+    return *this;
+  }
+  // A bucket's capacity; its amount where none is given.
+  Limit& burst(Amount burst) {
+    burst_ = burst;
+    return *this;
+  }
+  Limit& zone(std::string zone) {
+    zone_ = std::move(zone);
+    return *this;
+  }
+  // Where a calendar period starts: ISO weekday 1..7, day of month 1..31, or month_day(month, day) for a year.
+  // A month that is too short starts on its last day.
+  Limit& anchor(int anchor) {
+    anchor_ = anchor;
+    return *this;
+  }
+  // A shadow limit is judged and reported, and denies nothing.
+  Limit& shadow(bool shadow = true) {
+    shadow_ = shadow;
+    return *this;
+  }
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] Amount amount() const { return amount_; }
+  [[nodiscard]] std::optional<Duration> period() const { return period_; }
+  [[nodiscard]] std::optional<Unit> unit() const { return unit_; }
+  [[nodiscard]] std::optional<Amount> burst() const { return burst_; }
+  [[nodiscard]] const std::optional<std::string>& zone() const { return zone_; }
+  [[nodiscard]] std::optional<int> anchor() const { return anchor_; }
+  [[nodiscard]] bool is_shadow() const { return shadow_; }
+
+  bool operator==(const Limit&) const = default;
+
+ private:
+  Kind kind_;
+  std::string name_;
+  Amount amount_ = 0;
+  std::optional<Duration> period_;
+  std::optional<Unit> unit_;
+  std::optional<Amount> burst_;
+  std::optional<std::string> zone_;
+  std::optional<int> anchor_;
+  bool shadow_ = false;
+};
+
+inline Limit bucket(std::string name) { return {Kind::kBucket, std::move(name)}; }
+inline Limit window(std::string name) { return {Kind::kWindow, std::move(name)}; }
+inline Limit sliding(std::string name) { return {Kind::kSliding, std::move(name)}; }
+inline Limit calendar(std::string name) { return {Kind::kCalendar, std::move(name)}; }
+inline Limit stock(std::string name) { return {Kind::kStock, std::move(name)}; }
+
+}  // namespace mete

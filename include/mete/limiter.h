@@ -1,0 +1,117 @@
+// Limiter: atomic admission against limits, whatever the store.
+//
+//     auto limiter = mete::open("embedded:").value();
+//     limiter.define(mete::bucket("api").amount(100).per(1min).burst(200)).value();
+//     if (limiter.take("api", "alice").value().allowed()) { … }
+//     auto hold = limiter.hold({{"credits", "alice", 10}}, 1h).value();   // later: limiter.commit(hold.id, 7)
+//
+// Ownership: a Limiter owns its store and is moved, not copied. Thread safety: every call, from any thread; only moving
+// and destroying it must be kept apart from them. Each call is atomic: it happens whole or not at all, and an error has
+// changed nothing.
+#pragma once
+
+#include <mete/clock.h>
+#include <mete/decision.h>
+#include <mete/limit.h>
+#include <mete/result.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mete {
+
+namespace store {
+class Store;
+}
+
+struct Options {
+  // The store's clock; the system's where there is none. Not owned: it must outlive the limiter.
+  const Clock* clock = nullptr;
+  // The embedded store refuses new meters above this many bytes; 0: no ceiling. At least 1 MiB.
+  std::size_t max_memory = 0;
+  // How long operation ids and finished holds are remembered, and how many of them at most.
+  Duration id_retention = std::chrono::hours(24);
+  std::size_t ids_max = 10'000'000;
+};
+
+struct TakeOptions {
+  Mode mode = Mode::kTake;
+  // Makes the operation idempotent: the same id with the same parameters gets the same answer, and charges once.
+  std::string_view id = {};
+};
+
+struct HoldOptions {
+  std::string_view id = {};   // as in TakeOptions; a random one where there is none
+  std::string_view tag = {};  // to find the hold by, such as a job's id
+};
+
+class Limiter {
+ public:
+  explicit Limiter(std::unique_ptr<store::Store> store);
+  Limiter(Limiter&&) noexcept;
+  Limiter& operator=(Limiter&&) noexcept;
+  ~Limiter();
+
+  // Defines the limit, or changes it: what is in use stays in use.
+  Result<void> define(const Limit& limit);
+  // Removes the limit and its meters; false if there is none of that name.
+  Result<bool> drop(std::string_view name);
+  [[nodiscard]] Result<std::optional<Limit>> limit(std::string_view name) const;
+  // The names, sorted.
+  [[nodiscard]] Result<std::vector<std::string>> limits() const;
+  // Another amount for one key. A bucket's burst keeps its ratio to the amount, rounded up.
+  Result<void> override_amount(std::string_view limit, std::string_view key, Amount amount);
+  Result<void> clear_override(std::string_view limit, std::string_view key);
+
+  Result<Decision> take(std::string_view limit, std::string_view key, Amount cost = 1);
+  Result<Decision> take(std::span<const Charge> charges, const TakeOptions& options = {});
+  Result<Decision> take(std::initializer_list<Charge> charges, const TakeOptions& options = {});
+  // The answer that take would give; nothing changes. Cost 0 asks how things stand.
+  [[nodiscard]] Result<Decision> peek(std::string_view limit, std::string_view key, Amount cost = 1);
+  [[nodiscard]] Result<Decision> peek(std::span<const Charge> charges);
+  // Gives back what was taken: never more than is used, and nothing of what is held.
+  Result<Settlement> give(std::string_view limit, std::string_view key, Amount cost = 1);
+  Result<Settlement> give(std::span<const Charge> charges, std::string_view id = {});
+  Result<Settlement> give(std::initializer_list<Charge> charges, std::string_view id = {});
+
+  // Sets charges aside until they are committed, cancelled, or `ttl` is over.
+  Result<HoldDecision> hold(std::span<const Charge> charges, Duration ttl, const HoldOptions& options = {});
+  Result<HoldDecision> hold(std::initializer_list<Charge> charges, Duration ttl, const HoldOptions& options = {});
+  // Charges all that is held, or the given amount of each charge, and returns the rest.
+  Result<Settlement> commit(std::string_view id);
+  Result<Settlement> commit(std::string_view id, Amount amount);
+  Result<Settlement> commit(std::string_view id, std::span<const Amount> amounts);
+  // As commit, but what goes beyond the hold is taken afresh, in the same step; if that does not fit: kExceeds.
+  Result<Settlement> commit_with_overage(std::string_view id, std::span<const Amount> amounts);
+  Result<Settlement> cancel(std::string_view id);
+  // Lets the hold expire `ttl` from now, and returns that time.
+  Result<Duration> extend(std::string_view id, Duration ttl);
+  [[nodiscard]] Result<std::optional<HoldInfo>> find_hold(std::string_view id) const;
+  // The ids of the open holds of a meter (the first to expire first), or of a tag.
+  [[nodiscard]] Result<std::vector<std::string>> holds(std::string_view limit, std::string_view key,
+                                                       std::size_t count_max = 1000) const;
+  [[nodiscard]] Result<std::vector<std::string>> holds_tagged(std::string_view tag) const;
+
+  [[nodiscard]] Result<Usage> usage(std::string_view limit, std::string_view key) const;
+  // Sets the usage from a source of truth. What is held stays held, on top of it.
+  Result<Reconciliation> reconcile(std::string_view limit, std::string_view key, Amount used);
+
+  // Lists a limit's keys in use, about `count` at a time, while everything goes on.
+  [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count = 100) const;
+  // The keys that use most of a limit, the heaviest first.
+  [[nodiscard]] Result<std::vector<KeyUsage>> top(std::string_view limit, std::size_t count) const;
+
+ private:
+  std::unique_ptr<store::Store> store_;
+};
+
+// Opens a store by its URL: "embedded:" keeps everything in this process's memory.
+Result<Limiter> open(std::string_view url, const Options& options = {});
+
+}  // namespace mete

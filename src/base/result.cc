@@ -1,0 +1,27 @@
+#include <mete/result.h>
+
+namespace mete {
+
+std::string_view to_string(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return "ERR";
+    case ErrorCode::kNoLimit:
+      return "NOLIMIT";
+    case ErrorCode::kNoHold:
+      return "NOHOLD";
+    case ErrorCode::kExpired:
+      return "EXPIRED";
+    case ErrorCode::kExceeds:
+      return "EXCEEDS";
+    case ErrorCode::kMismatch:
+      return "MISMATCH";
+    case ErrorCode::kOutOfMemory:
+      return "OOM";
+    case ErrorCode::kUnavailable:
+      return "UNAVAILABLE";
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace mete

@@ -1,0 +1,127 @@
+#include "calendar/period.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace mete::civil {
+namespace {
+
+using std::chrono::days;
+using std::chrono::floor;
+using std::chrono::hours;
+using std::chrono::local_days;
+using std::chrono::local_seconds;
+using std::chrono::months;
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+using std::chrono::weekday;
+using std::chrono::year_month;
+using std::chrono::year_month_day;
+
+// Whether a new hour begins where one stretch goes over into the next: the clock then shows a full hour, or has skipped
+// one. A clock that goes back from 02:00 to 01:30 does neither: it goes on with the hour.
+bool hour_begins_between(const Stretch& before, const Stretch& after) {
+  const local_seconds last = before.to_local(before.end - seconds(1));
+  const local_seconds next = after.to_local(after.start);
+  return floor<hours>(next) == next || floor<hours>(next) > floor<hours>(last);
+}
+
+sys_seconds hour_start(const Zone& zone, sys_seconds at) {
+  for (Stretch stretch = zone.stretch_at(at);;) {
+    const sys_seconds full_hour = stretch.to_absolute(floor<hours>(stretch.to_local(at)));
+    if (full_hour >= stretch.start) return full_hour;
+    const Stretch before = zone.stretch_at(stretch.start - seconds(1));
+    if (hour_begins_between(before, stretch)) return stretch.start;
+    at = stretch.start - seconds(1);
+    stretch = before;
+  }
+}
+
+sys_seconds hour_end(const Zone& zone, sys_seconds at) {
+  for (Stretch stretch = zone.stretch_at(at);;) {
+    const sys_seconds full_hour = stretch.to_absolute(floor<hours>(stretch.to_local(at)) + hours(1));
+    if (full_hour < stretch.end) return full_hour;
+    const Stretch after = zone.stretch_at(stretch.end);
+    if (hour_begins_between(stretch, after)) return after.start;
+    at = after.start;
+    stretch = after;
+  }
+}
+
+// The anchor's day in this month, or the month's last where it is shorter.
+local_days day_of(const year_month& month, int anchor) {
+  const std::chrono::day last = (month / std::chrono::last).day();
+  return local_days(month / std::min(std::chrono::day(static_cast<unsigned>(anchor)), last));
+}
+
+local_days day_of_year(std::chrono::year year, int anchor) { return day_of(year / (anchor / 100), anchor % 100); }
+
+// The date on which the period that `date` belongs to starts.
+local_days first_date(const Recurrence& recurrence, local_days date) {
+  const year_month_day civil(date);
+  const year_month month = civil.year() / civil.month();
+  const int anchor = recurrence.anchor;
+  switch (recurrence.unit) {
+    case Unit::kWeek:
+      return date - (weekday(date) - weekday(static_cast<unsigned>(anchor)));
+    case Unit::kMonth:
+      return day_of(month, anchor) <= date ? day_of(month, anchor) : day_of(month - months(1), anchor);
+    case Unit::kYear:
+      return day_of_year(civil.year(), anchor) <= date ? day_of_year(civil.year(), anchor)
+                                                       : day_of_year(civil.year() - std::chrono::years(1), anchor);
+    default:
+      CHECK(recurrence.unit == Unit::kDay);
+      return date;
+  }
+}
+
+// The date on which the period after the one that starts on `first` starts.
+local_days next_first_date(const Recurrence& recurrence, local_days first) {
+  const year_month_day civil(first);
+  switch (recurrence.unit) {
+    case Unit::kWeek:
+      return first + days(7);
+    case Unit::kMonth:
+      return day_of(civil.year() / civil.month() + months(1), recurrence.anchor);
+    case Unit::kYear:
+      return day_of_year(civil.year() + std::chrono::years(1), recurrence.anchor);
+    default:
+      CHECK(recurrence.unit == Unit::kDay);
+      return first + days(1);
+  }
+}
+
+// The first instant ever whose local time is not before the date's 00:00. A later date never has an earlier one,
+// whatever the clocks do, so these instants cut time into periods; dates that were skipped share theirs.
+sys_seconds first_instant(const Zone& zone, local_days date) {
+  const local_seconds midnight = date;
+  // No clock shows midnight before the one that is furthest ahead.
+  Stretch stretch = zone.stretch_at(sys_seconds(midnight.time_since_epoch() - kOffsetMax));
+  for (;;) {
+    const sys_seconds first = std::max(stretch.to_absolute(midnight), stretch.start);
+    if (first < stretch.end) return first;
+    stretch = zone.stretch_at(stretch.end);
+  }
+}
+
+}  // namespace
+
+Period period_at(const Zone& zone, const Recurrence& recurrence, sys_seconds at) {
+  if (recurrence.unit == Unit::kHour) return {.start = hour_start(zone, at), .end = hour_end(zone, at)};
+
+  // The clock shows this date now, so its period has begun. The next may have begun as well, before the clock went back
+  // over midnight.
+  local_days first = first_date(recurrence, floor<days>(zone.stretch_at(at).to_local(at)));
+  Period period{.start = first_instant(zone, first), .end = {}};
+  for (;;) {
+    first = next_first_date(recurrence, first);
+    period.end = first_instant(zone, first);
+    if (at < period.end) break;
+    period.start = period.end;
+  }
+  CHECK(period.start <= at);
+  return period;
+}
+
+}  // namespace mete::civil

@@ -1,0 +1,22 @@
+// The names of the public enumerations.
+#include <mete/decision.h>
+#include <mete/limit.h>
+
+namespace mete {
+
+std::string_view to_string(Kind kind) {
+  constexpr std::string_view kNames[] = {"bucket", "window", "sliding", "calendar", "stock"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view to_string(Unit unit) {
+  constexpr std::string_view kNames[] = {"hour", "day", "week", "month", "year"};
+  return kNames[static_cast<std::size_t>(unit)];
+}
+
+std::string_view to_string(HoldState state) {
+  constexpr std::string_view kNames[] = {"held", "committed", "cancelled", "expired"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+}  // namespace mete

@@ -1,0 +1,44 @@
+// Rule: the numbers of a limit, as decisions need them. Checked before it is made: see validate.h.
+#pragma once
+
+#include <mete/limit.h>
+
+#include "base/math.h"
+#include "base/span.h"
+
+namespace mete::core {
+
+using base::Span;
+
+struct Rule {
+  Kind kind = Kind::kStock;
+  Amount amount = 1;
+  Amount capacity = 1;  // what a fresh meter has: a bucket's burst, any other kind's amount
+  Duration period;      // bucket, window and sliding; zero for the others
+
+  [[nodiscard]] std::uint64_t period_ns() const { return static_cast<std::uint64_t>(period.ns()); }
+
+  bool operator==(const Rule&) const = default;
+};
+
+// The kinds whose usage belongs to one window, and is forgotten with it.
+constexpr bool is_windowed(Kind kind) {
+  return kind == Kind::kWindow || kind == Kind::kSliding || kind == Kind::kCalendar;
+}
+
+// The window that holds `at`: windows start at the multiples of the period since the epoch.
+constexpr Span fixed_window(Duration period, Instant at) {
+  const auto length = base::to_unsigned(period.ns());
+  const Instant start = Instant::from_ns(at.ns() - at.ns() % length);
+  return {start, start + period};
+}
+
+// What decisions know of time. `window` holds `now`; only windowed kinds look at it.
+struct Moment {
+  Instant now;
+  Span window;
+
+  bool operator==(const Moment&) const = default;
+};
+
+}  // namespace mete::core

@@ -1,0 +1,131 @@
+#include "core/validate.h"
+
+#include <algorithm>
+
+namespace mete::core {
+
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string range_text(Amount min, Amount max) { return std::to_string(min) + " to " + std::to_string(max); }
+
+Result<void> check_range(std::string_view field, Amount value, Amount min) {
+  if (value >= min && value <= kAmountMax) return {};
+  return invalid(std::string(field) + " must be " + range_text(min, kAmountMax) + ", not " + std::to_string(value));
+}
+
+Result<void> check_bytes(std::string_view field, std::string_view bytes, std::size_t size_max) {
+  if (!bytes.empty() && bytes.size() <= size_max) return {};
+  return invalid(std::string(field) + " must have 1 to " + std::to_string(size_max) + " bytes, not " +
+                 std::to_string(bytes.size()));
+}
+
+Result<void> check_period(const Limit& limit) {
+  if (!limit.period())
+    return invalid("period is missing: a " + std::string(to_string(limit.kind())) + " needs one, such as 1m");
+  if (*limit.period() >= kPeriodMin && *limit.period() <= kPeriodMax) return {};
+  return invalid("period must be 1 ms to 10 years (3653 days), not " + std::to_string(limit.period()->ns()) + " ns");
+}
+
+// An option that the kind does not have is a mistake to be told, not to be ignored.
+Result<void> check_absent(const Limit& limit, std::string_view field, bool is_present) {
+  if (!is_present) return {};
+  return invalid(std::string(field) + ": a " + std::string(to_string(limit.kind())) + " takes none");
+}
+
+bool takes_period(Kind kind) { return kind == Kind::kBucket || kind == Kind::kWindow || kind == Kind::kSliding; }
+
+Result<void> check_options(const Limit& limit) {
+  const bool is_calendar = limit.kind() == Kind::kCalendar;
+  const struct {
+    std::string_view field;
+    bool is_misplaced;
+  } options[] = {
+      {"period", limit.period().has_value() && !takes_period(limit.kind())},
+      {"burst", limit.burst().has_value() && limit.kind() != Kind::kBucket},
+      {"unit", limit.unit().has_value() && !is_calendar},
+      {"zone", limit.zone().has_value() && !is_calendar},
+      {"anchor", limit.anchor().has_value() && !is_calendar},
+  };
+  for (const auto& option : options) {
+    if (auto ok = check_absent(limit, option.field, option.is_misplaced); !ok) return ok;
+  }
+  if (is_calendar && !limit.unit())
+    return invalid("period is missing: a calendar needs hour, day, week, month or year");
+  return {};
+}
+
+}  // namespace
+
+Result<void> validate_name(std::string_view name) {
+  if (auto ok = check_bytes("limit name", name, kNameBytesMax); !ok) return ok;
+  const auto is_control = [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; };
+  if (std::any_of(name.begin(), name.end(), is_control)) return invalid("limit name must not have control characters");
+  return {};
+}
+
+Result<void> validate_key(std::string_view key) { return check_bytes("key", key, kKeyBytesMax); }
+
+Result<void> validate_amount(Amount amount) { return check_range("amount", amount, 1); }
+
+Result<void> validate_limit(const Limit& limit) {
+  if (auto ok = validate_name(limit.name()); !ok) return ok;
+  if (auto ok = validate_amount(limit.amount()); !ok) return ok;
+  if (auto ok = check_options(limit); !ok) return ok;
+  if (takes_period(limit.kind())) {
+    if (auto ok = check_period(limit); !ok) return ok;
+  }
+  if (limit.burst()) return check_range("burst", *limit.burst(), 1);
+  return {};
+}
+
+Result<void> validate_charges(std::span<const Charge> charges, CostRange costs) {
+  if (charges.empty() || charges.size() > kChargesMax) {
+    return invalid("charges: an operation has " + range_text(1, kChargesMax) + ", not " +
+                   std::to_string(charges.size()));
+  }
+  const Amount cost_min = costs == CostRange::kFromOne ? 1 : 0;
+  for (const Charge& charge : charges) {
+    // Which characters a name has does not matter here: a limit of such a name cannot exist.
+    if (auto ok = check_bytes("limit name", charge.limit, kNameBytesMax); !ok) return ok;
+    if (auto ok = validate_key(charge.key); !ok) return ok;
+    if (charge.cost < cost_min || charge.cost > kAmountMax) {
+      return check_range("cost of " + quoted(charge.limit), charge.cost, cost_min);
+    }
+  }
+  return {};
+}
+
+Result<void> validate_mode(std::span<const Charge> charges, Mode mode, std::string_view id) {
+  if (mode == Mode::kUpTo && charges.size() > 1) {
+    return invalid("mode: up_to takes one charge, not " + std::to_string(charges.size()));
+  }
+  if (mode == Mode::kPeek && !id.empty()) return invalid("id: a peek takes none, since it changes nothing");
+  return validate_id(id);
+}
+
+Result<void> validate_id(std::string_view id) {
+  if (id.empty()) return {};
+  return validate_hold_id(id);
+}
+
+Result<void> validate_hold_id(std::string_view id) { return check_bytes("id", id, kIdBytesMax); }
+
+Result<void> validate_tag(std::string_view tag) {
+  if (tag.empty()) return {};
+  return check_bytes("tag", tag, kTagBytesMax);
+}
+
+Result<void> validate_ttl(Duration ttl) {
+  if (ttl > Duration() && ttl <= kHoldTtlMax) return {};
+  return invalid("ttl must be above 0 and at most 1 year (366 days), not " + std::to_string(ttl.ns()) + " ns");
+}
+
+Result<void> validate_used(Amount used) { return check_range("amount", used, 0); }
+
+}  // namespace mete::core

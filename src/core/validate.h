@@ -1,0 +1,33 @@
+// What an operation's arguments may be. Each refusal names the field, what is wrong with it and what would be right.
+#pragma once
+
+#include <mete/decision.h>
+#include <mete/limit.h>
+#include <mete/result.h>
+
+#include <span>
+#include <string_view>
+
+namespace mete::core {
+
+enum class CostRange : std::uint8_t {
+  kFromZero,  // take and peek: cost 0 asks and charges nothing
+  kFromOne,   // give and hold
+};
+
+// All but the time zone, which only the calendar knows.
+Result<void> validate_limit(const Limit& limit);
+Result<void> validate_name(std::string_view name);
+Result<void> validate_key(std::string_view key);
+Result<void> validate_amount(Amount amount);
+Result<void> validate_charges(std::span<const Charge> charges, CostRange costs);
+Result<void> validate_mode(std::span<const Charge> charges, Mode mode, std::string_view id);
+// An operation's id may be left out: then it is empty.
+Result<void> validate_id(std::string_view id);
+Result<void> validate_hold_id(std::string_view id);
+Result<void> validate_tag(std::string_view tag);
+Result<void> validate_ttl(Duration ttl);
+// Used by reconcile, and per charge by commit.
+Result<void> validate_used(Amount used);
+
+}  // namespace mete::core

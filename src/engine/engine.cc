@@ -1,0 +1,189 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+
+#include "engine/admission.h"
+#include "engine/operation.h"
+
+namespace mete::engine {
+
+namespace {
+
+Error usage_too_large(const MeterAccess& meter) {
+  return {ErrorCode::kInvalid,
+          "cost: usage of '" + std::string(meter.limit_name) + "' would pass " + std::to_string(kAmountMax)};
+}
+
+}  // namespace
+
+Engine::Engine(const Config& config)
+    : config_(config),
+      memory_(config.max_memory),
+      keyspace_(memory_),
+      meters_({memory_, keyspace_, limits_, rules_}, config.seed),
+      ids_(memory_, keyspace_, config.seed, config.ids_max),
+      tags_(memory_, keyspace_, config.seed) {}
+
+Engine::Operation Engine::prepare(std::span<const Charge> charges) const {
+  Operation operation;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    MeterAccess* meter = &operation.meters.emplace_back();
+    meters_.address(charges[i], *meter);
+    // Charges on the same meter are added up and judged together.
+    MeterAccess* same = std::find_if(operation.meters.data(), meter, [&](const MeterAccess& other) {
+      return other.hash == meter->hash && other.limit_name == meter->limit_name && other.key == meter->key;
+    });
+    if (same != meter) {
+      operation.meters.pop_back();
+      meter = same;
+    } else {
+      operation.hashes.push_back(meter->hash);
+    }
+    meter->cost += charges[i].cost;
+    meter->charges |= static_cast<std::uint16_t>(1U << i);
+  }
+  return operation;
+}
+
+Result<void> Engine::open_all(Operation& operation, Instant now) {
+  const Instant at = not_before_floor(now);
+  for (MeterAccess& meter : operation.meters) {
+    if (!meters_.open(meter, at)) return tl::make_unexpected(unknown_limit(meter.limit_name));
+  }
+  return {};
+}
+
+// Writes what was charged; or nothing, if there is no memory for a new meter.
+Result<void> Engine::write_all(std::span<MeterAccess> meters) {
+  for (MeterAccess& meter : meters) {
+    const bool is_unchanged = meter.cost == 0 || meter.is_left_out;
+    // A meter that was made for an operation that now fails is fresh: the next sweep takes it away.
+    if (!is_unchanged && !meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
+  }
+  for (MeterAccess& meter : meters) {
+    if (meter.entry != nullptr) meters_.write(meter);
+  }
+  return {};
+}
+
+Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
+  return with_eviction(now, [&] {
+    const bool is_plain = request.charges.size() == 1 && request.id.empty();
+    return is_plain ? take_one(request.charges[0], request.mode, now) : try_take(request, now);
+  });
+}
+
+// The one path that most operations take: a single charge, without an id.
+Result<core::Verdict> Engine::take_one(const Charge& charge, Mode mode, Instant now) {
+  return with_meter(charge, now, [&](MeterAccess& meter) -> Result<core::Verdict> {
+    meter.cost = charge.cost;
+    meter.charges = 1;
+    return admit_and_write({&meter, 1}, mode);
+  });
+}
+
+// Charges the meters if the operation is allowed.
+Result<core::Verdict> Engine::admit_and_write(std::span<MeterAccess> meters, Mode mode) {
+  if (mode == Mode::kForce) {
+    for (const MeterAccess& meter : meters) {
+      if (meter.used() + meter.cost > kAmountMax) return tl::make_unexpected(usage_too_large(meter));
+    }
+  }
+  const core::Verdict verdict = admit(meters, mode);
+  if (verdict.is_allowed && mode != Mode::kPeek) {
+    if (auto written = write_all(meters); !written) return tl::make_unexpected(written.error());
+  }
+  return verdict;
+}
+
+// Answers an operation with an id: as before if it was seen before, else by doing it and remembering the answer. Room
+// for the id is made first, so that what was done is always remembered.
+template <class Do>
+Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Parameters& parameters, Instant now,
+                                   Do act) {
+  forget_if_old(id, now);
+  const std::uint64_t fingerprint = ids_.fingerprint(parameters);
+  auto seen = ids_.replay(id, fingerprint);
+  if (!seen) return tl::make_unexpected(seen.error());
+  if (*seen) return **seen;
+  auto entry = ids_.insert(id);
+  if (!entry) return tl::make_unexpected(entry.error());
+  auto verdict = act();
+  if (verdict) {
+    ids_.fill(**entry, {.fingerprint = fingerprint, .made_at = not_before_floor(now), .verdict = *verdict});
+  } else {
+    ids_.forget(**entry);
+  }
+  return verdict;
+}
+
+Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) {
+  Operation operation = prepare(request.charges);
+  if (!request.id.empty()) operation.hashes.push_back(ids_.hash_of(request.id));
+  const Keyspace::GuardAll guard(keyspace_, operation.hashes);
+  if (request.id.empty()) {
+    if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
+    return admit_and_write(operation.meters, request.mode);
+  }
+  const OperationIds::Parameters parameters{
+      .kind = OperationKind::kTake, .charges = request.charges, .mode = request.mode};
+  return once(request.id, parameters, now, [&]() -> Result<core::Verdict> {
+    if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
+    return admit_and_write(operation.meters, request.mode);
+  });
+}
+
+Result<Settlement> Engine::give(std::span<const Charge> charges, std::string_view id, Instant now) {
+  return with_eviction(now, [&] { return try_give(charges, id, now); });
+}
+
+Result<Settlement> Engine::try_give(std::span<const Charge> charges, std::string_view id, Instant now) {
+  Operation operation = prepare(charges);
+  if (!id.empty()) operation.hashes.push_back(ids_.hash_of(id));
+  const Keyspace::GuardAll guard(keyspace_, operation.hashes);
+  const auto give_all = [&]() -> Result<core::Verdict> {
+    if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
+    Amount given = 0;
+    for (MeterAccess& meter : operation.meters) {
+      given += core::give_back(meter.rule->rule(), meter.state, meter.cost, meter.held(), meter.moment);
+      if (meter.entry != nullptr) meters_.write(meter);
+    }
+    const Settlement settlement = settlement_of(given, operation.meters);
+    return core::Verdict{
+        .is_allowed = true, .taken = settlement.amount, .remaining = settlement.remaining, .limit = settlement.limit};
+  };
+  const OperationIds::Parameters parameters{.kind = OperationKind::kGive, .charges = charges};
+  const auto answer = id.empty() ? give_all() : once(id, parameters, now, give_all);
+  if (!answer) return tl::make_unexpected(answer.error());
+  return Settlement{.amount = answer->taken, .remaining = answer->remaining, .limit = answer->limit};
+}
+
+Result<Usage> Engine::usage(const Charge& charge, Instant now) {
+  return with_meter(charge, now, [](const MeterAccess& meter) -> Result<Usage> { return meter.usage(); });
+}
+
+Result<Reconciliation> Engine::reconcile(const Charge& charge, Amount used, Instant now) {
+  return with_eviction(now, [&] {
+    return with_meter(charge, now, [&](MeterAccess& meter) -> Result<Reconciliation> {
+      const Usage before = meter.usage();
+      if (used + before.held > kAmountMax) return tl::make_unexpected(usage_too_large(meter));
+      if (!meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
+      core::set_used(meter.rule->rule(), meter.state, used + before.held, meter.moment);
+      meters_.write(meter);
+      return Reconciliation{.used_before = before.used, .used_now = used};
+    });
+  });
+}
+
+Statistics Engine::statistics() const {
+  return {.limits = limits().size(),
+          .rules = rules_.size(),
+          .meters = keyspace_.entry_count(EntryType::kMeter),
+          .overrides = keyspace_.entry_count(EntryType::kOverride),
+          .ids = keyspace_.entry_count(EntryType::kOperation),
+          .open_holds = open_holds_.load(std::memory_order_relaxed),
+          .expired_holds = expired_holds_.load(std::memory_order_relaxed),
+          .memory_bytes = memory_.bytes()};
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,156 @@
+// Engine: limits, meters, holds and operation ids in memory. Every operation is atomic over all that it touches.
+//
+// The engine has no clock: callers pass the time, which should not run backwards. Where it does by a little (threads
+// overtake each other), every meter stands still; it never admits more for it. Arguments are valid (core/validate.h).
+//
+// Ownership: owns everything it keeps; views in arguments are copied where they must last.
+// Thread safety: every call from any thread. An operation locks the buckets of its meters, its id and its tag, and
+// nothing else; definitions lock each other out and visit every bucket once. See ARCHITECTURE.md for the lock order.
+#pragma once
+
+#include <mete/decision.h>
+#include <mete/limit.h>
+#include <mete/result.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/requests.h"
+#include "core/verdict.h"
+#include "engine/hold_tags.h"
+#include "engine/keyspace.h"
+#include "engine/limit_table.h"
+#include "engine/meters.h"
+#include "engine/operation_ids.h"
+#include "engine/rule_table.h"
+
+namespace mete::engine {
+
+struct Config {
+  std::uint64_t seed = 0;      // of the hashes: random, so that nobody can choose keys that collide
+  std::size_t max_memory = 0;  // bytes; 0: no ceiling
+  Duration id_retention = std::chrono::hours(24);
+  std::size_t ids_max = 10'000'000;
+};
+
+using core::CommitRequest;
+using core::HoldRequest;
+using core::TakeRequest;
+
+struct Statistics {
+  std::size_t limits = 0;
+  std::size_t rules = 0;  // distinct ones, after interning
+  std::size_t meters = 0;
+  std::size_t overrides = 0;
+  std::size_t ids = 0;
+  std::size_t open_holds = 0;
+  std::size_t expired_holds = 0;  // ever, as far as they have been noticed
+  std::size_t memory_bytes = 0;
+};
+
+class Engine {
+ public:
+  explicit Engine(const Config& config);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  Result<void> define(const Limit& limit, Instant now);
+  bool drop(std::string_view name);
+  [[nodiscard]] std::optional<Limit> limit(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> limits() const;
+  // No amount: the limit's own again.
+  Result<void> set_override(const Charge& meter, std::optional<Amount> amount, Instant now);
+
+  Result<core::Verdict> take(const TakeRequest& request, Instant now);
+  Result<Settlement> give(std::span<const Charge> charges, std::string_view id, Instant now);
+  [[nodiscard]] Result<Usage> usage(const Charge& meter, Instant now);
+  Result<Reconciliation> reconcile(const Charge& meter, Amount used, Instant now);
+
+  Result<core::Verdict> hold(const HoldRequest& request, Instant now);
+  Result<Settlement> commit(const CommitRequest& request, Instant now);
+  Result<Settlement> cancel(std::string_view id, Instant now);
+  Result<Duration> extend(std::string_view id, Duration ttl, Instant now);
+  [[nodiscard]] std::optional<HoldInfo> find_hold(std::string_view id, Instant now);
+  [[nodiscard]] Result<std::vector<std::string>> holds(const Charge& meter, std::size_t count_max, Instant now);
+  [[nodiscard]] std::vector<std::string> holds_tagged(std::string_view tag, Instant now);
+
+  [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count, Instant now);
+
+  // Lets holds expire, and forgets fresh meters and old ids, in the next `buckets` buckets; each is locked for itself,
+  // for a microsecond or so. Called again and again, it goes round and round.
+  void sweep(std::size_t buckets, Instant now);
+  [[nodiscard]] std::size_t buckets() const { return keyspace_.bucket_count(); }
+
+  [[nodiscard]] Statistics statistics() const;
+
+ private:
+  struct Operation;
+  struct HoldOperation;
+
+  [[nodiscard]] Operation prepare(std::span<const Charge> charges) const;
+  [[nodiscard]] Instant not_before_floor(Instant now) const {
+    return std::max(now, Instant::from_ns(floor_ns_.load(std::memory_order_relaxed)));
+  }
+  Result<void> open_all(Operation& operation, Instant now);
+  [[nodiscard]] Result<void> write_all(std::span<MeterAccess> meters);
+  template <class Use>
+  auto with_meter(const Charge& charge, Instant now, Use use) -> decltype(use(std::declval<MeterAccess&>()));
+  template <class Attempt>
+  auto with_eviction(Instant now, Attempt attempt);
+
+  Result<core::Verdict> try_take(const TakeRequest& request, Instant now);
+  Result<core::Verdict> take_one(const Charge& charge, Mode mode, Instant now);
+  Result<core::Verdict> admit_and_write(std::span<MeterAccess> meters, Mode mode);
+  template <class Do>
+  Result<core::Verdict> once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act);
+  Result<Settlement> try_give(std::span<const Charge> charges, std::string_view id, Instant now);
+
+  Result<core::Verdict> try_hold(const HoldRequest& request, Instant now);
+  Result<void> keep_hold(Operation& operation, const HoldRequest& request, OperationRecord record);
+  std::unique_ptr<HoldRecord> open_hold(Operation& operation, const HoldRequest& request, Instant now);
+  void open_charges(HoldOperation& operation);
+  Result<Settlement> settle_commit(HoldOperation& operation, const CommitRequest& request);
+  template <class Use>
+  auto with_open_hold(std::string_view id, Instant now, Use use) -> decltype(use(std::declval<HoldOperation&>()));
+  [[nodiscard]] std::optional<HoldOperation> address_hold(std::string_view id) const;
+  void finish(HoldOperation& operation, HoldState state);
+
+  void visit_all(const LimitRecord* redefined);
+  void forget_all(std::uint32_t limit);
+
+  bool evict(Instant now);
+  void sweep_entry(Entry& entry, Instant now);
+  void sweep_meter(Entry& entry, Instant now);
+  void sweep_operation(Entry& entry, Instant now);
+  void forget_if_old(std::string_view id, Instant now);
+  [[nodiscard]] std::optional<std::uint64_t> generation_of(std::string_view limit);
+
+  const Config config_;
+  MemoryGauge memory_;
+  Keyspace keyspace_;
+  RuleTable rules_;
+  LimitTable limits_;
+  Meters meters_;
+  OperationIds ids_;
+  HoldTags tags_;
+  // Time as far as meters have been forgotten by it: nothing may happen before that any more.
+  std::atomic<std::uint64_t> floor_ns_{0};
+  std::atomic<std::uint64_t> next_serial_{1};
+  std::atomic<std::size_t> open_holds_{0};
+  std::atomic<std::size_t> expired_holds_{0};
+  std::atomic<std::uint64_t> sweep_position_{0};
+
+  mutable std::mutex definitions_mutex_;  // definers exclude each other; taken before any bucket's lock
+  std::uint64_t next_generation_ = 1;
+};
+
+}  // namespace mete::engine

@@ -1,0 +1,98 @@
+// Definitions: limits come, change and go while operations run.
+//
+// A change is published first; from then on whoever opens a meter of the limit brings it up to date itself. Then every
+// bucket is visited once, which does the same for the meters that nobody has opened, and proves that no operation still
+// sees what was replaced: operations look limits up under a bucket's lock, and each lock was free in between.
+
+#include <algorithm>
+
+#include "engine/engine.h"
+#include "engine/operation.h"
+
+namespace mete::engine {
+
+Result<void> Engine::define(const Limit& limit, Instant now) {
+  const std::lock_guard guard(definitions_mutex_);
+  const std::uint64_t name_hash = meters_.hash_of_name(limit.name());
+  const LimitRecord* old = limits_.find(limit.name(), name_hash);
+  if (old != nullptr && old->definition == limit) return {};
+  auto rule = rules_.acquire(limit);
+  if (!rule) return tl::make_unexpected(rule.error());
+
+  auto record = std::make_unique<LimitRecord>(limit, name_hash);
+  record->rule = *rule;
+  if (old == nullptr) {
+    record->generation = next_generation_++;
+    const LimitTable::Retired retired = limits_.publish(std::move(record), nullptr);
+    if (!retired.is_empty()) visit_all(nullptr);
+    return {};
+  }
+  const RuleRecord* old_rule = old->rule;
+  record->is_even = old->is_even != (old_rule != *rule);
+  record->previous_rule = old_rule;
+  record->changed_at = not_before_floor(now);
+  const LimitRecord* published = record.get();
+  const LimitTable::Retired retired = limits_.publish(std::move(record), old);
+  visit_all(published);
+  rules_.release(old_rule);
+  return {};
+}
+
+bool Engine::drop(std::string_view name) {
+  const std::lock_guard guard(definitions_mutex_);
+  const LimitRecord* record = limits_.find(name, meters_.hash_of_name(name));
+  if (record == nullptr) return false;
+  const std::uint32_t number = record->number;
+  const RuleRecord* rule = record->rule;
+  const LimitTable::Retired retired = limits_.remove(record);
+  forget_all(number);
+  limits_.reuse_number(number);
+  rules_.release(rule);
+  return true;
+}
+
+// Brings every meter of a redefined limit up to date.
+void Engine::visit_all(const LimitRecord* redefined) {
+  Keyspace::Position position;
+  while (!position.is_end()) {
+    position = keyspace_.visit_bucket(position, [&](Entry& entry) {
+      if (redefined != nullptr && entry.space.has_limit() && entry.space.limit() == redefined->number) {
+        meters_.bring_up_to_date(entry, redefined->changed_at);
+      }
+    });
+  }
+}
+
+void Engine::forget_all(std::uint32_t limit) {
+  Keyspace::Position position;
+  while (!position.is_end()) {
+    position = keyspace_.visit_bucket(position, [&](Entry& entry) {
+      if (entry.space.has_limit() && entry.space.limit() == limit) meters_.forget(entry);
+    });
+  }
+}
+
+std::optional<Limit> Engine::limit(std::string_view name) const {
+  const std::lock_guard guard(definitions_mutex_);
+  const LimitRecord* record = limits_.find(name, meters_.hash_of_name(name));
+  return record == nullptr ? std::nullopt : std::optional(record->definition);
+}
+
+std::vector<std::string> Engine::limits() const {
+  const std::lock_guard guard(definitions_mutex_);
+  std::vector<std::string> names;
+  for (const LimitRecord* record : limits_.all()) names.push_back(record->definition.name());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<void> Engine::set_override(const Charge& charge, std::optional<Amount> amount, Instant now) {
+  return with_eviction(now, [&] {
+    return with_meter(charge, now, [&](MeterAccess& meter) -> Result<void> {
+      if (meters_.set_override(meter, amount)) return {};
+      return tl::make_unexpected(memory_.out_of_memory());
+    });
+  });
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,296 @@
+// Holds: charges set aside under an id, and what becomes of them.
+
+#include <algorithm>
+#include <memory>
+
+#include "base/check.h"
+#include "engine/admission.h"
+#include "engine/engine.h"
+#include "engine/operation.h"
+
+namespace mete::engine {
+
+namespace {
+
+Error no_hold(std::string_view id) {
+  return {ErrorCode::kNoHold, "no hold '" + std::string(id) + "': it is unknown, or was forgotten"};
+}
+
+// Why an operation on a hold that is not open is refused.
+Error not_open(std::string_view id, HoldState state) {
+  const std::string name = "hold '" + std::string(id) + "'";
+  if (state == HoldState::kExpired)
+    return {ErrorCode::kExpired, name + " has expired: make a new one, and extend it in time"};
+  return {ErrorCode::kNoHold, name + " is " + std::string(to_string(state)) + " already: a hold is final once"};
+}
+
+Error exceeds(const HoldCharge& charge, Amount amount) {
+  return {ErrorCode::kExceeds, "amount " + std::to_string(amount) + " for '" + charge.limit + "' exceeds the " +
+                                   std::to_string(charge.units) + " held: commit less, or allow overage"};
+}
+
+Error overage_does_not_fit(const MeterAccess& meter) {
+  return {ErrorCode::kExceeds, "the overage of " + std::to_string(meter.cost) + " for '" +
+                                   std::string(meter.limit_name) + "' does not fit: commit what is held, or less"};
+}
+
+OpenPart part_key(const HoldRecord& hold, std::size_t charge) {
+  OpenPart key;
+  key.expires_at = hold.expires_at;
+  key.serial = hold.serial;
+  key.charge = charge;
+  return key;
+}
+
+}  // namespace
+
+Result<core::Verdict> Engine::hold(const HoldRequest& request, Instant now) {
+  return with_eviction(now, [&] { return try_hold(request, now); });
+}
+
+Result<core::Verdict> Engine::try_hold(const HoldRequest& request, Instant now) {
+  Operation operation = prepare(request.charges);
+  operation.hashes.push_back(ids_.hash_of(request.id));
+  if (!request.tag.empty()) operation.hashes.push_back(tags_.hash_of(request.tag));
+  const Keyspace::GuardAll guard(keyspace_, operation.hashes);
+  forget_if_old(request.id, now);
+  const std::uint64_t fingerprint = ids_.fingerprint(
+      {.kind = OperationKind::kHold, .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
+  auto seen = ids_.replay(request.id, fingerprint);
+  if (!seen) return tl::make_unexpected(seen.error());
+  if (*seen) return **seen;
+
+  if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
+  const core::Verdict verdict = admit(operation.meters, Mode::kTake);
+  if (!verdict.is_allowed && request.is_id_random) return verdict;
+  const OperationRecord record{.fingerprint = fingerprint, .made_at = not_before_floor(now), .verdict = verdict};
+  if (auto kept = keep_hold(operation, request, record); !kept) return tl::make_unexpected(kept.error());
+  return verdict;
+}
+
+// Makes every entry that is needed before it changes anything, so that a lack of memory leaves nothing half done.
+// Entries that were made in vain are empty, and swept away.
+Result<void> Engine::keep_hold(Operation& operation, const HoldRequest& request, OperationRecord record) {
+  auto id_entry = ids_.insert(request.id);
+  if (!id_entry) return tl::make_unexpected(id_entry.error());
+  if (record.verdict.is_allowed) {
+    bool has_room = request.tag.empty() || tags_.make_entry(request.tag);
+    for (MeterAccess& meter : operation.meters) {
+      if (has_room && !meter.is_left_out) has_room = meters_.make_entry(meter) && meters_.make_parts(meter) != nullptr;
+    }
+    if (!has_room) {
+      ids_.forget(**id_entry);
+      return tl::make_unexpected(memory_.out_of_memory());
+    }
+    record.hold = open_hold(operation, request, record.made_at).release();
+  }
+  ids_.fill(**id_entry, record);
+  return {};
+}
+
+// Charges the meters and gives each its part. Every entry is there.
+std::unique_ptr<HoldRecord> Engine::open_hold(Operation& operation, const HoldRequest& request, Instant now) {
+  auto hold = std::make_unique<HoldRecord>();
+  hold->serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
+  hold->expires_at = now + request.ttl;
+  hold->tag = request.tag;
+  for (std::size_t i = 0; i < request.charges.size(); ++i) {
+    const Charge& charge = request.charges[i];
+    const auto is_on = [i](const MeterAccess& meter) { return (meter.charges >> i & 1U) != 0; };
+    const MeterAccess& meter = *std::find_if(operation.meters.begin(), operation.meters.end(), is_on);
+    hold->charges.push_back({.limit = std::string(charge.limit),
+                             .key = std::string(charge.key),
+                             .hash = meter.hash,
+                             .generation = meter.limit->generation,
+                             .units = charge.cost,
+                             .is_backed = !meter.is_left_out});
+    if (meter.is_left_out) continue;
+    OpenPart part = part_key(*hold, i);
+    part.units = charge.cost;
+    part.made_at = meter.moment.now;
+    part.id = request.id;
+    meters_.add_part(*meter.parts, std::move(part));
+  }
+  for (MeterAccess& meter : operation.meters) {
+    if (!meter.is_left_out) meters_.write(meter);
+  }
+  if (!request.tag.empty()) tags_.put(request.tag, request.id, hold->expires_at);
+  open_holds_.fetch_add(1, std::memory_order_relaxed);
+  return hold;
+}
+
+// Which buckets an operation on a hold must lock. Wants the lock of the id's bucket.
+std::optional<Engine::HoldOperation> Engine::address_hold(std::string_view id) const {
+  const HoldRecord* hold = ids_.find_hold(id);
+  if (hold == nullptr) return std::nullopt;
+  HoldOperation operation;
+  operation.id = id;
+  operation.serial = hold->serial;
+  operation.hashes.push_back(ids_.hash_of(id));
+  if (!hold->tag.empty()) operation.hashes.push_back(tags_.hash_of(hold->tag));
+  for (const HoldCharge& charge : hold->charges) operation.hashes.push_back(charge.hash);
+  return operation;
+}
+
+// Calls use() with an open hold, and with its meters opened. The locks that are needed are known only once the hold has
+// been seen, so it is looked up twice, and again if another hold has taken its place in between.
+template <class Use>
+auto Engine::with_open_hold(std::string_view id, Instant now, Use use)
+    -> decltype(use(std::declval<HoldOperation&>())) {
+  for (;;) {
+    std::optional<HoldOperation> operation;
+    {
+      const Keyspace::Guard guard(keyspace_, ids_.hash_of(id));
+      forget_if_old(id, now);
+      operation = address_hold(id);
+    }
+    if (!operation) return tl::make_unexpected(no_hold(id));
+    const Keyspace::GuardAll guard(keyspace_, operation->hashes);
+    operation->hold = ids_.find_hold(id);
+    if (operation->hold == nullptr || operation->hold->serial != operation->serial) continue;
+    operation->now = not_before_floor(now);
+    const HoldState state = operation->hold->state_at(operation->now);
+    if (state != HoldState::kHeld) return tl::make_unexpected(not_open(id, state));
+    open_charges(*operation);
+    return use(*operation);
+  }
+}
+
+void Engine::open_charges(HoldOperation& operation) {
+  for (const HoldCharge& charge : operation.hold->charges) {
+    MeterAccess* found = nullptr;
+    for (MeterAccess& meter : operation.meters) {
+      if (meter.limit_name == charge.limit && meter.key == charge.key) found = &meter;
+    }
+    if (found == nullptr && charge.is_backed) {
+      MeterAccess& meter = operation.meters.emplace_back();
+      meters_.address({.limit = charge.limit, .key = charge.key, .cost = 0}, meter);
+      const bool is_there = meters_.open(meter, operation.now) && meter.limit->generation == charge.generation;
+      if (is_there) {
+        found = &meter;
+      } else {
+        operation.meters.pop_back();
+      }
+    }
+    operation.meter_of_charge.push_back(charge.is_backed ? found : nullptr);
+  }
+}
+
+Result<Settlement> Engine::commit(const CommitRequest& request, Instant now) {
+  return with_open_hold(request.id, now, [&](HoldOperation& operation) -> Result<Settlement> {
+    return settle_commit(operation, request);
+  });
+}
+
+Result<Settlement> Engine::settle_commit(HoldOperation& operation, const CommitRequest& request) {
+  HoldRecord& hold = *operation.hold;
+  const std::size_t count = hold.charges.size();
+  if (!request.amounts.empty() && request.amounts.size() != count) {
+    return tl::make_unexpected(Error{
+        ErrorCode::kInvalid,
+        "amounts: the hold has " + std::to_string(count) + " charges, not " + std::to_string(request.amounts.size())});
+  }
+  Amount committed = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Amount held = hold.charges[i].units;
+    const Amount amount = request.amounts.empty() ? held : request.amounts[i];
+    if (amount > held && !request.allow_overage) return tl::make_unexpected(exceeds(hold.charges[i], amount));
+    committed += amount;
+    MeterAccess* meter = operation.meter_of_charge[i];
+    if (meter == nullptr) continue;
+    if (amount > held) meter->cost += amount - held;
+    core::HeldPart rest = Meters::find_part(*meter, part_key(hold, i));
+    rest.units -= std::min(rest.units, amount);
+    meter->release(rest);
+  }
+  for (MeterAccess& meter : operation.meters) {
+    if (meter.cost == 0) continue;
+    if (meter.fits(meter.cost)) {
+      meter.charge(meter.cost);
+    } else if (!meter.is_shadow()) {
+      return tl::make_unexpected(overage_does_not_fit(meter));
+    }
+  }
+  for (std::size_t i = 0; i < request.amounts.size(); ++i) hold.charges[i].units = request.amounts[i];
+  finish(operation, HoldState::kCommitted);
+  return settlement_of(committed, operation.meters);
+}
+
+Result<Settlement> Engine::cancel(std::string_view id, Instant now) {
+  return with_open_hold(id, now, [&](HoldOperation& operation) -> Result<Settlement> {
+    const HoldRecord& hold = *operation.hold;
+    Amount returned = 0;
+    for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
+      MeterAccess* meter = operation.meter_of_charge[i];
+      if (meter == nullptr) continue;
+      const Amount before = meter->used();
+      meter->release(Meters::find_part(*meter, part_key(hold, i)));
+      returned += before - meter->used();
+    }
+    finish(operation, HoldState::kCancelled);
+    return settlement_of(returned, operation.meters);
+  });
+}
+
+// Takes the hold's parts out of their meters, and makes it final.
+void Engine::finish(HoldOperation& operation, HoldState state) {
+  HoldRecord& hold = *operation.hold;
+  for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
+    if (const MeterAccess* meter = operation.meter_of_charge[i]) meters_.remove_part(*meter, part_key(hold, i));
+  }
+  for (MeterAccess& meter : operation.meters) meters_.write(meter);
+  if (!hold.tag.empty()) tags_.remove(hold.tag, operation.id);
+  hold.state = state;
+  hold.final_at = operation.now;
+  open_holds_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Result<Duration> Engine::extend(std::string_view id, Duration ttl, Instant now) {
+  return with_open_hold(id, now, [&](HoldOperation& operation) -> Result<Duration> {
+    HoldRecord& hold = *operation.hold;
+    const Instant expires_at = operation.now + ttl;
+    for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
+      MeterAccess* meter = operation.meter_of_charge[i];
+      if (meter == nullptr) continue;
+      OpenPart part = Meters::find_part(*meter, part_key(hold, i));
+      meters_.remove_part(*meter, part);
+      part.expires_at = expires_at;
+      meters_.add_part(*meter->parts, std::move(part));
+    }
+    hold.expires_at = expires_at;
+    if (!hold.tag.empty()) tags_.put(hold.tag, id, expires_at);
+    return ttl;
+  });
+}
+
+std::optional<HoldInfo> Engine::find_hold(std::string_view id, Instant now) {
+  const Keyspace::Guard guard(keyspace_, ids_.hash_of(id));
+  forget_if_old(id, now);
+  const HoldRecord* hold = ids_.find_hold(id);
+  if (hold == nullptr) return std::nullopt;
+  const Instant at = not_before_floor(now);
+  HoldInfo info{.id = std::string(id), .state = hold->state_at(at), .expires_in = {}, .tag = hold->tag, .charges = {}};
+  if (info.state == HoldState::kHeld) info.expires_in = hold->expires_at - at;
+  for (const HoldCharge& charge : hold->charges) info.charges.push_back({charge.limit, charge.key, charge.units});
+  return info;
+}
+
+Result<std::vector<std::string>> Engine::holds(const Charge& charge, std::size_t count_max, Instant now) {
+  return with_meter(charge, now, [&](MeterAccess& meter) -> Result<std::vector<std::string>> {
+    std::vector<std::string> ids;
+    if (meter.parts == nullptr) return ids;
+    for (const OpenPart& part : *meter.parts) {
+      if (ids.size() == count_max) break;
+      // A hold that charges the meter twice has two parts, which stand together.
+      if (ids.empty() || ids.back() != part.id) ids.push_back(part.id);
+    }
+    return ids;
+  });
+}
+
+std::vector<std::string> Engine::holds_tagged(std::string_view tag, Instant now) {
+  const Keyspace::Guard guard(keyspace_, tags_.hash_of(tag));
+  return tags_.open_holds(tag, not_before_floor(now));
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,126 @@
+// Upkeep: what time has made needless is taken away, a few buckets at a time; and listings, which walk the same way.
+
+#include <algorithm>
+
+#include "engine/engine.h"
+#include "engine/operation.h"
+
+namespace mete::engine {
+
+namespace {
+
+// How many buckets one operation looks through for fresh meters when memory is short: about 100 µs.
+constexpr std::size_t kEvictBucketsMax = 1024;
+// How many buckets one page of a listing looks through at most.
+constexpr std::size_t kScanBucketsMax = 4096;
+
+}  // namespace
+
+Engine::~Engine() {
+  Keyspace::Position position;
+  while (!position.is_end()) {
+    position = keyspace_.visit_bucket(position, [&](Entry& entry) {
+      if (entry.space.has_limit()) {
+        meters_.forget(entry);
+      } else if (entry.space.type() == EntryType::kOperation) {
+        ids_.forget(entry);
+      } else {
+        tags_.forget(entry);
+      }
+    });
+  }
+}
+
+void Engine::sweep(std::size_t buckets, Instant now) {
+  const Instant at = not_before_floor(now);
+  // First the time, then the forgetting: an operation that is late with an older time sees this one.
+  std::uint64_t floor = floor_ns_.load(std::memory_order_relaxed);
+  while (floor < at.ns() && !floor_ns_.compare_exchange_weak(floor, at.ns(), std::memory_order_relaxed)) {
+  }
+  Keyspace::Position position{sweep_position_.load(std::memory_order_relaxed)};
+  for (std::size_t i = 0; i < buckets; ++i) {
+    position = keyspace_.visit_bucket(position, [&](Entry& entry) { sweep_entry(entry, at); });
+    if (position.is_end()) position = {};
+  }
+  sweep_position_.store(position.value, std::memory_order_relaxed);
+}
+
+bool Engine::evict(Instant now) {
+  const std::size_t before = memory_.bytes();
+  const std::size_t entries = keyspace_.entry_count();
+  sweep(std::min<std::size_t>(kEvictBucketsMax, buckets()), now);
+  return memory_.bytes() < before || keyspace_.entry_count() < entries;
+}
+
+void Engine::sweep_entry(Entry& entry, Instant now) {
+  // The limit is being dropped: its entries are on their way out.
+  if (entry.space.has_limit() && limits_.at(entry.space.limit()) == nullptr) return;
+  switch (entry.space.type()) {
+    case EntryType::kMeter:
+      return sweep_meter(entry, now);
+    case EntryType::kHeldParts:
+      return meters_.forget_if_empty(entry);
+    case EntryType::kOperation:
+      return sweep_operation(entry, now);
+    case EntryType::kTag:
+      return tags_.sweep(entry, now);
+    case EntryType::kOverride:
+      return;
+  }
+}
+
+void Engine::sweep_meter(Entry& entry, Instant now) {
+  const MeterAccess meter = meters_.open(entry, now);
+  if (meter.parts == nullptr && core::is_fresh(meter.rule->rule(), meter.state, meter.moment))
+    meters_.forget(*meter.entry);
+}
+
+void Engine::sweep_operation(Entry& entry, Instant now) {
+  const auto record = entry.load<OperationRecord>();
+  Instant forget_at = record.made_at + config_.id_retention;
+  if (record.hold != nullptr) {
+    HoldRecord& hold = *record.hold;
+    if (hold.state == HoldState::kHeld && hold.state_at(now) == HoldState::kExpired) {
+      hold.state = HoldState::kExpired;
+      hold.final_at = hold.expires_at;
+      open_holds_.fetch_sub(1, std::memory_order_relaxed);
+      expired_holds_.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (hold.state == HoldState::kHeld) return;
+    forget_at = hold.final_at + config_.id_retention;
+  }
+  if (now >= forget_at) ids_.forget(entry);
+}
+
+// An id is forgotten when its time is over, whether or not the sweep has come by.
+void Engine::forget_if_old(std::string_view id, Instant now) {
+  if (Entry* entry = ids_.find(id)) sweep_operation(*entry, not_before_floor(now));
+}
+
+Result<UsagePage> Engine::scan(std::string_view limit, std::uint64_t cursor, std::size_t count, Instant now) {
+  const std::optional<std::uint64_t> generation = generation_of(limit);
+  if (!generation) return tl::make_unexpected(unknown_limit(limit));
+  const Instant at = not_before_floor(now);
+  UsagePage page;
+  Keyspace::Position position{cursor};
+  for (std::size_t i = 0; i < kScanBucketsMax && page.keys.size() < count && !position.is_end(); ++i) {
+    position = keyspace_.visit_bucket(position, [&](Entry& entry) {
+      if (entry.space.type() != EntryType::kMeter) return;
+      const LimitRecord* record = limits_.at(entry.space.limit());
+      if (record == nullptr || record->generation != *generation) return;
+      const MeterAccess meter = meters_.open(entry, at);
+      if (meter.used() > 0) page.keys.push_back({std::string(meter.key), meter.usage()});
+    });
+  }
+  page.cursor = position.is_end() ? 0 : position.value;
+  return page;
+}
+
+std::optional<std::uint64_t> Engine::generation_of(std::string_view limit) {
+  const std::uint64_t name_hash = meters_.hash_of_name(limit);
+  const Keyspace::Guard guard(keyspace_, name_hash);  // any bucket's lock keeps the record alive
+  const LimitRecord* record = limits_.find(limit, name_hash);
+  return record == nullptr ? std::nullopt : std::optional(record->generation);
+}
+
+}  // namespace mete::engine

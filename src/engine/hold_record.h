@@ -1,0 +1,79 @@
+// What the engine remembers of holds and of operations with an id.
+//
+//     operation entry (id) ──▶ HoldRecord: charges, state, tag        one per hold
+//     held-parts entry (limit, key) ──▶ HeldParts                     the open parts of one meter, by expiry
+//     tag entry (tag) ──▶ TaggedHolds                                 the open holds of one tag
+//
+// Thread safety: each is guarded by the lock of its entry's bucket.
+#pragma once
+
+#include <mete/decision.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/held_part.h"
+#include "core/verdict.h"
+
+namespace mete::engine {
+
+struct HoldCharge {
+  std::string limit;
+  std::string key;
+  std::uint64_t hash = 0;        // the meter's
+  std::uint64_t generation = 0;  // the limit's: one that was dropped and defined anew has no part in this hold
+  Amount units = 0;
+  bool is_backed = true;  // false: a shadow limit's charge that did not fit, for which nothing is held
+};
+
+struct HoldRecord {
+  std::uint64_t serial = 0;  // unlike any other hold's
+  HoldState state = HoldState::kHeld;
+  Instant expires_at;
+  Instant final_at;  // once committed or cancelled
+  std::string tag;
+  std::vector<HoldCharge> charges;
+
+  // Expiry is judged on access: a hold that nobody has looked at since its time ran out still says kHeld.
+  [[nodiscard]] HoldState state_at(Instant now) const {
+    return state == HoldState::kHeld && now >= expires_at ? HoldState::kExpired : state;
+  }
+
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t total = sizeof *this + tag.size();
+    for (const HoldCharge& charge : charges) total += sizeof charge + charge.limit.size() + charge.key.size();
+    return total;
+  }
+};
+
+// One charge of an open hold, in the order of expiry.
+struct OpenPart : core::HeldPart {
+  std::uint64_t serial = 0;
+  std::size_t charge = 0;
+  std::string id;
+
+  friend bool operator<(const OpenPart& a, const OpenPart& b) {
+    return std::tie(a.expires_at, a.serial, a.charge) < std::tie(b.expires_at, b.serial, b.charge);
+  }
+};
+using HeldParts = std::set<OpenPart>;
+
+// Expiry by id.
+using TaggedHolds = std::map<std::string, Instant, std::less<>>;
+
+// What a node of these takes beside the record, for the memory ceiling.
+inline constexpr std::size_t kTreeNodeBytes = 48;
+
+// The payload of an operation's entry.
+struct OperationRecord {
+  std::uint64_t fingerprint = 0;  // of the operation's parameters
+  Instant made_at = {};
+  core::Verdict verdict = {};
+  HoldRecord* hold = nullptr;  // owned; null for a take, a give and a denied hold
+};
+
+}  // namespace mete::engine

@@ -1,0 +1,40 @@
+// HoldTags: the open holds of a tag.
+//
+// Thread safety: every call but hash_of() wants the lock of the tag's bucket.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "engine/hold_record.h"
+#include "engine/keyspace.h"
+
+namespace mete::engine {
+
+class HoldTags {
+ public:
+  HoldTags(MemoryGauge& memory, Keyspace& keyspace, std::uint64_t seed)
+      : memory_(memory), keyspace_(keyspace), seed_(seed) {}
+
+  [[nodiscard]] std::uint64_t hash_of(std::string_view tag) const;
+
+  // Makes room for a hold's id under a tag; false if the memory ceiling is reached.
+  [[nodiscard]] bool make_entry(std::string_view tag);
+  // Adds the id, or changes when it expires.
+  void put(std::string_view tag, std::string_view id, Instant expires_at);
+  void remove(std::string_view tag, std::string_view id);
+  [[nodiscard]] std::vector<std::string> open_holds(std::string_view tag, Instant now) const;
+
+  // Drops the ids that have expired, and the entry if none is left.
+  void sweep(Entry& entry, Instant now);
+  void forget(Entry& entry);
+
+ private:
+  [[nodiscard]] Entry* find(std::string_view tag) const;
+
+  MemoryGauge& memory_;
+  Keyspace& keyspace_;
+  const std::uint64_t seed_;
+};
+
+}  // namespace mete::engine

@@ -1,0 +1,256 @@
+// Keyspace: a hash table of entries, each bucket one cache line with its own lock.
+//
+//     ┌──────┬──────────┬──────────┬───────┬────────────────┐
+//     │ lock │ overflow │ tags ·11 │ count │ references ·11 │      a bucket: 64 bytes
+//     └──────┴──────────┴──────────┴───────┴────────────────┘
+//
+// A look-up costs two cache misses: the bucket, with lock, tags (8 bits of the hash) and references; and the entry,
+// with its key and its payload. Since the lock lies in the line that is needed anyway, threads on different keys share
+// nothing.
+//
+// The table grows by linear hashing: one bucket at a time is split in two, so no operation waits for a rehash, and the
+// memory always fits the number of entries. Bucket i holds the hashes whose low bits are i; the bucket count tells how
+// many bits. Segments of buckets double in size and never move.
+//
+//     bucket count 6 = 4 + 2:    0 1 2 3 | 4 5           0 and 1 are split: 3 low bits; 2 and 3 are not: 2 low bits
+//
+// Locking: operations lock all the buckets they need at once, in ascending order (GuardAll). A split or a merge holds
+// the lock of the bucket that it changes, so whoever holds a bucket's lock sees its hashes stay.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <boost/container/small_vector.hpp>
+#include <boost/container/static_vector.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/lock.h"
+#include "base/pages.h"
+#include "engine/entry.h"
+#include "engine/slab.h"
+
+namespace mete::engine {
+
+class Keyspace {
+ public:
+  // The most buckets that one operation locks: its charges', its id's and its tag's.
+  static constexpr std::size_t kLocksMax = 18;
+
+  class Guard;     // holds the lock of one bucket
+  class GuardAll;  // holds those of several
+
+  explicit Keyspace(MemoryGauge& memory);
+  Keyspace(const Keyspace&) = delete;
+  Keyspace& operator=(const Keyspace&) = delete;
+  ~Keyspace();
+
+  // The next three want the lock of the hash's bucket.
+  [[nodiscard]] Entry* find(std::uint64_t hash, Space space, std::string_view key) const;
+  // The payload is zeroed. Null if the memory ceiling is reached, unless it is ignored.
+  [[nodiscard]] Entry* insert(std::uint64_t hash, Space space, std::string_view key, std::uint8_t payload_size,
+                              Slab::Ceiling ceiling = Slab::Ceiling::kObey);
+  void erase(std::uint64_t hash, Entry* entry);
+
+  // A place in a walk over all buckets, in the order of the reversed hashes: an order that splits and merges keep, so
+  // an entry that stays is met exactly once.
+  struct Position {
+    std::uint64_t value = 0;
+    [[nodiscard]] bool is_end() const { return value >= kEnd; }
+    static constexpr std::uint64_t kEnd = std::uint64_t{1} << 32;
+  };
+
+  // Calls visit(entry) under the bucket's lock for each entry of the bucket at `position`, and returns the next
+  // position. `visit` may insert into the bucket, and erase of it what it has met and what it is given.
+  template <class Visit>
+  Position visit_bucket(Position position, Visit&& visit);
+
+  [[nodiscard]] std::size_t entry_count(EntryType type) const {
+    return counts_[static_cast<std::size_t>(type)].load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::size_t entry_count() const { return total_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t bucket_count() const { return bucket_count_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t kSlots = 11;
+  static constexpr std::uint32_t kFirstSegmentBits = 10;
+  static constexpr std::uint32_t kFirstSegmentBuckets = 1U << kFirstSegmentBits;
+  static constexpr std::uint32_t kBucketBitsMax = 31;
+  static constexpr std::uint32_t kSegments = kBucketBitsMax - kFirstSegmentBits + 1;
+  static constexpr std::uint32_t kLoad = 6;         // entries per bucket, on average
+  static constexpr std::uint32_t kLoadToMerge = 2;  // below this the table shrinks
+  static constexpr int kResizeStepsMax = 4;
+
+  struct Bucket {
+    base::Lock lock;
+    Slab::Reference overflow;  // another bucket of which only the lock is unused, or none
+    std::array<std::uint8_t, kSlots> tags;
+    std::uint8_t count;
+    std::array<Slab::Reference, kSlots> references;
+  };
+  static_assert(sizeof(Bucket) == 64);
+  static constexpr std::uint32_t kBucketUnits = sizeof(Bucket) / Slab::kUnitBytes;
+
+  static std::uint32_t reverse_bits(std::uint32_t bits);
+  static std::uint8_t tag_of(std::uint64_t hash) { return static_cast<std::uint8_t>(hash >> 56); }
+  static std::uint32_t index_of(std::uint64_t hash, std::uint32_t bucket_count);
+  static std::uint32_t matches(const Bucket& bucket, std::uint8_t tag);
+  static std::uint32_t low_bits(std::uint32_t index, std::uint32_t bucket_count);
+
+  [[nodiscard]] Bucket& bucket_at(std::uint32_t index) const;
+  [[nodiscard]] Bucket& bucket_of(std::uint64_t hash) const {
+    return bucket_at(index_of(hash, bucket_count_.load(std::memory_order_acquire)));
+  }
+  [[nodiscard]] Bucket* overflow_of(const Bucket& bucket) const {
+    return bucket.overflow == Slab::kNone ? nullptr : reinterpret_cast<Bucket*>(slab_.at(bucket.overflow));
+  }
+  [[nodiscard]] Entry* entry_at(Slab::Reference reference) const {
+    return reinterpret_cast<Entry*>(slab_.at(reference));
+  }
+  // The references of a bucket and its overflow; few buckets have more than fit.
+  using References = boost::container::small_vector<Slab::Reference, 3 * kSlots>;
+  struct Slot {
+    std::uint8_t tag;
+    Slab::Reference reference;
+  };
+  using Slots = boost::container::small_vector<Slot, 3 * kSlots>;
+
+  [[nodiscard]] References references_of(const Bucket& bucket) const;
+  Slots drain(Bucket& bucket);
+  void link(Bucket& bucket, Slot slot);
+
+  // Counts an entry in or out, and notes when the table no longer fits.
+  void count(EntryType type, std::size_t change) {
+    counts_[static_cast<std::size_t>(type)].fetch_add(change, std::memory_order_relaxed);
+    total_.fetch_add(change, std::memory_order_relaxed);
+    if (is_crowded() || is_sparse()) wants_resize_.store(true, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool is_crowded() const { return entry_count() > std::size_t{bucket_count()} * kLoad; }
+  [[nodiscard]] bool is_sparse() const {
+    return bucket_count() > kFirstSegmentBuckets && entry_count() < std::size_t{bucket_count()} * kLoadToMerge;
+  }
+  // Splits or merges a few buckets. Called with no bucket locked.
+  void adjust_size_if_wanted() {
+    if (wants_resize_.load(std::memory_order_relaxed)) adjust_size();
+  }
+  void adjust_size();
+  bool split_bucket();
+  void merge_bucket();
+
+  MemoryGauge& memory_;
+  Slab slab_;
+  std::array<std::atomic<Bucket*>, kSegments> segments_{};
+  std::atomic<std::uint32_t> bucket_count_{kFirstSegmentBuckets};
+  std::atomic<bool> wants_resize_{false};
+  std::atomic<std::size_t> total_{0};
+  std::array<std::atomic<std::size_t>, kEntryTypes> counts_{};
+
+  base::Lock resize_lock_;  // guards what follows, and that one bucket at a time is split or merged
+  std::array<base::Pages, kSegments> segment_pages_;
+};
+
+// Holds the lock of the bucket of a hash, from its construction to its end.
+class Keyspace::Guard {
+ public:
+  Guard(Keyspace& keyspace, std::uint64_t hash);
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  ~Guard() {
+    bucket_->lock.unlock();
+    keyspace_.adjust_size_if_wanted();
+  }
+
+ private:
+  Keyspace& keyspace_;
+  Bucket* bucket_;
+};
+
+// Holds the locks of the buckets of some hashes, from its construction to its end.
+class Keyspace::GuardAll {
+ public:
+  GuardAll(Keyspace& keyspace, std::span<const std::uint64_t> hashes);
+  GuardAll(const GuardAll&) = delete;
+  GuardAll& operator=(const GuardAll&) = delete;
+  ~GuardAll();
+
+ private:
+  void lock(std::span<const std::uint64_t> hashes, std::uint32_t bucket_count);
+  void unlock();
+
+  Keyspace& keyspace_;
+  boost::container::static_vector<Bucket*, kLocksMax> buckets_;
+};
+
+// A bucket may have been split or merged before its lock was ours; once it is ours, it cannot be.
+inline Keyspace::Guard::Guard(Keyspace& keyspace, std::uint64_t hash) : keyspace_(keyspace) {
+  for (;;) {
+    const std::uint32_t index = index_of(hash, keyspace.bucket_count_.load(std::memory_order_acquire));
+    bucket_ = &keyspace.bucket_at(index);
+    bucket_->lock.lock();
+    if (index_of(hash, keyspace.bucket_count_.load(std::memory_order_acquire)) == index) return;
+    bucket_->lock.unlock();
+  }
+}
+
+inline std::uint32_t Keyspace::index_of(std::uint64_t hash, std::uint32_t bucket_count) {
+  const std::uint32_t mask = std::bit_ceil(bucket_count) - 1;
+  const auto index = static_cast<std::uint32_t>(hash) & mask;
+  return index < bucket_count ? index : index & (mask >> 1);
+}
+
+inline std::uint32_t Keyspace::low_bits(std::uint32_t index, std::uint32_t bucket_count) {
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(bucket_count)) - 1;
+  const std::uint32_t unsplit = 1U << bits;
+  const bool is_split = index >= unsplit || index < bucket_count - unsplit;
+  return is_split ? bits + 1 : bits;
+}
+
+inline Keyspace::Bucket& Keyspace::bucket_at(std::uint32_t index) const {
+  if (index < kFirstSegmentBuckets) return segments_[0].load(std::memory_order_relaxed)[index];
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(index)) - 1;
+  return segments_[bits - kFirstSegmentBits + 1].load(std::memory_order_relaxed)[index - (1U << bits)];
+}
+
+// Bit i is set where slot i has this tag.
+inline std::uint32_t Keyspace::matches(const Bucket& bucket, std::uint8_t tag) {
+  const char* tags = reinterpret_cast<const char*>(bucket.tags.data());
+  std::uint32_t slots = base::bytes_equal_to(base::load_word(tags), tag);
+  // The word of the last eight tags overlaps the first: its upper three are new.
+  if (bucket.count > 8) slots |= base::bytes_equal_to(base::load_word(tags + kSlots - 8), tag) >> (16 - kSlots) << 8;
+  return slots & ((1U << bucket.count) - 1);
+}
+
+inline Entry* Keyspace::find(std::uint64_t hash, Space space, std::string_view key) const {
+  const Bucket* bucket = &bucket_of(hash);
+  do {
+    for (std::uint32_t slots = matches(*bucket, tag_of(hash)); slots != 0; slots &= slots - 1) {
+      Entry* entry = entry_at(bucket->references[static_cast<std::uint32_t>(std::countr_zero(slots))]);
+      if (entry->hash_low == static_cast<std::uint32_t>(hash) && entry->space == space &&
+          base::equal_bytes(entry->key(), key)) {
+        return entry;
+      }
+    }
+    bucket = overflow_of(*bucket);
+  } while (bucket != nullptr);
+  return nullptr;
+}
+
+template <class Visit>
+Keyspace::Position Keyspace::visit_bucket(Position position, Visit&& visit) {
+  const std::uint64_t hash = reverse_bits(static_cast<std::uint32_t>(position.value));
+  const Guard guard(*this, hash);
+  const std::uint32_t index = index_of(hash, bucket_count());
+  const std::uint32_t bits = low_bits(index, bucket_count());
+  for (const Slab::Reference reference : references_of(bucket_at(index))) {
+    Entry& entry = *entry_at(reference);
+    if (reverse_bits(entry.hash_low) >= position.value) visit(entry);
+  }
+  return {reverse_bits(index) + (Position::kEnd >> bits)};
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,43 @@
+// MemoryGauge: how many bytes the engine has, and how many it may have. Thread safety: every call from any thread.
+#pragma once
+
+#include <mete/result.h>
+
+#include <atomic>
+#include <cstddef>
+#include <string>
+
+namespace mete::engine {
+
+class MemoryGauge {
+ public:
+  explicit MemoryGauge(std::size_t bytes_max) : bytes_max_(bytes_max) {}  // 0: no ceiling
+
+  // False, and nothing is counted, if that would pass the ceiling.
+  [[nodiscard]] bool try_add(std::size_t bytes) {
+    const std::size_t total = bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (bytes_max_ == 0 || total <= bytes_max_) return true;
+    bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+
+  // For what keeps existing meters working: it is counted even past the ceiling.
+  void add(std::size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  void subtract(std::size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  // What to tell whoever wants more.
+  [[nodiscard]] Error out_of_memory() const {
+    if (bytes_max_ == 0) return {ErrorCode::kOutOfMemory, "the system has no more memory for meters"};
+    return {ErrorCode::kOutOfMemory,
+            "the memory ceiling of " + std::to_string(bytes_max_) +
+                " bytes is reached: raise max_memory, or wait until keys in use are fresh again"};
+  }
+
+ private:
+  std::atomic<std::size_t> bytes_{0};
+  const std::size_t bytes_max_;
+};
+
+}  // namespace mete::engine

@@ -1,0 +1,221 @@
+#include "engine/meters.h"
+
+#include "base/check.h"
+
+namespace mete::engine {
+
+namespace {
+
+bool is_current(const Entry* entry, const LimitRecord& limit) {
+  return entry == nullptr || ((entry->flags & kEvenRevision) != 0) == limit.is_even;
+}
+
+void mark_current(Entry* entry, const LimitRecord& limit) {
+  if (entry == nullptr) return;
+  entry->flags = static_cast<std::uint8_t>((entry->flags & ~kEvenRevision) | (limit.is_even ? kEvenRevision : 0));
+}
+
+std::size_t part_bytes(const OpenPart& part) { return sizeof part + kTreeNodeBytes + part.id.size(); }
+
+}  // namespace
+
+Error unknown_limit(std::string_view name) {
+  return {ErrorCode::kNoLimit, "unknown limit '" + std::string(name) + "'"};
+}
+
+MeterAccess Meters::open(const Entry& entry, Instant now) {
+  const LimitRecord* limit = limits_.at(entry.space.limit());
+  CHECK(limit != nullptr);
+  MeterAccess meter;
+  address({.limit = limit->definition.name(), .key = entry.key(), .cost = 0}, meter);
+  const bool is_open = open(meter, now);
+  CHECK(is_open);
+  return meter;
+}
+
+void Meters::bring_up_to_date(const Entry& entry, Instant now) {
+  const EntryType type = entry.space.type();
+  if (type == EntryType::kHeldParts) return;
+  if (type == EntryType::kOverride) {
+    const LimitRecord* limit = limits_.at(entry.space.limit());
+    const std::uint64_t hash = base::hash_bytes(entry.key(), limit->name_hash);
+    if (keyspace_.find(hash, {EntryType::kMeter, limit->number}, entry.key()) != nullptr) return;
+  }
+  (void)open(entry, now);
+}
+
+void Meters::open_special(MeterAccess& meter, Instant now) {
+  const std::uint32_t limit = meter.limit->number;
+  // A key without a meter may still have an override. What has held parts has a meter.
+  const std::uint8_t flags = meter.entry != nullptr ? meter.entry->flags : kHasOverride;
+  if ((flags & kHasOverride) != 0) {
+    meter.override_entry = keyspace_.find(meter.hash, {EntryType::kOverride, limit}, meter.key);
+    if (meter.override_entry != nullptr) meter.rule = meter.override_entry->load<OverrideRecord>().rule;
+  }
+  if ((flags & kHasHeldParts) != 0) {
+    const Entry* parts = keyspace_.find(meter.hash, {EntryType::kHeldParts, limit}, meter.key);
+    CHECK(parts != nullptr);
+    meter.parts = parts->load<HeldParts*>();
+  }
+  if (meter.entry != nullptr) load_state(meter);
+  if (!is_current(meter.entry, *meter.limit) || !is_current(meter.override_entry, *meter.limit)) catch_up(meter);
+  if (meter.parts != nullptr) expire_parts(meter, now);
+}
+
+// The limit was redefined since: the meter lives on under the old rule up to that instant, and under the new one from
+// it.
+void Meters::catch_up(MeterAccess& meter) {
+  const LimitRecord& limit = *meter.limit;
+  if (meter.override_entry == nullptr) {
+    meter.rule = limit.previous_rule;
+    rebase(meter, *limit.rule, limit.changed_at);
+    return;
+  }
+  auto record = meter.override_entry->load<OverrideRecord>();
+  const RuleRecord* old_rule = record.rule;
+  record.rule = rules_.acquire_with_amount(limit.definition, *limit.rule, record.amount);
+  meter.override_entry->store(record);
+  mark_current(meter.override_entry, limit);
+  rebase(meter, *record.rule, limit.changed_at);
+  rules_.release(old_rule);
+}
+
+// Moves the meter from its rule to another one, at one instant.
+void Meters::rebase(MeterAccess& meter, const RuleRecord& to, Instant at) {
+  if (meter.entry != nullptr) {
+    const RuleRecord& from = *meter.rule;
+    if (meter.parts != nullptr) expire_parts(meter, at);
+    const core::Moment before = from.moment(meter.state, at);
+    core::settle(from.rule(), meter.state, before);
+    const core::Moment after = to.moment(core::State(), before.now);
+    if (meter.parts != nullptr && !core::keeps_state({from.rule(), before}, {to.rule(), after}))
+      remake_parts(meter, before);
+    meter.state = core::rebase({from.rule(), before}, meter.state, {to.rule(), after});
+    resize_entry(meter, core::state_size(to.rule().kind));
+    mark_current(meter.entry, *meter.limit);
+    write(meter);
+  }
+  meter.rule = &to;
+}
+
+// What is held goes on as if it were made now: what has already come back under the old rule must not do so again.
+void Meters::remake_parts(MeterAccess& meter, const core::Moment& moment) {
+  HeldParts remade;
+  for (OpenPart part : *meter.parts) {
+    static_cast<core::HeldPart&>(part) = core::remake(meter.rule->rule(), meter.state, part, moment);
+    remade.insert(remade.end(), std::move(part));
+  }
+  meter.parts->swap(remade);
+}
+
+// Another kind may remember more or less. What is in use stays in use, so the memory ceiling does not count here.
+void Meters::resize_entry(MeterAccess& meter, std::uint8_t payload_size) {
+  if (payload_size == meter.entry->payload_size) return;
+  const std::uint8_t flags = meter.entry->flags;
+  const Space space = meter.entry->space;
+  Entry* entry = keyspace_.insert(meter.hash, space, meter.key, payload_size, Slab::Ceiling::kIgnore);
+  CHECK(entry != nullptr);
+  entry->flags = flags;
+  keyspace_.erase(meter.hash, meter.entry);
+  meter.entry = entry;
+}
+
+void Meters::expire_parts(MeterAccess& meter, Instant until) {
+  bool has_expired = false;
+  while (!meter.parts->empty() && meter.parts->begin()->expires_at <= until) {
+    const auto part = meter.parts->begin();
+    core::expire(meter.rule->rule(), meter.state, *part, meter.rule->moment(meter.state, part->expires_at));
+    memory_.subtract(part_bytes(*part));
+    meter.parts->erase(part);
+    has_expired = true;
+  }
+  if (has_expired) write(meter);
+}
+
+bool Meters::insert_entry(MeterAccess& meter) {
+  const std::uint8_t size = core::state_size(meter.rule->rule().kind);
+  meter.entry = keyspace_.insert(meter.hash, {EntryType::kMeter, meter.limit->number}, meter.key, size);
+  if (meter.entry == nullptr) return false;
+  if (meter.override_entry != nullptr) meter.entry->flags = kHasOverride;
+  mark_current(meter.entry, *meter.limit);
+  return true;
+}
+
+bool Meters::set_override(MeterAccess& meter, std::optional<Amount> amount) {
+  if (!amount) {
+    if (meter.override_entry == nullptr) return true;
+    rebase(meter, *meter.limit->rule, meter.moment.now);
+    if (meter.entry != nullptr) meter.entry->flags &= static_cast<std::uint8_t>(~kHasOverride);
+    forget(*meter.override_entry);
+    meter.override_entry = nullptr;
+    return true;
+  }
+  OverrideRecord old;
+  if (meter.override_entry != nullptr) {
+    old = meter.override_entry->load<OverrideRecord>();
+  } else {
+    const Space space(EntryType::kOverride, meter.limit->number);
+    meter.override_entry = keyspace_.insert(meter.hash, space, meter.key, sizeof(OverrideRecord));
+    if (meter.override_entry == nullptr) return false;
+    mark_current(meter.override_entry, *meter.limit);
+  }
+  const OverrideRecord record{*amount,
+                              rules_.acquire_with_amount(meter.limit->definition, *meter.limit->rule, *amount)};
+  meter.override_entry->store(record);
+  if (meter.entry != nullptr) meter.entry->flags |= kHasOverride;
+  rebase(meter, *record.rule, meter.moment.now);
+  if (old.rule != nullptr) rules_.release(old.rule);
+  return true;
+}
+
+HeldParts* Meters::make_parts(MeterAccess& meter) {
+  if (meter.parts != nullptr) return meter.parts;
+  const Space space(EntryType::kHeldParts, meter.limit->number);
+  Entry* entry = keyspace_.insert(meter.hash, space, meter.key, sizeof(HeldParts*));
+  if (entry == nullptr) return nullptr;
+  meter.parts = new HeldParts;
+  entry->store(meter.parts);
+  meter.entry->flags |= kHasHeldParts;
+  return meter.parts;
+}
+
+void Meters::add_part(HeldParts& parts, OpenPart part) {
+  memory_.add(part_bytes(part));
+  const bool is_new = parts.insert(std::move(part)).second;
+  CHECK(is_new);
+}
+
+const OpenPart& Meters::find_part(const MeterAccess& meter, const OpenPart& key) {
+  CHECK(meter.parts != nullptr);
+  const auto found = meter.parts->find(key);
+  CHECK(found != meter.parts->end());
+  return *found;
+}
+
+void Meters::remove_part(const MeterAccess& meter, const OpenPart& key) {
+  const OpenPart& part = find_part(meter, key);
+  memory_.subtract(part_bytes(part));
+  meter.parts->erase(part);
+}
+
+void Meters::forget_if_empty(Entry& entry) {
+  if (!entry.load<HeldParts*>()->empty()) return;
+  const LimitRecord* limit = limits_.at(entry.space.limit());
+  const std::uint64_t hash = base::hash_bytes(entry.key(), limit->name_hash);
+  Entry* meter = keyspace_.find(hash, {EntryType::kMeter, limit->number}, entry.key());
+  CHECK(meter != nullptr);
+  meter->flags &= static_cast<std::uint8_t>(~kHasHeldParts);
+  forget(entry);
+}
+
+void Meters::forget(Entry& entry) {
+  if (entry.space.type() == EntryType::kOverride) {
+    rules_.release(entry.load<OverrideRecord>().rule);
+  } else if (entry.space.type() == EntryType::kHeldParts) {
+    const std::unique_ptr<HeldParts> parts(entry.load<HeldParts*>());
+    for (const OpenPart& part : *parts) memory_.subtract(part_bytes(part));
+  }
+  keyspace_.erase(entry.hash_low, &entry);
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,110 @@
+// Meters: the meters, overrides and held parts of the keyspace, and how they follow their limit and their time.
+//
+// Opening a meter brings it up to date: it is rebased if its limit was redefined, its holds that are due expire, and
+// its windows pass. Only then its state is looked at. All three are time passing, not the operation's doing, so they
+// stay even if the operation is denied.
+//
+// Thread safety: every call but address() wants the lock of the meter's bucket.
+#pragma once
+
+#include <mete/result.h>
+
+#include "base/hash.h"
+#include "engine/meter_access.h"
+
+namespace mete::engine {
+
+[[nodiscard]] Error unknown_limit(std::string_view name);
+
+class Meters {
+ public:
+  struct Parts {
+    MemoryGauge& memory;
+    Keyspace& keyspace;
+    const LimitTable& limits;
+    RuleTable& rules;
+  };
+
+  Meters(const Parts& parts, std::uint64_t seed)
+      : memory_(parts.memory), keyspace_(parts.keyspace), limits_(parts.limits), rules_(parts.rules), seed_(seed) {}
+
+  [[nodiscard]] std::uint64_t hash_of_name(std::string_view limit) const { return base::hash_bytes(limit, seed_); }
+  // Where the meter of a charge is to be found, not opened yet.
+  void address(const Charge& charge, MeterAccess& meter) const {
+    meter.limit_name = charge.limit;
+    meter.key = charge.key;
+    meter.name_hash = hash_of_name(charge.limit);
+    meter.hash = base::hash_bytes(charge.key, meter.name_hash);
+  }
+
+  // False if there is no such limit.
+  [[nodiscard]] bool open(MeterAccess& meter, Instant now) {
+    meter.limit = limits_.find(meter.limit_name, meter.name_hash);
+    if (meter.limit == nullptr) return false;
+    meter.rule = meter.limit->rule;
+    meter.entry = keyspace_.find(meter.hash, {EntryType::kMeter, meter.limit->number}, meter.key);
+    const std::uint8_t plain = meter.limit->is_even ? kEvenRevision : 0;
+    if (meter.entry != nullptr && meter.entry->flags == plain) {
+      load_state(meter);
+    } else {
+      open_special(meter, now);
+    }
+    meter.moment = meter.rule->moment(meter.state, now);
+    core::settle(meter.rule->rule(), meter.state, meter.moment);
+    return true;
+  }
+  // The meter to which a meter, override or held-parts entry belongs.
+  [[nodiscard]] MeterAccess open(const Entry& entry, Instant now);
+  // For each entry of a redefined limit, in any order: a meter takes its override along; one without a meter goes
+  // alone.
+  void bring_up_to_date(const Entry& entry, Instant now);
+
+  // Makes sure that the meter has an entry to write to; false if the memory ceiling is reached.
+  [[nodiscard]] bool make_entry(MeterAccess& meter) { return meter.entry != nullptr || insert_entry(meter); }
+  void write(MeterAccess& meter) const { copy_words(meter.entry->payload(), &meter.state, meter.entry->payload_size); }
+
+  // Sets, changes or (no amount) removes an override; false if the memory ceiling is reached.
+  [[nodiscard]] bool set_override(MeterAccess& meter, std::optional<Amount> amount);
+
+  // The meter's parts, made if it has none; null if the memory ceiling is reached. The meter must have an entry.
+  [[nodiscard]] HeldParts* make_parts(MeterAccess& meter);
+  void add_part(HeldParts& parts, OpenPart part);
+  // The part of an open hold: its key is the hold's expiry and serial number and the charge.
+  [[nodiscard]] static const OpenPart& find_part(const MeterAccess& meter, const OpenPart& key);
+  // Takes a part out; what it charged is left as it is.
+  void remove_part(const MeterAccess& meter, const OpenPart& key);
+
+  // Erases a held-parts entry that has no parts left.
+  void forget_if_empty(Entry& entry);
+  // Erases a meter, override or held-parts entry and what it owns.
+  void forget(Entry& entry);
+
+ private:
+  // States are one to three words: less than a call of memcpy.
+  static void copy_words(void* to, const void* from, std::size_t bytes) {
+    for (std::size_t offset = 0; offset < bytes; offset += 8) {
+      std::memcpy(static_cast<char*>(to) + offset, static_cast<const char*>(from) + offset, 8);
+    }
+  }
+  static void load_state(MeterAccess& meter) {
+    copy_words(&meter.state, meter.entry->payload(), meter.entry->payload_size);
+  }
+
+  [[nodiscard]] bool insert_entry(MeterAccess& meter);
+
+  // A meter that is new, has an override or held parts, or whose limit was redefined.
+  void open_special(MeterAccess& meter, Instant now);
+  void catch_up(MeterAccess& meter);
+  void expire_parts(MeterAccess& meter, Instant until);
+  void rebase(MeterAccess& meter, const RuleRecord& to, Instant at);
+  static void remake_parts(MeterAccess& meter, const core::Moment& moment);
+  void resize_entry(MeterAccess& meter, std::uint8_t payload_size);
+
+  MemoryGauge& memory_;
+  Keyspace& keyspace_;
+  const LimitTable& limits_;
+  RuleTable& rules_;
+  const std::uint64_t seed_;
+};
+
+}  // namespace mete::engine

@@ -1,0 +1,46 @@
+// Operation: what one call locks and opens. Internal to the engine's source files.
+#pragma once
+
+#include <boost/container/static_vector.hpp>
+#include <cstdint>
+
+#include "engine/engine.h"
+
+namespace mete::engine {
+
+struct Engine::Operation {
+  MeterAccesses meters;
+  // The buckets to lock: the meters', and those that the operation adds for its id and its tag.
+  boost::container::static_vector<std::uint64_t, Keyspace::kLocksMax> hashes;
+};
+
+// An operation on an open hold.
+struct Engine::HoldOperation : Operation {
+  std::string_view id;
+  std::uint64_t serial = 0;
+  HoldRecord* hold = nullptr;
+  Instant now;
+  // Which of `meters` a charge of the hold is on; null if nothing is held for it, or its limit is gone.
+  boost::container::static_vector<MeterAccess*, kChargesMax> meter_of_charge;
+};
+
+// Calls use() with one meter, opened under its lock.
+template <class Use>
+auto Engine::with_meter(const Charge& charge, Instant now, Use use) -> decltype(use(std::declval<MeterAccess&>())) {
+  MeterAccess meter;
+  meters_.address(charge, meter);
+  const Keyspace::Guard guard(keyspace_, meter.hash);
+  if (!meters_.open(meter, not_before_floor(now))) return tl::make_unexpected(unknown_limit(charge.limit));
+  return use(meter);
+}
+
+// Tries, and once more if there was no memory and forgetting fresh meters made some.
+template <class Attempt>
+auto Engine::with_eviction(Instant now, Attempt attempt) {
+  auto result = attempt();
+  const bool is_full = !result && result.error().code == ErrorCode::kOutOfMemory;
+  if (is_full && evict(now)) return attempt();
+  return result;
+}
+
+}  // namespace mete::engine

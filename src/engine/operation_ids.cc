@@ -1,0 +1,71 @@
+#include "engine/operation_ids.h"
+
+#include <memory>
+
+#include "base/hash.h"
+
+namespace mete::engine {
+
+namespace {
+
+constexpr Space kSpace(EntryType::kOperation, 0);
+// Ids and meters must not share hashes: seeds apart.
+constexpr std::uint64_t kIdSeed = 0x6f7065726174696f;
+
+}  // namespace
+
+std::uint64_t OperationIds::hash_of(std::string_view id) const { return base::hash_bytes(id, seed_ ^ kIdSeed); }
+
+std::uint64_t OperationIds::fingerprint(const Parameters& parameters) const {
+  const auto kind = static_cast<std::uint64_t>(parameters.kind);
+  const auto mode = static_cast<std::uint64_t>(parameters.mode);
+  std::uint64_t hash = base::hash_number(kind << 8 | mode, seed_);
+  for (const Charge& charge : parameters.charges) {
+    hash = base::hash_bytes(charge.limit, hash);
+    hash = base::hash_bytes(charge.key, hash);
+    hash = base::hash_number(static_cast<std::uint64_t>(charge.cost), hash);
+  }
+  hash = base::hash_number(static_cast<std::uint64_t>(parameters.ttl.ns()), hash);
+  return base::hash_bytes(parameters.tag, hash);
+}
+
+Entry* OperationIds::find(std::string_view id) const { return keyspace_.find(hash_of(id), kSpace, id); }
+
+HoldRecord* OperationIds::find_hold(std::string_view id) const {
+  const Entry* entry = find(id);
+  return entry == nullptr ? nullptr : entry->load<OperationRecord>().hold;
+}
+
+Result<std::optional<core::Verdict>> OperationIds::replay(std::string_view id, std::uint64_t fingerprint) const {
+  const Entry* entry = find(id);
+  if (entry == nullptr) return std::nullopt;
+  const auto record = entry->load<OperationRecord>();
+  if (record.fingerprint == fingerprint) return record.verdict;
+  return tl::make_unexpected(Error{ErrorCode::kMismatch, "id '" + std::string(id) +
+                                                             "' was used for an operation with other parameters: give "
+                                                             "each operation an id of its own"});
+}
+
+Result<Entry*> OperationIds::insert(std::string_view id) {
+  if (keyspace_.entry_count(EntryType::kOperation) >= ids_max_) {
+    return tl::make_unexpected(Error{ErrorCode::kOutOfMemory, "ids: all " + std::to_string(ids_max_) +
+                                                                  " are in use: raise ids_max, or keep ids for less "
+                                                                  "than id_retention"});
+  }
+  Entry* entry = keyspace_.insert(hash_of(id), kSpace, id, sizeof(OperationRecord));
+  if (entry != nullptr) return entry;
+  return tl::make_unexpected(memory_.out_of_memory());
+}
+
+void OperationIds::fill(Entry& entry, const OperationRecord& record) {
+  entry.store(record);
+  if (record.hold != nullptr) memory_.add(record.hold->bytes());
+}
+
+void OperationIds::forget(Entry& entry) {
+  const std::unique_ptr<HoldRecord> hold(entry.load<OperationRecord>().hold);
+  if (hold != nullptr) memory_.subtract(hold->bytes());
+  keyspace_.erase(entry.hash_low, &entry);
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,56 @@
+// OperationIds: operations with an id, remembered so that the same operation again gets the same answer.
+//
+// Thread safety: every call but hash_of() wants the lock of the id's bucket.
+#pragma once
+
+#include <mete/result.h>
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engine/hold_record.h"
+#include "engine/keyspace.h"
+
+namespace mete::engine {
+
+enum class OperationKind : std::uint8_t { kTake, kGive, kHold };
+
+class OperationIds {
+ public:
+  OperationIds(MemoryGauge& memory, Keyspace& keyspace, std::uint64_t seed, std::size_t ids_max)
+      : memory_(memory), keyspace_(keyspace), seed_(seed), ids_max_(ids_max) {}
+
+  [[nodiscard]] std::uint64_t hash_of(std::string_view id) const;
+
+  // A number for everything that must be the same when an id is used again.
+  struct Parameters {
+    OperationKind kind = OperationKind::kTake;
+    std::span<const Charge> charges = {};
+    Mode mode = Mode::kTake;
+    Duration ttl = {};
+    std::string_view tag = {};
+  };
+  [[nodiscard]] std::uint64_t fingerprint(const Parameters& parameters) const;
+
+  // The answer that this operation got before; none if the id is new; kMismatch if it was another operation's.
+  [[nodiscard]] Result<std::optional<core::Verdict>> replay(std::string_view id, std::uint64_t fingerprint) const;
+
+  [[nodiscard]] Entry* find(std::string_view id) const;
+  // Null if there is no hold of that id.
+  [[nodiscard]] HoldRecord* find_hold(std::string_view id) const;
+
+  // Makes room for a new id; kOutOfMemory if there is none.
+  [[nodiscard]] Result<Entry*> insert(std::string_view id);
+  // Fills what insert() made. Takes ownership of the hold, if there is one.
+  void fill(Entry& entry, const OperationRecord& record);
+  void forget(Entry& entry);
+
+ private:
+  MemoryGauge& memory_;
+  Keyspace& keyspace_;
+  const std::uint64_t seed_;
+  const std::size_t ids_max_;
+};
+
+}  // namespace mete::engine

@@ -1,0 +1,97 @@
+#include "store/embedded/embedded_store.h"
+
+#include "base/random.h"
+#include "store/store_clock.h"
+
+namespace mete::store {
+
+namespace {
+
+// The sweep goes round once a minute, in small steps: 1 M meters cost it about 2 ms a second.
+constexpr auto kSweepStep = std::chrono::milliseconds(100);
+constexpr std::size_t kSweepStepsPerRound = 600;
+
+std::unique_ptr<Clock> make_clock(const Clock* users) {
+  if (users != nullptr) return std::make_unique<MonotoneClock>(*users);
+  return std::make_unique<SystemClock>();
+}
+
+engine::Config engine_config(const Options& options) {
+  return {.seed = base::random_number(),
+          .max_memory = options.max_memory,
+          .id_retention = options.id_retention,
+          .ids_max = options.ids_max};
+}
+
+Charge meter_charge(const MeterName& meter) { return {.limit = meter.limit, .key = meter.key, .cost = 0}; }
+
+}  // namespace
+
+EmbeddedStore::EmbeddedStore(const Options& options)
+    : clock_(make_clock(options.clock)), engine_(engine_config(options)), sweeper_([this] { sweep_until_stopped(); }) {}
+
+EmbeddedStore::~EmbeddedStore() {
+  {
+    const std::lock_guard guard(stop_mutex_);
+    is_stopping_ = true;
+  }
+  stop_signal_.notify_all();
+  sweeper_.join();
+}
+
+void EmbeddedStore::sweep_until_stopped() {
+  std::unique_lock guard(stop_mutex_);
+  while (!stop_signal_.wait_for(guard, kSweepStep, [this] { return is_stopping_; })) {
+    engine_.sweep(engine_.buckets() / kSweepStepsPerRound + 1, now());
+  }
+}
+
+Result<void> EmbeddedStore::do_define(const Limit& limit) { return engine_.define(limit, now()); }
+
+Result<bool> EmbeddedStore::do_drop(std::string_view name) { return engine_.drop(name); }
+
+Result<std::optional<Limit>> EmbeddedStore::do_limit(std::string_view name) { return engine_.limit(name); }
+
+Result<std::vector<std::string>> EmbeddedStore::do_limits() { return engine_.limits(); }
+
+Result<void> EmbeddedStore::do_set_override(const MeterName& meter, std::optional<Amount> amount) {
+  return engine_.set_override(meter_charge(meter), amount, now());
+}
+
+Result<core::Verdict> EmbeddedStore::do_take(const TakeRequest& request) { return engine_.take(request, now()); }
+
+Result<Settlement> EmbeddedStore::do_give(std::span<const Charge> charges, std::string_view id) {
+  return engine_.give(charges, id, now());
+}
+
+Result<core::Verdict> EmbeddedStore::do_hold(const HoldRequest& request) { return engine_.hold(request, now()); }
+
+Result<Settlement> EmbeddedStore::do_commit(const CommitRequest& request) { return engine_.commit(request, now()); }
+
+Result<Settlement> EmbeddedStore::do_cancel(std::string_view id) { return engine_.cancel(id, now()); }
+
+Result<Duration> EmbeddedStore::do_extend(std::string_view id, Duration ttl) { return engine_.extend(id, ttl, now()); }
+
+Result<std::optional<HoldInfo>> EmbeddedStore::do_find_hold(std::string_view id) {
+  return engine_.find_hold(id, now());
+}
+
+Result<std::vector<std::string>> EmbeddedStore::do_holds(const MeterName& meter, std::size_t count_max) {
+  return engine_.holds(meter_charge(meter), count_max, now());
+}
+
+Result<std::vector<std::string>> EmbeddedStore::do_holds_tagged(std::string_view tag) {
+  return engine_.holds_tagged(tag, now());
+}
+
+Result<Usage> EmbeddedStore::do_usage(const MeterName& meter) { return engine_.usage(meter_charge(meter), now()); }
+
+Result<Reconciliation> EmbeddedStore::do_reconcile(const MeterName& meter, Amount used) {
+  return engine_.reconcile(meter_charge(meter), used, now());
+}
+
+Result<UsagePage> EmbeddedStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
+  return engine_.scan(limit, cursor, count, now());
+}
+
+}  // namespace mete::store

@@ -1,0 +1,51 @@
+// EmbeddedStore: the engine in this process, with a clock and a thread that sweeps.
+#pragma once
+
+#include <mete/limiter.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "engine/engine.h"
+#include "store/store.h"
+
+namespace mete::store {
+
+class EmbeddedStore final : public Store {
+ public:
+  explicit EmbeddedStore(const Options& options);
+  ~EmbeddedStore() override;
+
+ private:
+  Result<void> do_define(const Limit& limit) override;
+  Result<bool> do_drop(std::string_view name) override;
+  Result<std::optional<Limit>> do_limit(std::string_view name) override;
+  Result<std::vector<std::string>> do_limits() override;
+  Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
+  Result<core::Verdict> do_take(const TakeRequest& request) override;
+  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
+  Result<core::Verdict> do_hold(const HoldRequest& request) override;
+  Result<Settlement> do_commit(const CommitRequest& request) override;
+  Result<Settlement> do_cancel(std::string_view id) override;
+  Result<Duration> do_extend(std::string_view id, Duration ttl) override;
+  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override;
+  Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) override;
+  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
+  Result<Usage> do_usage(const MeterName& meter) override;
+  Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
+  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
+
+  [[nodiscard]] Instant now() const { return clock_->now(); }
+  void sweep_until_stopped();
+
+  std::unique_ptr<Clock> clock_;
+  engine::Engine engine_;
+  std::mutex stop_mutex_;
+  std::condition_variable stop_signal_;
+  bool is_stopping_ = false;
+  std::thread sweeper_;  // last: it uses all of the above
+};
+
+}  // namespace mete::store

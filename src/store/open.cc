@@ -1,0 +1,31 @@
+#include <mete/limiter.h>
+
+#include "store/embedded/embedded_store.h"
+
+namespace mete {
+
+namespace {
+
+constexpr std::size_t kMaxMemoryMin = std::size_t{1} << 20;
+constexpr std::string_view kEmbedded = "embedded:";
+
+tl::unexpected<Error> invalid(std::string message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+}  // namespace
+
+Result<Limiter> open(std::string_view url, const Options& options) {
+  if (options.max_memory != 0 && options.max_memory < kMaxMemoryMin) {
+    return invalid("max_memory must be 0 (no ceiling) or at least 1 MiB, not " + std::to_string(options.max_memory));
+  }
+  if (options.id_retention <= Duration() || options.id_retention > kPeriodMax) {
+    return invalid("id_retention must be above 0 and at most 10 years, not " +
+                   std::to_string(options.id_retention.ns()) + " ns");
+  }
+  if (options.ids_max == 0) return invalid("ids_max must be at least 1");
+  if (url == kEmbedded) return Limiter(std::make_unique<store::EmbeddedStore>(options));
+  return invalid("url: no store for '" + std::string(url) + "': use 'embedded:', which keeps everything in memory");
+}
+
+}  // namespace mete

@@ -1,0 +1,121 @@
+#include "store/store.h"
+
+#include "core/validate.h"
+
+namespace mete::store {
+
+namespace {
+
+// The first of several checks that fails.
+template <class... Checks>
+Result<void> all_of(Result<void> first, Checks... rest) {
+  if constexpr (sizeof...(rest) == 0) {
+    return first;
+  } else {
+    return first ? all_of(std::move(rest)...) : first;
+  }
+}
+
+Result<void> validate_meter(const MeterName& meter) {
+  return all_of(core::validate_name(meter.limit), core::validate_key(meter.key));
+}
+
+}  // namespace
+
+Result<void> Store::define(const Limit& limit) {
+  if (auto ok = core::validate_limit(limit); !ok) return ok;
+  return do_define(limit);
+}
+
+Result<bool> Store::drop(std::string_view name) {
+  if (auto ok = core::validate_name(name); !ok) return tl::make_unexpected(ok.error());
+  return do_drop(name);
+}
+
+Result<std::optional<Limit>> Store::limit(std::string_view name) {
+  if (auto ok = core::validate_name(name); !ok) return tl::make_unexpected(ok.error());
+  return do_limit(name);
+}
+
+Result<std::vector<std::string>> Store::limits() { return do_limits(); }
+
+Result<void> Store::set_override(const MeterName& meter, std::optional<Amount> amount) {
+  if (auto ok = all_of(validate_meter(meter), core::validate_amount(amount.value_or(1))); !ok) return ok;
+  return do_set_override(meter, amount);
+}
+
+Result<core::Verdict> Store::take(const TakeRequest& request) {
+  if (auto ok = core::validate_charges(request.charges, core::CostRange::kFromZero); !ok) {
+    return tl::make_unexpected(ok.error());
+  }
+  if (auto ok = core::validate_mode(request.charges, request.mode, request.id); !ok)
+    return tl::make_unexpected(ok.error());
+  return do_take(request);
+}
+
+Result<Settlement> Store::give(std::span<const Charge> charges, std::string_view id) {
+  if (auto ok = all_of(core::validate_charges(charges, core::CostRange::kFromOne), core::validate_id(id)); !ok) {
+    return tl::make_unexpected(ok.error());
+  }
+  return do_give(charges, id);
+}
+
+Result<core::Verdict> Store::hold(const HoldRequest& request) {
+  if (auto ok = all_of(core::validate_charges(request.charges, core::CostRange::kFromOne),
+                       core::validate_ttl(request.ttl), core::validate_id(request.id), core::validate_tag(request.tag));
+      !ok) {
+    return tl::make_unexpected(ok.error());
+  }
+  return do_hold(request);
+}
+
+Result<Settlement> Store::commit(const CommitRequest& request) {
+  if (auto ok = core::validate_hold_id(request.id); !ok) return tl::make_unexpected(ok.error());
+  for (const Amount amount : request.amounts) {
+    if (auto ok = core::validate_used(amount); !ok) return tl::make_unexpected(ok.error());
+  }
+  return do_commit(request);
+}
+
+Result<Settlement> Store::cancel(std::string_view id) {
+  if (auto ok = core::validate_hold_id(id); !ok) return tl::make_unexpected(ok.error());
+  return do_cancel(id);
+}
+
+Result<Duration> Store::extend(std::string_view id, Duration ttl) {
+  if (auto ok = all_of(core::validate_hold_id(id), core::validate_ttl(ttl)); !ok)
+    return tl::make_unexpected(ok.error());
+  return do_extend(id, ttl);
+}
+
+Result<std::optional<HoldInfo>> Store::find_hold(std::string_view id) {
+  if (auto ok = core::validate_hold_id(id); !ok) return tl::make_unexpected(ok.error());
+  return do_find_hold(id);
+}
+
+Result<std::vector<std::string>> Store::holds(const MeterName& meter, std::size_t count_max) {
+  if (auto ok = validate_meter(meter); !ok) return tl::make_unexpected(ok.error());
+  return do_holds(meter, count_max);
+}
+
+Result<std::vector<std::string>> Store::holds_tagged(std::string_view tag) {
+  if (auto ok = core::validate_tag(tag); !ok) return tl::make_unexpected(ok.error());
+  return do_holds_tagged(tag);
+}
+
+Result<Usage> Store::usage(const MeterName& meter) {
+  if (auto ok = validate_meter(meter); !ok) return tl::make_unexpected(ok.error());
+  return do_usage(meter);
+}
+
+Result<Reconciliation> Store::reconcile(const MeterName& meter, Amount used) {
+  if (auto ok = all_of(validate_meter(meter), core::validate_used(used)); !ok) return tl::make_unexpected(ok.error());
+  return do_reconcile(meter, used);
+}
+
+Result<UsagePage> Store::scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
+  if (auto ok = core::validate_name(limit); !ok) return tl::make_unexpected(ok.error());
+  return do_scan(limit, cursor, count);
+}
+
+}  // namespace mete::store

@@ -1,0 +1,82 @@
+// Store: the seam between the limiter and where its state lives. A store gives the core atomicity and a clock.
+//
+// The public calls check their arguments, once for all stores, and pass on what is valid; an adapter implements the
+// private ones. Thread safety: every call from any thread.
+//
+// Adding a store: a folder below src/store with an adapter, a scheme in open.cc, and the store's name in the list of
+// tests/conformance: the suite there is the definition of done.
+#pragma once
+
+#include <mete/decision.h>
+#include <mete/limit.h>
+#include <mete/result.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/requests.h"
+#include "core/verdict.h"
+
+namespace mete::store {
+
+using core::CommitRequest;
+using core::HoldRequest;
+using core::TakeRequest;
+
+// A (limit, key).
+struct MeterName {
+  std::string_view limit;
+  std::string_view key;
+};
+
+class Store {
+ public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;
+
+  Result<void> define(const Limit& limit);
+  Result<bool> drop(std::string_view name);
+  [[nodiscard]] Result<std::optional<Limit>> limit(std::string_view name);
+  [[nodiscard]] Result<std::vector<std::string>> limits();
+  Result<void> set_override(const MeterName& meter, std::optional<Amount> amount);
+
+  Result<core::Verdict> take(const TakeRequest& request);
+  Result<Settlement> give(std::span<const Charge> charges, std::string_view id);
+  Result<core::Verdict> hold(const HoldRequest& request);
+  Result<Settlement> commit(const CommitRequest& request);
+  Result<Settlement> cancel(std::string_view id);
+  Result<Duration> extend(std::string_view id, Duration ttl);
+  [[nodiscard]] Result<std::optional<HoldInfo>> find_hold(std::string_view id);
+  [[nodiscard]] Result<std::vector<std::string>> holds(const MeterName& meter, std::size_t count_max);
+  [[nodiscard]] Result<std::vector<std::string>> holds_tagged(std::string_view tag);
+
+  [[nodiscard]] Result<Usage> usage(const MeterName& meter);
+  Result<Reconciliation> reconcile(const MeterName& meter, Amount used);
+  [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count);
+
+ private:
+  virtual Result<void> do_define(const Limit& limit) = 0;
+  virtual Result<bool> do_drop(std::string_view name) = 0;
+  virtual Result<std::optional<Limit>> do_limit(std::string_view name) = 0;
+  virtual Result<std::vector<std::string>> do_limits() = 0;
+  virtual Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) = 0;
+  virtual Result<core::Verdict> do_take(const TakeRequest& request) = 0;
+  virtual Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) = 0;
+  virtual Result<core::Verdict> do_hold(const HoldRequest& request) = 0;
+  virtual Result<Settlement> do_commit(const CommitRequest& request) = 0;
+  virtual Result<Settlement> do_cancel(std::string_view id) = 0;
+  virtual Result<Duration> do_extend(std::string_view id, Duration ttl) = 0;
+  virtual Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) = 0;
+  virtual Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) = 0;
+  virtual Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) = 0;
+  virtual Result<Usage> do_usage(const MeterName& meter) = 0;
+  virtual Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) = 0;
+  virtual Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) = 0;
+};
+
+}  // namespace mete::store

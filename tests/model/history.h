@@ -1,0 +1,111 @@
+// History: a list of calls with their times, run through a limiter and through the model; every answer must be the
+// same.
+//
+//     const auto failure = find_difference(factory, {.seed = 42});
+//     EXPECT_FALSE(failure) << *failure;     // the smallest history that still differs, readable
+//
+// A history is concrete: it has no random in it, and any part of it can be run. Holds without an id of their own are
+// called "$1", "$2", … in it, whatever id the limiter gives them.
+#pragma once
+
+#include <mete/mete.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mete::model {
+
+enum class Call : std::uint8_t {
+  kDefine,
+  kDrop,
+  kOverride,
+  kClearOverride,
+  kTake,
+  kGive,
+  kHold,
+  kCommit,
+  kCommitAmounts,
+  kCommitOverage,
+  kCancel,
+  kExtend,
+  kFindHold,
+  kHolds,
+  kHoldsTagged,
+  kUsage,
+  kReconcile,
+  kLimits,
+};
+
+struct OwnedCharge {
+  std::string limit;
+  std::string key;
+  Amount cost = 1;
+};
+
+struct Operation {
+  Instant at;  // what the clock says; it may have been set back
+  Call call = Call::kUsage;
+  std::vector<OwnedCharge> charges;  // of calls on one meter: the first one
+  Mode mode = Mode::kTake;
+  std::string id;
+  std::string nickname;  // of a hold without an id: "$1"
+  std::string tag;
+  Duration ttl;
+  std::vector<Amount> amounts;
+  Amount amount = 0;
+  std::optional<Limit> limit;
+};
+
+struct History {
+  std::vector<Operation> operations;
+  // Ask for the usage of every meter that was touched, after each operation. Off in half of the histories: to look at a
+  // meter may change when the limiter settles it.
+  bool is_probed = false;
+};
+
+std::string to_text(const Operation& operation);
+
+// Something that answers operations, in words.
+class Subject {
+ public:
+  Subject() = default;
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+  virtual ~Subject() = default;
+
+  virtual std::string execute(const Operation& operation) = 0;
+  virtual Result<Usage> usage(const std::string& limit, const std::string& key) = 0;
+};
+
+using SubjectFactory = std::function<std::unique_ptr<Subject>(const Clock&)>;
+using LimiterFactory = std::function<Limiter(const Clock&)>;
+
+SubjectFactory subject_of(LimiterFactory factory);
+SubjectFactory model_subject();
+
+struct Difference {
+  std::size_t operation = 0;  // the index of the call that was answered differently
+  std::string expected;
+  std::string actual;
+};
+
+// The first answer that is not the model's, or usage above the amount that nothing explains.
+std::optional<Difference> compare(const History& history, const SubjectFactory& factory);
+
+// Cuts operations as long as the rest still differs.
+History shrink(History history, const SubjectFactory& factory);
+
+struct Search {
+  std::uint64_t seed = 1;
+  int histories = 2000;
+  int operations = 60;
+};
+
+// Runs random histories; on a difference: a report with the seed and the shrunken history.
+std::optional<std::string> find_difference(const SubjectFactory& factory, const Search& search);
+
+}  // namespace mete::model
