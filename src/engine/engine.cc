@@ -73,8 +73,8 @@ Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
   });
 }
 
-// The one path that most operations take: a single charge, without an id.
-Result<core::Verdict> Engine::take_one(const Charge& charge, Mode mode, Instant now) {
+// The one path that most operations take: a single charge, without an id. All of it in one piece.
+[[gnu::flatten]] Result<core::Verdict> Engine::take_one(const Charge& charge, Mode mode, Instant now) {
   return with_meter(charge, now, [&](MeterAccess& meter) -> Result<core::Verdict> {
     meter.cost = charge.cost;
     meter.charges = 1;

@@ -81,6 +81,7 @@ void Keyspace::erase(std::uint64_t hash, Entry* entry) {
   --last->count;
   holder->tags[slot] = last->tags[last->count];
   holder->references[slot] = last->references[last->count];
+  last->tags[last->count] = 0;
   if (last->count == 0 && before_last != nullptr) {
     slab_.free(before_last->overflow, kBucketUnits);
     before_last->overflow = Slab::kNone;
@@ -108,6 +109,7 @@ Keyspace::Slots Keyspace::drain(Bucket& first) {
   }
   first.overflow = Slab::kNone;
   first.count = 0;
+  first.tags.fill(0);
   return slots;
 }
 

@@ -97,9 +97,12 @@ class Keyspace {
   static constexpr std::uint32_t kBucketUnits = sizeof(Bucket) / Slab::kUnitBytes;
 
   static std::uint32_t reverse_bits(std::uint32_t bits);
-  static std::uint8_t tag_of(std::uint64_t hash) { return static_cast<std::uint8_t>(hash >> 56); }
+  // An unused slot's tag is 0, and no other's.
+  static std::uint8_t tag_of(std::uint64_t hash) {
+    const auto tag = static_cast<std::uint8_t>(hash >> 56);
+    return tag == 0 ? 1 : tag;
+  }
   static std::uint32_t index_of(std::uint64_t hash, std::uint32_t bucket_count);
-  static std::uint32_t matches(const Bucket& bucket, std::uint8_t tag);
   static std::uint32_t low_bits(std::uint32_t index, std::uint32_t bucket_count);
 
   [[nodiscard]] Bucket& bucket_at(std::uint32_t index) const;
@@ -216,27 +219,23 @@ inline Keyspace::Bucket& Keyspace::bucket_at(std::uint32_t index) const {
   return segments_[bits - kFirstSegmentBits + 1].load(std::memory_order_relaxed)[index - (1U << bits)];
 }
 
-// Bit i is set where slot i has this tag.
-inline std::uint32_t Keyspace::matches(const Bucket& bucket, std::uint8_t tag) {
-  const char* tags = reinterpret_cast<const char*>(bucket.tags.data());
-  std::uint32_t slots = base::bytes_equal_to(base::load_word(tags), tag);
-  // The word of the last eight tags overlaps the first: its upper three are new.
-  if (bucket.count > 8) slots |= base::bytes_equal_to(base::load_word(tags + kSlots - 8), tag) >> (16 - kSlots) << 8;
-  return slots & ((1U << bucket.count) - 1);
-}
-
 inline Entry* Keyspace::find(std::uint64_t hash, Space space, std::string_view key) const {
-  const Bucket* bucket = &bucket_of(hash);
-  do {
-    for (std::uint32_t slots = matches(*bucket, tag_of(hash)); slots != 0; slots &= slots - 1) {
-      Entry* entry = entry_at(bucket->references[static_cast<std::uint32_t>(std::countr_zero(slots))]);
-      if (entry->hash_low == static_cast<std::uint32_t>(hash) && entry->space == space &&
-          base::equal_bytes(entry->key(), key)) {
-        return entry;
-      }
+  const std::uint8_t tag = tag_of(hash);
+  const auto find_in = [&](const Bucket& bucket, std::uint32_t first_slot) -> Entry* {
+    std::uint64_t candidates = base::find_byte(base::load<std::uint64_t>(bucket.tags.data() + first_slot), tag);
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const auto slot = first_slot + static_cast<std::uint32_t>(std::countr_zero(candidates)) / 8;
+      Entry* entry = entry_at(bucket.references[slot]);
+      const bool is_match = entry->hash_low == static_cast<std::uint32_t>(hash) && entry->space == space;
+      if (is_match && base::equal_bytes(entry->key(), key)) return entry;
     }
-    bucket = overflow_of(*bucket);
-  } while (bucket != nullptr);
+    return nullptr;
+  };
+  for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = overflow_of(*bucket)) {
+    if (Entry* entry = find_in(*bucket, 0)) return entry;
+    if (bucket->count <= 8) break;
+    if (Entry* entry = find_in(*bucket, kSlots - 8)) return entry;
+  }
   return nullptr;
 }
 

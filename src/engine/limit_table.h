@@ -23,7 +23,7 @@ struct LimitRecord {
   LimitRecord(Limit limit, std::uint64_t hash) : definition(std::move(limit)), name_hash(hash) {}
 
   Limit definition;
-  std::uint64_t name_hash;       // also the seed of its keys' hashes
+  std::uint64_t name_hash;       // also part of its keys' hashes
   std::uint32_t number = 0;      // the limit's part of its entries' space; used again once the limit is gone
   std::uint64_t generation = 0;  // unlike any other limit's, ever
   const RuleRecord* rule = nullptr;

@@ -38,7 +38,7 @@ void Meters::bring_up_to_date(const Entry& entry, Instant now) {
   if (type == EntryType::kHeldParts) return;
   if (type == EntryType::kOverride) {
     const LimitRecord* limit = limits_.at(entry.space.limit());
-    const std::uint64_t hash = base::hash_bytes(entry.key(), limit->name_hash);
+    const std::uint64_t hash = hash_of(limit->name_hash, entry.key());
     if (keyspace_.find(hash, {EntryType::kMeter, limit->number}, entry.key()) != nullptr) return;
   }
   (void)open(entry, now);
@@ -201,7 +201,7 @@ void Meters::remove_part(const MeterAccess& meter, const OpenPart& key) {
 void Meters::forget_if_empty(Entry& entry) {
   if (!entry.load<HeldParts*>()->empty()) return;
   const LimitRecord* limit = limits_.at(entry.space.limit());
-  const std::uint64_t hash = base::hash_bytes(entry.key(), limit->name_hash);
+  const std::uint64_t hash = hash_of(limit->name_hash, entry.key());
   Entry* meter = keyspace_.find(hash, {EntryType::kMeter, limit->number}, entry.key());
   CHECK(meter != nullptr);
   meter->flags &= static_cast<std::uint8_t>(~kHasHeldParts);

@@ -1,0 +1,67 @@
+#include "bars.h"
+
+#include <cstdio>
+#include <vector>
+
+namespace mete::bench {
+
+namespace {
+
+enum class Reach { kAtMost, kAtLeast };
+
+struct Bar {
+  const char* what;
+  const char* numerator;
+  const char* denominator;  // empty: the numerator itself is judged
+  Reach reach;
+  double bar;
+};
+
+const std::vector<Bar>& bars() {
+  static const std::vector<Bar> kBars = {
+      {"decision on a hot key / bare increment under the same lock", "hot_key/decision", "hot_key/increment",
+       Reach::kAtMost, 3.0},
+      {"decision over 1 M random keys / find and increment in a flat map", "random_keys_1M/decision",
+       "random_keys_1M/flat_map", Reach::kAtMost, 1.3},
+      {"speed of 2 threads / of 1, each on its own half of 1 M keys", "threads/speed:2", "threads/speed:1",
+       Reach::kAtLeast, 1.8},
+      {"speed of 2 threads / of 1, each on a hot key of its own", "hot_threads/speed:2", "hot_threads/speed:1",
+       Reach::kAtLeast, 1.8},
+      {"bytes a meter, 1 M buckets with 19-byte keys", "memory/bytes_per_meter", "", Reach::kAtMost, 72.0},
+      {"decision over 10 M keys / over 1 M", "random_keys_10M/decision", "random_keys_1M/decision", Reach::kAtMost,
+       1.5},
+  };
+  return kBars;
+}
+
+}  // namespace
+
+void MedianReporter::ReportRuns(const std::vector<Run>& runs) {
+  ConsoleReporter::ReportRuns(runs);
+  for (const Run& run : runs) {
+    const bool is_only = run.run_type == Run::RT_Iteration && run.repetitions <= 1;
+    if (run.aggregate_name != "median" && !is_only) continue;
+    const std::string name = run.run_name.function_name + (run.run_name.args.empty() ? "" : "/" + run.run_name.args);
+    medians_[name] = run.GetAdjustedCPUTime();
+    for (const auto& [counter, value] : run.counters) medians_[name + "/" + counter] = value.value;
+  }
+}
+
+bool print_bars(const std::map<std::string, double>& medians) {
+  bool are_reached = true;
+  std::printf("\n%-68s %9s %9s\n", "bar", "measured", "must be");
+  for (const Bar& bar : bars()) {
+    const auto numerator = medians.find(bar.numerator);
+    const bool is_ratio = bar.denominator[0] != '\0';
+    const auto denominator = medians.find(bar.denominator);
+    if (numerator == medians.end() || (is_ratio && denominator == medians.end())) continue;
+    const double measured = is_ratio ? numerator->second / denominator->second : numerator->second;
+    const bool is_reached = bar.reach == Reach::kAtMost ? measured <= bar.bar : measured >= bar.bar;
+    are_reached = are_reached && is_reached;
+    std::printf("%-68s %9.2f %s %6.2f  %s\n", bar.what, measured, bar.reach == Reach::kAtMost ? "<=" : ">=", bar.bar,
+                is_reached ? "reached" : "MISSED");
+  }
+  return are_reached;
+}
+
+}  // namespace mete::bench

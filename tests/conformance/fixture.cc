@@ -1,0 +1,92 @@
+#include "conformance/fixture.h"
+
+#include <atomic>
+
+#include "base/random.h"
+
+namespace mete::conformance {
+
+namespace {
+
+std::string next_suffix() {
+  static const std::string run = std::to_string(base::random_number());
+  static std::atomic<int> tests{0};
+  return run + "-" + std::to_string(tests.fetch_add(1));
+}
+
+}  // namespace
+
+Conformance::Conformance() : world_(GetParam().make()), suffix_(next_suffix()) {}
+
+std::string Conformance::unique(std::string_view text) const { return std::string(text) + "-" + suffix_; }
+
+std::string Conformance::define(const Limit& limit) {
+  limiter().define(limit).value();
+  return limit.name();
+}
+
+Limit Conformance::of_kind(Kind kind, const std::string& name, Amount amount) const {
+  Limit limit(kind, name);
+  limit.amount(amount);
+  if (kind == Kind::kCalendar) return limit.per(Unit::kHour);
+  return kind == Kind::kStock ? limit : limit.per(kHour);
+}
+
+std::vector<Limit> Conformance::each_kind(Amount amount) {
+  std::vector<Limit> limits;
+  for (const Kind kind : {Kind::kBucket, Kind::kWindow, Kind::kSliding, Kind::kCalendar, Kind::kStock}) {
+    limits.push_back(of_kind(kind, unique(to_string(kind)), amount));
+    define(limits.back());
+  }
+  return limits;
+}
+
+void Conformance::start_window(Duration period) {
+  const auto length = static_cast<std::uint64_t>(period.ns());
+  advance(Duration::from_ns(static_cast<std::int64_t>(length - world_->now().ns() % length)));
+}
+
+Decision Conformance::take(std::string_view limit, std::string_view key, Amount cost) {
+  return limiter().take(limit, key, cost).value();
+}
+
+Decision Conformance::take_mode(const Charge& charge, Mode mode) {
+  return limiter().take({charge}, {.mode = mode}).value();
+}
+
+std::string Conformance::hold(const Charge& charge, Duration ttl) {
+  const HoldDecision decision = limiter().hold({charge}, ttl).value();
+  EXPECT_TRUE(decision.allowed()) << "a hold of " << charge.cost << " on " << charge.limit;
+  return decision.id;
+}
+
+Usage Conformance::usage(std::string_view limit, std::string_view key) const {
+  return limiter().usage(limit, key).value();
+}
+
+Amount Conformance::charged(std::string_view limit, std::string_view key) const {
+  const Usage now = usage(limit, key);
+  return now.used + now.held;
+}
+
+Conformance::Standing Conformance::standing(std::string_view limit, std::string_view key) const {
+  const Usage now = usage(limit, key);
+  return {now, limiter().peek(limit, key, now.limit).value()};
+}
+
+void Conformance::expect_exact_wait(const Charge& charge) {
+  const Decision denied = limiter().peek(charge.limit, charge.key, charge.cost).value();
+  ASSERT_FALSE(denied.allowed());
+  ASSERT_FALSE(denied.retry_after.is_never());
+  ASSERT_GT(denied.retry_after, Duration());
+  const Duration step = world_->clock_resolution();
+  advance(denied.retry_after + Duration::from_ns(-step.ns()));
+  const Decision early = limiter().peek(charge.limit, charge.key, charge.cost).value();
+  EXPECT_FALSE(early.allowed()) << "a step before " << denied.retry_after.ns() << " ns";
+  EXPECT_EQ(early.retry_after.ns(), step.ns());
+  advance(step);
+  EXPECT_TRUE(limiter().peek(charge.limit, charge.key, charge.cost).value().allowed())
+      << "after " << denied.retry_after.ns() << " ns";
+}
+
+}  // namespace mete::conformance

@@ -1,0 +1,71 @@
+// The fixture of the conformance suite: a world of its own for each test, and words for what tests ask.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/world.h"
+
+namespace mete::conformance {
+
+inline constexpr Duration kHour = std::chrono::hours(1);
+
+class Conformance : public ::testing::TestWithParam<StoreUnderTest> {
+ protected:
+  Conformance();
+
+  [[nodiscard]] World& world() const { return *world_; }
+  [[nodiscard]] Limiter& limiter() const { return world_->limiter(); }
+  void advance(Duration step) { world_->advance(step); }
+
+  // A name for a limit, an id or a tag that no other test has, in this run or another one.
+  [[nodiscard]] std::string unique(std::string_view text) const;
+  // Defines the limit and returns its name.
+  std::string define(const Limit& limit);
+  // A limit of each kind, each defined, with windows of an hour.
+  [[nodiscard]] std::vector<Limit> each_kind(Amount amount);
+  [[nodiscard]] Limit of_kind(Kind kind, const std::string& name, Amount amount) const;
+  // Waits until a window of this period begins.
+  void start_window(Duration period);
+
+  Decision take(std::string_view limit, std::string_view key, Amount cost = 1);
+  Decision take_mode(const Charge& charge, Mode mode);
+  // An open hold of one charge.
+  std::string hold(const Charge& charge, Duration ttl);
+  [[nodiscard]] Usage usage(std::string_view limit, std::string_view key) const;
+  // What is charged, held or not.
+  [[nodiscard]] Amount charged(std::string_view limit, std::string_view key) const;
+
+  // How a meter stands, to the fraction of a unit: `full` asks for the whole capacity, and its wait tells the fraction.
+  struct Standing {
+    Usage usage;
+    Decision full;
+    bool operator==(const Standing&) const = default;
+  };
+  [[nodiscard]] Standing standing(std::string_view limit, std::string_view key) const;
+
+  // The wait that a denial tells is enough, and the clock's smallest step less is not. Lets that time pass.
+  void expect_exact_wait(const Charge& charge);
+
+ private:
+  std::unique_ptr<World> world_;
+  std::string suffix_;
+};
+
+// One test per row of the table of defects; the figures are those of its scenarios.
+class SeedDefects : public Conformance {};
+
+// The error's code, and that its message names what is wrong.
+template <class T>
+void expect_error(const tl::expected<T, Error>& result, ErrorCode code, std::string_view word) {
+  ASSERT_FALSE(result.has_value()) << "no error, although '" << word << "' should be refused";
+  EXPECT_EQ(result.error().code, code) << result.error().message;
+  EXPECT_NE(result.error().message.find(word), std::string::npos)
+      << "'" << result.error().message << "' does not name '" << word << "'";
+}
+
+}  // namespace mete::conformance

@@ -1,0 +1,113 @@
+// Listings: scan meets every key that stays exactly once, whatever comes and goes meanwhile; top finds the heaviest.
+#include <map>
+
+#include "conformance/fixture.h"
+
+namespace mete::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string key_name(std::string_view what, int number) { return std::string(what) + ":" + std::to_string(number); }
+
+TEST_P(Conformance, Scan_MeetsEveryKeyOnce) {
+  constexpr int kKeys = 2500;
+  for (const Limit& limit : each_kind(100)) {
+    SCOPED_TRACE(limit.name());
+    start_window(kHour);
+    for (int i = 0; i < kKeys; ++i) take(limit.name(), key_name("user", i), i % 100 + 1);
+    std::map<std::string, Usage> seen;
+    std::uint64_t cursor = 0;
+    int pages = 0;
+    do {
+      const UsagePage page = limiter().scan(limit.name(), cursor, 100).value();
+      for (const KeyUsage& key : page.keys) EXPECT_TRUE(seen.emplace(key.key, key.usage).second) << key.key << " twice";
+      cursor = page.cursor;
+      ++pages;
+    } while (cursor != 0);
+    EXPECT_GT(pages, kKeys / 200) << "about 100 at a time";
+    ASSERT_EQ(seen.size(), std::size_t{kKeys});
+    for (int i = 0; i < kKeys; ++i) EXPECT_EQ(seen.at(key_name("user", i)).used, i % 100 + 1);
+  }
+}
+
+TEST_P(Conformance, Scan_MeetsWhatStaysExactlyOnceWhileOthersComeAndGo) {
+  constexpr int kStaying = 1000;
+  const std::string name = define(stock(unique("storage")).amount(100));
+  const std::string other = define(stock(unique("other")).amount(100));
+  for (int i = 0; i < kStaying; ++i) {
+    take(name, key_name("stays", i));
+    take(name, key_name("goes", i));
+    take(other, key_name("stays", i));
+  }
+  std::map<std::string, int> met;
+  std::uint64_t cursor = 0;
+  int step = 0;
+  do {
+    const UsagePage page = limiter().scan(name, cursor, 20).value();
+    for (const KeyUsage& key : page.keys) ++met[key.key];
+    cursor = page.cursor;
+    // The table grows in the first half of the walk, and the keys that went leave it sparse.
+    for (int i = 0; i < 100; ++i) take(name, key_name("comes", step * 100 + i));
+    for (int i = step * 50; i < step * 50 + 50 && i < kStaying; ++i) limiter().give(name, key_name("goes", i)).value();
+    ++step;
+  } while (cursor != 0);
+  int stayed = 0;
+  for (const auto& [key, times] : met) {
+    EXPECT_EQ(times, 1) << key;
+    if (key.starts_with("stays")) ++stayed;
+  }
+  EXPECT_EQ(stayed, kStaying);
+}
+
+TEST_P(Conformance, Scan_ListsOnlyKeysInUse) {
+  for (const Limit& limit : each_kind(10)) {
+    SCOPED_TRACE(limit.name());
+    const std::string& name = limit.name();
+    start_window(kHour);
+    take(name, "used", 3);
+    hold({name, "held", 4}, 30min);
+    take(name, "gone", 5);
+    limiter().give(name, "gone", 5).value();
+    take(name, "denied", 11);
+    EXPECT_EQ(usage(name, "looked at").used, 0);
+    const auto keys = limiter().top(name, 10).value();
+    ASSERT_EQ(keys.size(), 2U);
+    EXPECT_EQ(keys[0].key, "held");
+    EXPECT_EQ(keys[0].usage, usage(name, "held"));
+    EXPECT_EQ(keys[1].key, "used");
+    EXPECT_EQ(keys[1].usage, usage(name, "used"));
+    advance(2h);
+    EXPECT_EQ(limiter().top(name, 10).value().size(), limit.kind() == Kind::kStock ? 1U : 0U) << "time has passed";
+  }
+}
+
+TEST_P(Conformance, Scan_OfALimitWithoutKeysEnds) {
+  const std::string name = define(stock(unique("empty")).amount(10));
+  std::uint64_t cursor = 0;
+  int pages = 0;
+  do {
+    const UsagePage page = limiter().scan(name, cursor, 1).value();
+    EXPECT_TRUE(page.keys.empty());
+    cursor = page.cursor;
+    ASSERT_LT(++pages, 1'000'000);
+  } while (cursor != 0);
+}
+
+TEST_P(Conformance, Top_FindsTheHeaviest) {
+  const std::string name = define(stock(unique("storage")).amount(10'000));
+  for (int i = 0; i < 1500; ++i) take(name, key_name("user", i), (i * 7919) % 1500 + 1);
+  const auto heaviest = limiter().top(name, 10).value();
+  ASSERT_EQ(heaviest.size(), 10U);
+  for (std::size_t i = 0; i < heaviest.size(); ++i) {
+    EXPECT_EQ(heaviest[i].usage.used, 1500 - static_cast<Amount>(i));
+    EXPECT_EQ(usage(name, heaviest[i].key), heaviest[i].usage);
+  }
+  hold({name, "holder", 5000}, 1h);
+  EXPECT_EQ(limiter().top(name, 1).value()[0].key, "holder") << "what is held counts";
+  EXPECT_TRUE(limiter().top(name, 0).value().empty());
+  EXPECT_EQ(limiter().top(name, 100'000).value().size(), 1501U);
+}
+
+}  // namespace
+}  // namespace mete::conformance

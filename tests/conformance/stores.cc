@@ -1,0 +1,55 @@
+// The stores that the suite runs against: one row each.
+#include "conformance/fixture.h"
+
+namespace mete::conformance {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class EmbeddedWorld final : public World {
+ public:
+  Limiter& limiter() override { return limiter_; }
+  Instant now() override { return clock_.now(); }
+  void advance(Duration step) override { clock_.advance(step); }
+  void travel_to(Instant at) override {
+    // Time never runs backwards within one store, so a new one is opened.
+    clock_.set(at);
+    limiter_ = open("embedded:", {.clock = &clock_}).value();
+  }
+  bool set_clock_back(Duration step) override {
+    clock_.set(clock_.now() + Duration::from_ns(-step.ns()));
+    return true;
+  }
+  [[nodiscard]] Duration clock_resolution() const override { return 1ns; }
+
+ private:
+  // Far from the start of any window: tests that want one go there.
+  ManualClock clock_{Instant::from_ns(1'700'000'123'456'789'012)};
+  Limiter limiter_ = open("embedded:", {.clock = &clock_}).value();
+};
+
+template <class SomeWorld>
+std::unique_ptr<World> make() {
+  return std::make_unique<SomeWorld>();
+}
+
+}  // namespace
+
+const std::vector<StoreUnderTest>& stores() {
+  static const std::vector<StoreUnderTest> list = {
+      {"embedded", make<EmbeddedWorld>},
+  };
+  return list;
+}
+
+namespace {
+
+std::string store_name(const ::testing::TestParamInfo<StoreUnderTest>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Store, Conformance, ::testing::ValuesIn(stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(Store, SeedDefects, ::testing::ValuesIn(stores()), store_name);
+
+}  // namespace
+
+}  // namespace mete::conformance
