@@ -12,7 +12,6 @@
 #include <mete/limit.h>
 #include <mete/result.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -31,6 +30,7 @@
 #include "engine/meters.h"
 #include "engine/operation_ids.h"
 #include "engine/rule_table.h"
+#include "engine/time_floor.h"
 
 namespace mete::engine {
 
@@ -97,9 +97,6 @@ class Engine {
   struct HoldOperation;
 
   [[nodiscard]] Operation prepare(std::span<const Charge> charges) const;
-  [[nodiscard]] Instant not_before_floor(Instant now) const {
-    return std::max(now, Instant::from_ns(floor_ns_.load(std::memory_order_relaxed)));
-  }
   Result<void> open_all(Operation& operation, Instant now);
   [[nodiscard]] Result<void> write_all(std::span<MeterAccess> meters);
   template <class Use>
@@ -108,7 +105,7 @@ class Engine {
   auto with_eviction(Instant now, Attempt attempt);
 
   Result<core::Verdict> try_take(const TakeRequest& request, Instant now);
-  Result<core::Verdict> take_one(const Charge& charge, Mode mode, Instant now);
+  bool take_in_use(const Charge& charge, Instant now, core::Verdict& verdict);
   Result<core::Verdict> admit_and_write(std::span<MeterAccess> meters, Mode mode);
   template <class Do>
   Result<core::Verdict> once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act);
@@ -139,11 +136,10 @@ class Engine {
   Keyspace keyspace_;
   RuleTable rules_;
   LimitTable limits_;
+  TimeFloor floor_;
   Meters meters_;
   OperationIds ids_;
   HoldTags tags_;
-  // Time as far as meters have been forgotten by it: nothing may happen before that any more.
-  std::atomic<std::uint64_t> floor_ns_{0};
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<std::size_t> open_holds_{0};
   std::atomic<std::size_t> expired_holds_{0};

@@ -30,7 +30,7 @@ Result<void> Engine::define(const Limit& limit, Instant now) {
   const RuleRecord* old_rule = old->rule;
   record->is_even = old->is_even != (old_rule != *rule);
   record->previous_rule = old_rule;
-  record->changed_at = not_before_floor(now);
+  record->changed_at = floor_.at_least(now);
   const LimitRecord* published = record.get();
   const LimitTable::Retired retired = limits_.publish(std::move(record), old);
   visit_all(published);

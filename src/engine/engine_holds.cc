@@ -63,7 +63,7 @@ Result<core::Verdict> Engine::try_hold(const HoldRequest& request, Instant now) 
   if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
   const core::Verdict verdict = admit(operation.meters, Mode::kTake);
   if (!verdict.is_allowed && request.is_id_random) return verdict;
-  const OperationRecord record{.fingerprint = fingerprint, .made_at = not_before_floor(now), .verdict = verdict};
+  const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = verdict};
   if (auto kept = keep_hold(operation, request, record); !kept) return tl::make_unexpected(kept.error());
   return verdict;
 }
@@ -148,7 +148,7 @@ auto Engine::with_open_hold(std::string_view id, Instant now, Use use)
     const Keyspace::GuardAll guard(keyspace_, operation->hashes);
     operation->hold = ids_.find_hold(id);
     if (operation->hold == nullptr || operation->hold->serial != operation->serial) continue;
-    operation->now = not_before_floor(now);
+    operation->now = floor_.at_least(now);
     const HoldState state = operation->hold->state_at(operation->now);
     if (state != HoldState::kHeld) return tl::make_unexpected(not_open(id, state));
     open_charges(*operation);
@@ -268,7 +268,7 @@ std::optional<HoldInfo> Engine::find_hold(std::string_view id, Instant now) {
   forget_if_old(id, now);
   const HoldRecord* hold = ids_.find_hold(id);
   if (hold == nullptr) return std::nullopt;
-  const Instant at = not_before_floor(now);
+  const Instant at = floor_.at_least(now);
   HoldInfo info{.id = std::string(id), .state = hold->state_at(at), .expires_in = {}, .tag = hold->tag, .charges = {}};
   if (info.state == HoldState::kHeld) info.expires_in = hold->expires_at - at;
   for (const HoldCharge& charge : hold->charges) info.charges.push_back({charge.limit, charge.key, charge.units});
@@ -290,7 +290,7 @@ Result<std::vector<std::string>> Engine::holds(const Charge& charge, std::size_t
 
 std::vector<std::string> Engine::holds_tagged(std::string_view tag, Instant now) {
   const Keyspace::Guard guard(keyspace_, tags_.hash_of(tag));
-  return tags_.open_holds(tag, not_before_floor(now));
+  return tags_.open_holds(tag, floor_.at_least(now));
 }
 
 }  // namespace mete::engine

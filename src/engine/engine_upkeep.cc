@@ -32,11 +32,8 @@ Engine::~Engine() {
 }
 
 void Engine::sweep(std::size_t buckets, Instant now) {
-  const Instant at = not_before_floor(now);
-  // First the time, then the forgetting: an operation that is late with an older time sees this one.
-  std::uint64_t floor = floor_ns_.load(std::memory_order_relaxed);
-  while (floor < at.ns() && !floor_ns_.compare_exchange_weak(floor, at.ns(), std::memory_order_relaxed)) {
-  }
+  const Instant at = floor_.at_least(now);
+  floor_.raise(at);  // first the time, then the forgetting
   Keyspace::Position position{sweep_position_.load(std::memory_order_relaxed)};
   for (std::size_t i = 0; i < buckets; ++i) {
     position = keyspace_.visit_bucket(position, [&](Entry& entry) { sweep_entry(entry, at); });
@@ -94,16 +91,17 @@ void Engine::sweep_operation(Entry& entry, Instant now) {
 
 // An id is forgotten when its time is over, whether or not the sweep has come by.
 void Engine::forget_if_old(std::string_view id, Instant now) {
-  if (Entry* entry = ids_.find(id)) sweep_operation(*entry, not_before_floor(now));
+  if (Entry* entry = ids_.find(id)) sweep_operation(*entry, floor_.at_least(now));
 }
 
 Result<UsagePage> Engine::scan(std::string_view limit, std::uint64_t cursor, std::size_t count, Instant now) {
   const std::optional<std::uint64_t> generation = generation_of(limit);
   if (!generation) return tl::make_unexpected(unknown_limit(limit));
-  const Instant at = not_before_floor(now);
+  const Instant at = floor_.at_least(now);
   UsagePage page;
   Keyspace::Position position{cursor};
-  for (std::size_t i = 0; i < kScanBucketsMax && page.keys.size() < count && !position.is_end(); ++i) {
+  for (std::size_t i = 0;
+       i < kScanBucketsMax && page.keys.size() < std::max<std::size_t>(count, 1) && !position.is_end(); ++i) {
     position = keyspace_.visit_bucket(position, [&](Entry& entry) {
       if (entry.space.type() != EntryType::kMeter) return;
       const LimitRecord* record = limits_.at(entry.space.limit());

@@ -63,4 +63,9 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 12);
 
+// Flags of meter and override entries.
+inline constexpr std::uint8_t kEvenRevision = 1;  // the revision of the limit that the entry is of
+inline constexpr std::uint8_t kHasOverride = 2;
+inline constexpr std::uint8_t kHasHeldParts = 4;
+
 }  // namespace mete::engine

@@ -136,7 +136,10 @@ bool Keyspace::split_bucket() {
     const std::size_t bytes = unsplit * sizeof(Bucket);
     const auto size = bytes < base::kHugePageBytes ? base::Pages::Size::kNormal : base::Pages::Size::kHuge;
     base::Pages pages = base::Pages::map(bytes, size);
-    if (pages.data() == nullptr) return false;
+    if (pages.data() == nullptr) {
+      memory_.subtract(sizeof(Bucket));
+      return false;
+    }
     segments_[segment].store(reinterpret_cast<Bucket*>(pages.data()), std::memory_order_relaxed);
     segment_pages_[segment] = std::move(pages);
   }

@@ -123,6 +123,7 @@ class Keyspace {
   };
   using Slots = boost::container::small_vector<Slot, 3 * kSlots>;
 
+  [[nodiscard]] Entry* find_from(const Bucket& first, std::uint64_t hash, Space space, std::string_view key) const;
   [[nodiscard]] References references_of(const Bucket& bucket) const;
   Slots drain(Bucket& bucket);
   void link(Bucket& bucket, Slot slot);
@@ -168,8 +169,14 @@ class Keyspace::Guard {
     keyspace_.adjust_size_if_wanted();
   }
 
+  // As Keyspace::find, for the hash that is guarded.
+  [[nodiscard]] Entry* find(Space space, std::string_view key) const {
+    return keyspace_.find_from(*bucket_, hash_, space, key);
+  }
+
  private:
   Keyspace& keyspace_;
+  const std::uint64_t hash_;
   Bucket* bucket_;
 };
 
@@ -190,12 +197,14 @@ class Keyspace::GuardAll {
 };
 
 // A bucket may have been split or merged before its lock was ours; once it is ours, it cannot be.
-inline Keyspace::Guard::Guard(Keyspace& keyspace, std::uint64_t hash) : keyspace_(keyspace) {
+inline Keyspace::Guard::Guard(Keyspace& keyspace, std::uint64_t hash) : keyspace_(keyspace), hash_(hash) {
   for (;;) {
-    const std::uint32_t index = index_of(hash, keyspace.bucket_count_.load(std::memory_order_acquire));
+    const std::uint32_t count_before = keyspace.bucket_count_.load(std::memory_order_acquire);
+    const std::uint32_t index = index_of(hash, count_before);
     bucket_ = &keyspace.bucket_at(index);
     bucket_->lock.lock();
-    if (index_of(hash, keyspace.bucket_count_.load(std::memory_order_acquire)) == index) return;
+    const std::uint32_t count_now = keyspace.bucket_count_.load(std::memory_order_acquire);
+    if (count_now == count_before || index_of(hash, count_now) == index) return;
     bucket_->lock.unlock();
   }
 }
@@ -219,7 +228,7 @@ inline Keyspace::Bucket& Keyspace::bucket_at(std::uint32_t index) const {
   return segments_[bits - kFirstSegmentBits + 1].load(std::memory_order_relaxed)[index - (1U << bits)];
 }
 
-inline Entry* Keyspace::find(std::uint64_t hash, Space space, std::string_view key) const {
+inline Entry* Keyspace::find_from(const Bucket& first, std::uint64_t hash, Space space, std::string_view key) const {
   const std::uint8_t tag = tag_of(hash);
   const auto find_in = [&](const Bucket& bucket, std::uint32_t first_slot) -> Entry* {
     std::uint64_t candidates = base::find_byte(base::load<std::uint64_t>(bucket.tags.data() + first_slot), tag);
@@ -231,12 +240,16 @@ inline Entry* Keyspace::find(std::uint64_t hash, Space space, std::string_view k
     }
     return nullptr;
   };
-  for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = overflow_of(*bucket)) {
+  for (const Bucket* bucket = &first; bucket != nullptr; bucket = overflow_of(*bucket)) {
     if (Entry* entry = find_in(*bucket, 0)) return entry;
     if (bucket->count <= 8) break;
     if (Entry* entry = find_in(*bucket, kSlots - 8)) return entry;
   }
   return nullptr;
+}
+
+inline Entry* Keyspace::find(std::uint64_t hash, Space space, std::string_view key) const {
+  return find_from(bucket_of(hash), hash, space, key);
 }
 
 template <class Visit>

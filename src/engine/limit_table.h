@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "engine/entry.h"
 #include "engine/rule_table.h"
 
 namespace mete::engine {
@@ -31,6 +32,9 @@ struct LimitRecord {
   bool is_even = true;
   const RuleRecord* previous_rule = nullptr;
   Instant changed_at;
+
+  // Whether a meter's entry is of this revision, and all that there is of the meter.
+  [[nodiscard]] bool is_plain(const Entry& meter) const { return meter.flags == (is_even ? kEvenRevision : 0); }
 };
 
 class LimitTable {

@@ -16,11 +16,6 @@
 
 namespace mete::engine {
 
-// Flags of meter and override entries.
-inline constexpr std::uint8_t kEvenRevision = 1;  // the revision of the limit that the entry is of
-inline constexpr std::uint8_t kHasOverride = 2;
-inline constexpr std::uint8_t kHasHeldParts = 4;
-
 // The payload of an override's entry.
 struct OverrideRecord {
   Amount amount = 0;

@@ -57,7 +57,7 @@ void Meters::open_special(MeterAccess& meter, Instant now) {
     CHECK(parts != nullptr);
     meter.parts = parts->load<HeldParts*>();
   }
-  if (meter.entry != nullptr) load_state(meter);
+  if (meter.entry != nullptr) meter.state = load_state(*meter.entry);
   if (!is_current(meter.entry, *meter.limit) || !is_current(meter.override_entry, *meter.limit)) catch_up(meter);
   if (meter.parts != nullptr) expire_parts(meter, now);
 }
@@ -118,6 +118,7 @@ void Meters::resize_entry(MeterAccess& meter, std::uint8_t payload_size) {
   entry->flags = flags;
   keyspace_.erase(meter.hash, meter.entry);
   meter.entry = entry;
+  meter.key = entry->key();  // it may have been the old entry's
 }
 
 void Meters::expire_parts(MeterAccess& meter, Instant until) {
@@ -129,7 +130,9 @@ void Meters::expire_parts(MeterAccess& meter, Instant until) {
     meter.parts->erase(part);
     has_expired = true;
   }
-  if (has_expired) write(meter);
+  if (!has_expired) return;
+  write(meter);
+  floor_.raise(until);  // whoever opens this meter next, with an older time, must see these holds expired too
 }
 
 bool Meters::insert_entry(MeterAccess& meter) {

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engine/meter_access.h"
+#include "engine/time_floor.h"
 
 namespace mete::engine {
 
@@ -24,10 +25,16 @@ class Meters {
     Keyspace& keyspace;
     const LimitTable& limits;
     RuleTable& rules;
+    TimeFloor& floor;
   };
 
   Meters(const Parts& parts, std::uint64_t seed)
-      : memory_(parts.memory), keyspace_(parts.keyspace), limits_(parts.limits), rules_(parts.rules), seed_(seed) {}
+      : memory_(parts.memory),
+        keyspace_(parts.keyspace),
+        limits_(parts.limits),
+        rules_(parts.rules),
+        floor_(parts.floor),
+        seed_(seed) {}
 
   [[nodiscard]] std::uint64_t hash_of_name(std::string_view limit) const { return base::hash_bytes(limit, seed_); }
   // Neither hash waits for the other.
@@ -48,9 +55,8 @@ class Meters {
     if (meter.limit == nullptr) return false;
     meter.rule = meter.limit->rule;
     meter.entry = keyspace_.find(meter.hash, {EntryType::kMeter, meter.limit->number}, meter.key);
-    const std::uint8_t plain = meter.limit->is_even ? kEvenRevision : 0;
-    if (meter.entry != nullptr && meter.entry->flags == plain) {
-      load_state(meter);
+    if (meter.entry != nullptr && meter.limit->is_plain(*meter.entry)) {
+      meter.state = load_state(*meter.entry);
     } else {
       open_special(meter, now);
     }
@@ -66,7 +72,16 @@ class Meters {
 
   // Makes sure that the meter has an entry to write to; false if the memory ceiling is reached.
   [[nodiscard]] bool make_entry(MeterAccess& meter) { return meter.entry != nullptr || insert_entry(meter); }
-  void write(MeterAccess& meter) const { copy_words(meter.entry->payload(), &meter.state, meter.entry->payload_size); }
+  static void write(const MeterAccess& meter) { store_state(meter.state, *meter.entry); }
+
+  [[nodiscard]] static core::State load_state(const Entry& entry) {
+    core::State state;
+    copy_words(&state, entry.payload(), entry.payload_size);
+    return state;
+  }
+  static void store_state(const core::State& state, Entry& entry) {
+    copy_words(entry.payload(), &state, entry.payload_size);
+  }
 
   // Sets, changes or (no amount) removes an override; false if the memory ceiling is reached.
   [[nodiscard]] bool set_override(MeterAccess& meter, std::optional<Amount> amount);
@@ -99,10 +114,6 @@ class Meters {
         std::memcpy(to, from, sizeof(core::State));
     }
   }
-  static void load_state(MeterAccess& meter) {
-    copy_words(&meter.state, meter.entry->payload(), meter.entry->payload_size);
-  }
-
   [[nodiscard]] bool insert_entry(MeterAccess& meter);
 
   // A meter that is new, has an override or held parts, or whose limit was redefined.
@@ -117,6 +128,7 @@ class Meters {
   Keyspace& keyspace_;
   const LimitTable& limits_;
   RuleTable& rules_;
+  TimeFloor& floor_;
   const std::uint64_t seed_;
 };
 

@@ -30,12 +30,12 @@ auto Engine::with_meter(const Charge& charge, Instant now, Use use) -> decltype(
   const std::uint64_t name_hash = meters_.hash_of_name(charge.limit);
   const std::uint64_t hash = meters_.hash_of(name_hash, charge.key);
   const Keyspace::Guard guard(keyspace_, hash);
-  MeterAccess meter;  // written after the lock is taken: taking it waits for every store before it
+  MeterAccess meter;
   meter.name_hash = name_hash;
   meter.hash = hash;
   meter.limit_name = charge.limit;
   meter.key = charge.key;
-  if (!meters_.open(meter, not_before_floor(now))) return tl::make_unexpected(unknown_limit(charge.limit));
+  if (!meters_.open(meter, floor_.at_least(now))) return tl::make_unexpected(unknown_limit(charge.limit));
   return use(meter);
 }
 
@@ -44,7 +44,7 @@ template <class Attempt>
 auto Engine::with_eviction(Instant now, Attempt attempt) {
   auto result = attempt();
   const bool is_full = !result && result.error().code == ErrorCode::kOutOfMemory;
-  if (is_full && evict(now)) return attempt();
+  if (is_full && evict(now)) result = attempt();
   return result;
 }
 
