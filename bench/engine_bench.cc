@@ -4,10 +4,15 @@
 #include <mete/mete.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
+#include <latch>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -130,49 +135,95 @@ void random_decision(benchmark::State& state, std::size_t count) {
 BENCHMARK_CAPTURE(random_decision, 1M, 1'000'000)->Name("random_keys_1M/decision")->MinTime(0.3);
 BENCHMARK_CAPTURE(random_decision, 10M, 10'000'000)->Name("random_keys_10M/decision")->MinTime(0.3);
 
-// Decisions a second of `threads` threads that start together, each on keys of its own.
-template <class Decide>
-double measure_speed(std::size_t threads, std::size_t decisions, Decide decide) {
+double seconds_on(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct Seconds {
+  double real = 0;
+  double processor = 0;  // of all threads
+};
+
+// Lets `threads` threads start together and act, each `actions` times.
+template <class Act>
+Seconds measure_threads(std::size_t threads, std::size_t actions, Act act) {
   std::vector<std::thread> running;
-  const auto start = std::chrono::steady_clock::now();
+  std::vector<double> processor(threads);
+  std::latch start(static_cast<std::ptrdiff_t>(threads) + 1);
   for (std::size_t thread = 0; thread < threads; ++thread) {
-    running.emplace_back([=] {
-      for (std::size_t i = 0; i < decisions; ++i) decide(thread, i);
+    running.emplace_back([&, thread] {
+      start.arrive_and_wait();
+      const double started = seconds_on(CLOCK_THREAD_CPUTIME_ID);
+      for (std::size_t i = 0; i < actions; ++i) act(thread, i);
+      processor[thread] = seconds_on(CLOCK_THREAD_CPUTIME_ID) - started;
     });
   }
+  start.arrive_and_wait();
+  const double started = seconds_on(CLOCK_MONOTONIC);
   for (std::thread& thread : running) thread.join();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return static_cast<double>(threads * decisions) / seconds.count();
+  const double real = seconds_on(CLOCK_MONOTONIC) - started;
+  return {real, std::accumulate(processor.begin(), processor.end(), 0.0)};
 }
 
-template <class Decide>
-void threads_benchmark(benchmark::State& state, std::size_t decisions, Decide decide) {
-  double sums[3] = {};
+// How many times as much two threads do as one, in the same real time (`speedup`) and if each had a processor of its
+// own all the time (`speedup_by_processor_time`): on a shared machine processors are taken away, which says nothing of
+// the program. Medians of many short rounds, each of which measures both.
+template <class Act>
+void measure_speedup(benchmark::State& state, std::size_t actions, Act act) {
+  constexpr std::size_t kRounds = 101;
+  std::vector<double> real;
+  std::vector<double> processor;
   for (auto _ : state) {
-    for (const std::size_t threads : {std::size_t{1}, std::size_t{2}}) {
-      sums[threads] += measure_speed(threads, decisions, decide);
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      const auto act_on = [&](std::size_t thread, std::size_t i) { act(thread, round * actions + i); };
+      const Seconds one = measure_threads(1, actions, act_on);
+      const Seconds two = measure_threads(2, actions, act_on);
+      real.push_back(2 * one.real / two.real);
+      processor.push_back(4 * one.processor / two.processor);
     }
   }
-  const auto rounds = static_cast<double>(state.iterations());
-  state.counters["speed:1"] = sums[1] / rounds;
-  state.counters["speed:2"] = sums[2] / rounds;
+  state.counters["speedup"] = median(real);
+  state.counters["speedup_by_processor_time"] = median(processor);
 }
 
-void threads(benchmark::State& state) {
+// What the machine itself gives: two threads that share nothing at all.
+void threads_control(benchmark::State& state) {
+  struct alignas(256) Counter {
+    base::Lock lock;
+    std::int64_t count = 0;
+  };
+  Counter counters[2];
+  measure_speedup(state, 200'000, [&](std::size_t thread, std::size_t) {
+    counters[thread].lock.lock();
+    benchmark::DoNotOptimize(++counters[thread].count);
+    counters[thread].lock.unlock();
+  });
+}
+BENCHMARK(threads_control)->Name("threads/control")->Iterations(1)->Unit(benchmark::kMillisecond);
+
+void threads_on_own_keys(benchmark::State& state) {
   engine::Engine& engine = filled_engine(1'000'000);
   const auto& keys = shuffled_keys(1'000'000);
   const std::size_t half = keys.size() / 2;
-  threads_benchmark(state, half,
-                    [&](std::size_t thread, std::size_t i) { take(engine, keys[thread * half + i], kStart); });
+  measure_speedup(state, 20'000,
+                  [&](std::size_t thread, std::size_t i) { take(engine, keys[thread * half + i % half], kStart); });
 }
-BENCHMARK(threads)->Name("threads")->Iterations(2)->UseRealTime();
+BENCHMARK(threads_on_own_keys)->Name("threads/own_keys")->Iterations(1)->Unit(benchmark::kMillisecond);
 
-void hot_threads(benchmark::State& state) {
+void threads_on_hot_keys(benchmark::State& state) {
   const auto engine = make_engine();
   const std::string keys[] = {"user:00000000000001", "user:00000000000002"};
-  threads_benchmark(state, 3'000'000, [&](std::size_t thread, std::size_t) { take(*engine, keys[thread], kStart); });
+  measure_speedup(state, 50'000, [&](std::size_t thread, std::size_t) { take(*engine, keys[thread], kStart); });
 }
-BENCHMARK(hot_threads)->Name("hot_threads")->Iterations(2)->UseRealTime();
+BENCHMARK(threads_on_hot_keys)->Name("threads/hot_keys")->Iterations(1)->Unit(benchmark::kMillisecond);
 
 double resident_bytes() {
   long total = 0;

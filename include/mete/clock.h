@@ -1,6 +1,6 @@
 // Where a store's time comes from. Callers never send a time: the store owns the clock.
 //
-// Thread safety: now() is called from every thread that uses the limiter.
+// Thread safety: now() is called from every thread that uses the limiter, and from one of the limiter's own.
 #pragma once
 
 #include <mete/time.h>

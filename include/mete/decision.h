@@ -27,7 +27,7 @@ enum class Mode : std::uint8_t {
 // The answer to a take. With several charges, remaining, limit and reset_after are those of the tightest one.
 struct Decision {
   bool is_allowed = false;
-  Amount taken = 0;      // the sum of what was charged
+  Amount taken = 0;      // what the caller may go ahead with: the sum of the costs, or with kUpTo what fits of it
   Amount remaining = 0;  // what is left after this operation
   Amount limit = 0;      // what a fresh meter has: a bucket's burst, any other kind's amount
   // Zero when allowed. Otherwise exact: waiting that long, undisturbed, is enough; never() where no wait is.
@@ -44,6 +44,8 @@ struct Decision {
 // The answer to a hold. The id is the caller's, or a random one; a denied hold has none but the caller's.
 struct HoldDecision : Decision {
   std::string id;
+
+  bool operator==(const HoldDecision&) const = default;
 };
 
 // The answer to give, commit and cancel.

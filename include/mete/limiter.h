@@ -33,7 +33,8 @@ class Store;
 struct Options {
   // The store's clock; the system's where there is none. Not owned: it must outlive the limiter.
   const Clock* clock = nullptr;
-  // The embedded store refuses new meters above this many bytes; 0: no ceiling. At least 1 MiB.
+  // Above this many bytes the embedded store refuses new meters, overrides, holds and ids, and what exists goes on
+  // working; 0: no ceiling. At least 4 MiB.
   std::size_t max_memory = 0;
   // How long operation ids and finished holds are remembered, and how many of them at most.
   Duration id_retention = std::chrono::hours(24);

@@ -124,8 +124,9 @@ void expire(const Rule& rule, State& state, const HeldPart& part, const Moment& 
 // The moment at which a part of this meter expires, as far as waits look ahead. A calendar's period stays the same: at
 // its end every wait is over.
 inline Moment moment_of_expiry(const Rule& rule, const Moment& moment, Instant expires_at) {
+  const Instant at = std::max(expires_at, moment.now);  // a meter that stands still may stand later
   const bool is_fixed = rule.kind == Kind::kWindow || rule.kind == Kind::kSliding;
-  return {expires_at, is_fixed ? fixed_window(rule.period, expires_at) : moment.window};
+  return {at, is_fixed ? fixed_window(rule.period, at) : moment.window};
 }
 
 // As wait_for, and the held parts expire. `parts` is a range of HeldPart, the first to expire first.

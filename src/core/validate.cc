@@ -55,6 +55,7 @@ Result<void> check_options(const Limit& limit) {
   for (const auto& option : options) {
     if (auto ok = check_absent(limit, option.field, option.is_misplaced); !ok) return ok;
   }
+  if (limit.anchor() == 0) return invalid("anchor must be 1 or more, not 0");
   if (is_calendar && !limit.unit())
     return invalid("period is missing: a calendar needs hour, day, week, month or year");
   return {};

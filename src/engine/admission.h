@@ -45,11 +45,9 @@ inline const MeterAccess* tightest(std::span<const MeterAccess> meters) {
   if (meters.size() == 1) return meters.data();
   const MeterAccess* least = nullptr;
   for (const MeterAccess& meter : meters) {
-    if (least == nullptr || (least->is_shadow() && !meter.is_shadow())) {
-      least = &meter;
-    } else if (least->is_shadow() == meter.is_shadow() && meter.remaining() < least->remaining()) {
-      least = &meter;
-    }
+    const bool is_first = least == nullptr || (least->is_shadow() && !meter.is_shadow());
+    const bool is_alike = !is_first && least->is_shadow() == meter.is_shadow();
+    if (is_first || (is_alike && meter.remaining() < least->remaining())) least = &meter;
   }
   return least;
 }

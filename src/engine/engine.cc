@@ -9,9 +9,9 @@ namespace mete::engine {
 
 namespace {
 
-Error usage_too_large(const MeterAccess& meter) {
-  return {ErrorCode::kInvalid,
-          "cost: usage of '" + std::string(meter.limit_name) + "' would pass " + std::to_string(kAmountMax)};
+Error usage_too_large(std::string_view field, const MeterAccess& meter) {
+  return {ErrorCode::kInvalid, std::string(field) + ": usage of '" + std::string(meter.limit_name) + "' would pass " +
+                                   std::to_string(kAmountMax)};
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ Result<void> Engine::write_all(std::span<MeterAccess> meters) {
     if (!is_unchanged && !meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
   }
   for (MeterAccess& meter : meters) {
-    if (meter.entry != nullptr) meters_.write(meter);
+    if (meter.entry != nullptr) Meters::write(meter);
   }
   return {};
 }
@@ -108,7 +108,7 @@ Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
 Result<core::Verdict> Engine::admit_and_write(std::span<MeterAccess> meters, Mode mode) {
   if (mode == Mode::kForce) {
     for (const MeterAccess& meter : meters) {
-      if (meter.used() + meter.cost > kAmountMax) return tl::make_unexpected(usage_too_large(meter));
+      if (meter.used() + meter.cost > kAmountMax) return tl::make_unexpected(usage_too_large("cost", meter));
     }
   }
   const core::Verdict verdict = admit(meters, mode);
@@ -168,7 +168,7 @@ Result<Settlement> Engine::try_give(std::span<const Charge> charges, std::string
     Amount given = 0;
     for (MeterAccess& meter : operation.meters) {
       given += core::give_back(meter.rule->rule(), meter.state, meter.cost, meter.held(), meter.moment);
-      if (meter.entry != nullptr) meters_.write(meter);
+      if (meter.entry != nullptr) Meters::write(meter);
     }
     const Settlement settlement = settlement_of(given, operation.meters);
     return core::Verdict{
@@ -188,10 +188,10 @@ Result<Reconciliation> Engine::reconcile(const Charge& charge, Amount used, Inst
   return with_eviction(now, [&] {
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<Reconciliation> {
       const Usage before = meter.usage();
-      if (used + before.held > kAmountMax) return tl::make_unexpected(usage_too_large(meter));
+      if (used + before.held > kAmountMax) return tl::make_unexpected(usage_too_large("amount", meter));
       if (!meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
       core::set_used(meter.rule->rule(), meter.state, used + before.held, meter.moment);
-      meters_.write(meter);
+      Meters::write(meter);
       return Reconciliation{.used_before = before.used, .used_now = used};
     });
   });

@@ -65,22 +65,22 @@ class Engine {
 
   Result<void> define(const Limit& limit, Instant now);
   bool drop(std::string_view name);
-  [[nodiscard]] std::optional<Limit> limit(std::string_view name) const;
+  [[nodiscard]] std::optional<Limit> limit(std::string_view name);
   [[nodiscard]] std::vector<std::string> limits() const;
   // No amount: the limit's own again.
-  Result<void> set_override(const Charge& meter, std::optional<Amount> amount, Instant now);
+  Result<void> set_override(const Charge& charge, std::optional<Amount> amount, Instant now);
 
   Result<core::Verdict> take(const TakeRequest& request, Instant now);
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id, Instant now);
-  [[nodiscard]] Result<Usage> usage(const Charge& meter, Instant now);
-  Result<Reconciliation> reconcile(const Charge& meter, Amount used, Instant now);
+  [[nodiscard]] Result<Usage> usage(const Charge& charge, Instant now);
+  Result<Reconciliation> reconcile(const Charge& charge, Amount used, Instant now);
 
   Result<core::Verdict> hold(const HoldRequest& request, Instant now);
   Result<Settlement> commit(const CommitRequest& request, Instant now);
   Result<Settlement> cancel(std::string_view id, Instant now);
   Result<Duration> extend(std::string_view id, Duration ttl, Instant now);
   [[nodiscard]] std::optional<HoldInfo> find_hold(std::string_view id, Instant now);
-  [[nodiscard]] Result<std::vector<std::string>> holds(const Charge& meter, std::size_t count_max, Instant now);
+  [[nodiscard]] Result<std::vector<std::string>> holds(const Charge& charge, std::size_t count_max, Instant now);
   [[nodiscard]] std::vector<std::string> holds_tagged(std::string_view tag, Instant now);
 
   [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count, Instant now);

@@ -72,9 +72,10 @@ void Engine::forget_all(std::uint32_t limit) {
   }
 }
 
-std::optional<Limit> Engine::limit(std::string_view name) const {
-  const std::lock_guard guard(definitions_mutex_);
-  const LimitRecord* record = limits_.find(name, meters_.hash_of_name(name));
+std::optional<Limit> Engine::limit(std::string_view name) {
+  const std::uint64_t name_hash = meters_.hash_of_name(name);
+  const Keyspace::Guard guard(keyspace_, name_hash);  // any bucket's lock keeps the record alive
+  const LimitRecord* record = limits_.find(name, name_hash);
   return record == nullptr ? std::nullopt : std::optional(record->definition);
 }
 

@@ -112,7 +112,7 @@ std::unique_ptr<HoldRecord> Engine::open_hold(Operation& operation, const HoldRe
     meters_.add_part(*meter.parts, std::move(part));
   }
   for (MeterAccess& meter : operation.meters) {
-    if (!meter.is_left_out) meters_.write(meter);
+    if (!meter.is_left_out) Meters::write(meter);
   }
   if (!request.tag.empty()) tags_.put(request.tag, request.id, hold->expires_at);
   open_holds_.fetch_add(1, std::memory_order_relaxed);
@@ -149,9 +149,11 @@ auto Engine::with_open_hold(std::string_view id, Instant now, Use use)
     operation->hold = ids_.find_hold(id);
     if (operation->hold == nullptr || operation->hold->serial != operation->serial) continue;
     operation->now = floor_.at_least(now);
+    open_charges(*operation);
+    // A limit that was redefined after `now` has just let parts expire up to that instant, and raised the floor.
+    operation->now = floor_.at_least(operation->now);
     const HoldState state = operation->hold->state_at(operation->now);
     if (state != HoldState::kHeld) return tl::make_unexpected(not_open(id, state));
-    open_charges(*operation);
     return use(*operation);
   }
 }
@@ -199,9 +201,8 @@ Result<Settlement> Engine::settle_commit(HoldOperation& operation, const CommitR
     MeterAccess* meter = operation.meter_of_charge[i];
     if (meter == nullptr) continue;
     if (amount > held) meter->cost += amount - held;
-    core::HeldPart rest = Meters::find_part(*meter, part_key(hold, i));
-    rest.units -= std::min(rest.units, amount);
-    meter->release(rest);
+    const core::HeldPart& part = Meters::find_part(*meter, part_key(hold, i));
+    meter->release({part.units - std::min(part.units, amount), part.made_at, part.expires_at});
   }
   for (MeterAccess& meter : operation.meters) {
     if (meter.cost == 0) continue;
@@ -238,7 +239,7 @@ void Engine::finish(HoldOperation& operation, HoldState state) {
   for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
     if (const MeterAccess* meter = operation.meter_of_charge[i]) meters_.remove_part(*meter, part_key(hold, i));
   }
-  for (MeterAccess& meter : operation.meters) meters_.write(meter);
+  for (MeterAccess& meter : operation.meters) Meters::write(meter);
   if (!hold.tag.empty()) tags_.remove(hold.tag, operation.id);
   hold.state = state;
   hold.final_at = operation.now;

@@ -50,8 +50,6 @@ bool Engine::evict(Instant now) {
 }
 
 void Engine::sweep_entry(Entry& entry, Instant now) {
-  // The limit is being dropped: its entries are on their way out.
-  if (entry.space.has_limit() && limits_.at(entry.space.limit()) == nullptr) return;
   switch (entry.space.type()) {
     case EntryType::kMeter:
       return sweep_meter(entry, now);
@@ -67,9 +65,11 @@ void Engine::sweep_entry(Entry& entry, Instant now) {
 }
 
 void Engine::sweep_meter(Entry& entry, Instant now) {
-  const MeterAccess meter = meters_.open(entry, now);
-  if (meter.parts == nullptr && core::is_fresh(meter.rule->rule(), meter.state, meter.moment))
-    meters_.forget(*meter.entry);
+  const auto meter = meters_.open(entry, now);
+  if (!meter || meter->parts != nullptr) return;
+  if (!core::is_fresh(meter->rule->rule(), meter->state, meter->moment)) return;
+  floor_.raise(meter->moment.now);  // the meter may stand later than the sweep
+  meters_.forget(*meter->entry);
 }
 
 void Engine::sweep_operation(Entry& entry, Instant now) {
@@ -106,8 +106,8 @@ Result<UsagePage> Engine::scan(std::string_view limit, std::uint64_t cursor, std
       if (entry.space.type() != EntryType::kMeter) return;
       const LimitRecord* record = limits_.at(entry.space.limit());
       if (record == nullptr || record->generation != *generation) return;
-      const MeterAccess meter = meters_.open(entry, at);
-      if (meter.used() > 0) page.keys.push_back({std::string(meter.key), meter.usage()});
+      const auto meter = meters_.open(entry, at);
+      if (meter && meter->used() > 0) page.keys.push_back({std::string(meter->key), meter->usage()});
     });
   }
   page.cursor = position.is_end() ? 0 : position.value;

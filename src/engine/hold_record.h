@@ -34,7 +34,7 @@ struct HoldRecord {
   std::uint64_t serial = 0;  // unlike any other hold's
   HoldState state = HoldState::kHeld;
   Instant expires_at;
-  Instant final_at;  // once committed or cancelled
+  Instant final_at;  // once it is not held any more
   std::string tag;
   std::vector<HoldCharge> charges;
 

@@ -30,25 +30,28 @@ Entry* Keyspace::insert(std::uint64_t hash, Space space, std::string_view key, s
   const std::size_t bytes = sizeof(Entry) + payload_size + key.size();
   const Slab::Reference reference = slab_.allocate(Slab::units_for(bytes), ceiling);
   if (reference == Slab::kNone) return nullptr;
-  Entry* entry = new (slab_.at(reference)) Entry{.hash_low = static_cast<std::uint32_t>(hash),
-                                                 .space = space,
-                                                 .key_size = static_cast<std::uint16_t>(key.size()),
-                                                 .payload_size = payload_size,
-                                                 .flags = 0};
+  auto* entry = new (slab_.at(reference)) Entry{.hash_low = static_cast<std::uint32_t>(hash),
+                                                .space = space,
+                                                .key_size = static_cast<std::uint16_t>(key.size()),
+                                                .payload_size = payload_size,
+                                                .flags = 0};
   std::memset(entry->payload(), 0, payload_size);
   std::memcpy(entry->payload() + payload_size, key.data(), key.size());
-  link(bucket_of(hash), {tag_of(hash), reference});
+  if (!link(bucket_of(hash), {tag_of(hash), reference})) {
+    slab_.free(reference, Slab::units_for(bytes));
+    return nullptr;
+  }
   count(space.type(), 1);
   return entry;
 }
 
-void Keyspace::link(Bucket& first, Slot slot) {
+bool Keyspace::link(Bucket& first, Slot slot) {
   Bucket* bucket = &first;
   while (bucket->count == kSlots) {
     if (bucket->overflow == Slab::kNone) {
       // Past the ceiling if need be: the entry itself has passed it.
       bucket->overflow = slab_.allocate(kBucketUnits, Slab::Ceiling::kIgnore);
-      CHECK(bucket->overflow != Slab::kNone);
+      if (bucket->overflow == Slab::kNone) return false;
       new (slab_.at(bucket->overflow)) Bucket{};
     }
     bucket = overflow_of(*bucket);
@@ -56,6 +59,7 @@ void Keyspace::link(Bucket& first, Slot slot) {
   bucket->tags[bucket->count] = slot.tag;
   bucket->references[bucket->count] = slot.reference;
   ++bucket->count;
+  return true;
 }
 
 // The last slot of the last bucket fills the gap, so that all buckets but the last are always full.
@@ -148,7 +152,7 @@ bool Keyspace::split_bucket() {
   const std::lock_guard guard(bucket.lock);
   for (const Slot slot : drain(bucket)) {
     const bool moves = (entry_at(slot.reference)->hash_low & unsplit) != 0;
-    link(moves ? sibling : bucket, slot);
+    CHECK(link(moves ? sibling : bucket, slot));
   }
   bucket_count_.store(count + 1, std::memory_order_release);
   return true;
@@ -159,7 +163,7 @@ void Keyspace::merge_bucket() {
   Bucket& bucket = bucket_at(last - std::bit_floor(last));
   Bucket& sibling = bucket_at(last);
   const std::scoped_lock guard(bucket.lock, sibling.lock);
-  for (const Slot slot : drain(sibling)) link(bucket, slot);
+  for (const Slot slot : drain(sibling)) CHECK(link(bucket, slot));
   bucket_count_.store(last, std::memory_order_release);
   memory_.subtract(sizeof(Bucket));
 }

@@ -78,6 +78,7 @@ class Keyspace {
 
  private:
   static constexpr std::uint32_t kSlots = 11;
+  static constexpr std::size_t kSlotsExpected = 33;  // in a bucket and its overflow; there may be more
   static constexpr std::uint32_t kFirstSegmentBits = 10;
   static constexpr std::uint32_t kFirstSegmentBuckets = 1U << kFirstSegmentBits;
   static constexpr std::uint32_t kBucketBitsMax = 31;
@@ -97,10 +98,11 @@ class Keyspace {
   static constexpr std::uint32_t kBucketUnits = sizeof(Bucket) / Slab::kUnitBytes;
 
   static std::uint32_t reverse_bits(std::uint32_t bits);
-  // An unused slot's tag is 0, and no other's.
+  // An unused slot's tag is 0, and no other's. None is 1 either: find_byte() might take an unused slot above it for
+  // one.
   static std::uint8_t tag_of(std::uint64_t hash) {
     const auto tag = static_cast<std::uint8_t>(hash >> 56);
-    return tag == 0 ? 1 : tag;
+    return tag < 2 ? static_cast<std::uint8_t>(tag + 2) : tag;
   }
   static std::uint32_t index_of(std::uint64_t hash, std::uint32_t bucket_count);
   static std::uint32_t low_bits(std::uint32_t index, std::uint32_t bucket_count);
@@ -116,17 +118,18 @@ class Keyspace {
     return reinterpret_cast<Entry*>(slab_.at(reference));
   }
   // The references of a bucket and its overflow; few buckets have more than fit.
-  using References = boost::container::small_vector<Slab::Reference, 3 * kSlots>;
+  using References = boost::container::small_vector<Slab::Reference, kSlotsExpected>;
   struct Slot {
     std::uint8_t tag;
     Slab::Reference reference;
   };
-  using Slots = boost::container::small_vector<Slot, 3 * kSlots>;
+  using Slots = boost::container::small_vector<Slot, kSlotsExpected>;
 
   [[nodiscard]] Entry* find_from(const Bucket& first, std::uint64_t hash, Space space, std::string_view key) const;
-  [[nodiscard]] References references_of(const Bucket& bucket) const;
-  Slots drain(Bucket& bucket);
-  void link(Bucket& bucket, Slot slot);
+  [[nodiscard]] References references_of(const Bucket& first) const;
+  Slots drain(Bucket& first);
+  // False if the system has no memory for another bucket.
+  [[nodiscard]] bool link(Bucket& first, Slot slot);
 
   // Counts an entry in or out, and notes when the table no longer fits.
   void count(EntryType type, std::size_t change) {

@@ -23,13 +23,12 @@ Error unknown_limit(std::string_view name) {
   return {ErrorCode::kNoLimit, "unknown limit '" + std::string(name) + "'"};
 }
 
-MeterAccess Meters::open(const Entry& entry, Instant now) {
+std::optional<MeterAccess> Meters::open(const Entry& entry, Instant now) {
   const LimitRecord* limit = limits_.at(entry.space.limit());
-  CHECK(limit != nullptr);
+  if (limit == nullptr) return std::nullopt;
   MeterAccess meter;
   address({.limit = limit->definition.name(), .key = entry.key(), .cost = 0}, meter);
-  const bool is_open = open(meter, now);
-  CHECK(is_open);
+  if (!open(meter, now)) return std::nullopt;
   return meter;
 }
 
@@ -202,8 +201,9 @@ void Meters::remove_part(const MeterAccess& meter, const OpenPart& key) {
 }
 
 void Meters::forget_if_empty(Entry& entry) {
-  if (!entry.load<HeldParts*>()->empty()) return;
   const LimitRecord* limit = limits_.at(entry.space.limit());
+  const bool is_dropped = limit == nullptr;  // then whoever drops it forgets the entry too
+  if (is_dropped || !entry.load<HeldParts*>()->empty()) return;
   const std::uint64_t hash = hash_of(limit->name_hash, entry.key());
   Entry* meter = keyspace_.find(hash, {EntryType::kMeter, limit->number}, entry.key());
   CHECK(meter != nullptr);

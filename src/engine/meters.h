@@ -64,8 +64,8 @@ class Meters {
     core::settle(meter.rule->rule(), meter.state, meter.moment);
     return true;
   }
-  // The meter to which a meter, override or held-parts entry belongs.
-  [[nodiscard]] MeterAccess open(const Entry& entry, Instant now);
+  // The meter to which a meter, override or held-parts entry belongs; none if its limit is just being dropped.
+  [[nodiscard]] std::optional<MeterAccess> open(const Entry& entry, Instant now);
   // For each entry of a redefined limit, in any order: a meter takes its override along; one without a meter goes
   // alone.
   void bring_up_to_date(const Entry& entry, Instant now);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -18,7 +19,7 @@ Slab::Reference Slab::allocate(std::uint32_t units, Ceiling ceiling) {
   SizeClass& size_class = size_classes_[units];
   const std::lock_guard guard(size_class.lock);
   if (size_class.with_room == kNoChunk) {
-    const std::uint32_t number = draw_chunk(ceiling);
+    const std::uint32_t number = draw_chunk(units, ceiling);
     if (number == kNoChunk) return kNone;
     link(size_class, chunk_at(number));
   }
@@ -51,14 +52,15 @@ Slab::Reference Slab::take_block(Chunk& chunk, std::uint32_t units) {
   if (block != kNone) {
     std::memcpy(&chunk.free_block, at(block), sizeof chunk.free_block);
   } else {
-    block = chunk.number * kChunkUnits + chunk.unused_unit;
-    chunk.unused_unit += units;
+    const std::uint32_t place = chunk.handed_out * chunk.block_step % blocks_per_chunk(units);
+    block = chunk.number * kChunkUnits + kHeaderUnits + place * units;
+    ++chunk.handed_out;
   }
   ++chunk.live_blocks;
   return block;
 }
 
-std::uint32_t Slab::draw_chunk(Ceiling ceiling) {
+std::uint32_t Slab::draw_chunk(std::uint32_t units, Ceiling ceiling) {
   if (ceiling == Ceiling::kIgnore) {
     memory_.add(kChunkBytes);
   } else if (!memory_.try_add(kChunkBytes)) {
@@ -71,8 +73,15 @@ std::uint32_t Slab::draw_chunk(Ceiling ceiling) {
   }
   const std::uint32_t number = free_chunks_.back();
   free_chunks_.pop_back();
-  new (&chunk_at(number)) Chunk{.number = number};
+  new (&chunk_at(number)) Chunk{.number = number, .block_step = block_step(units)};
   return number;
+}
+
+std::uint32_t Slab::block_step(std::uint32_t units) {
+  const std::uint32_t blocks = blocks_per_chunk(units);
+  std::uint32_t step = blocks * 3 / 8;
+  while (std::gcd(step, blocks) != 1) ++step;
+  return step;
 }
 
 void Slab::return_chunk(std::uint32_t number) {

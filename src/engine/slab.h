@@ -49,7 +49,7 @@ class Slab {
   static constexpr std::uint32_t kRegionsMax = 1U << (32 - kRegionShift);
   static constexpr std::uint32_t kChunkUnits = kChunkBytes / kUnitBytes;
   static constexpr std::uint32_t kChunksPerRegion = kRegionUnits / kChunkUnits;
-  static constexpr std::uint32_t kHeaderUnits = 3;
+  static constexpr std::uint32_t kHeaderUnits = 4;
   static constexpr std::uint32_t kNoChunk = ~0U;
   // Small engines do without huge pages: the first touch of one costs two megabytes.
   static constexpr std::uint32_t kSmallRegions = 8;
@@ -57,14 +57,15 @@ class Slab {
   // The header, in the chunk's first bytes.
   struct Chunk {
     std::uint32_t number = 0;
-    Reference free_block = kNone;              // a list through the free blocks' first bytes
-    std::uint32_t unused_unit = kHeaderUnits;  // blocks from here on were never handed out
+    Reference free_block = kNone;  // a list through the free blocks' first bytes
+    std::uint32_t handed_out = 0;  // how many blocks were ever handed out
+    std::uint32_t block_step = 1;  // from one to the next of these: see block_step()
     std::uint32_t live_blocks = 0;
     // The chunks of one size that have room, as a list.
     std::uint32_t previous = kNoChunk;
     std::uint32_t next = kNoChunk;
+    std::uint32_t unused = 0;
   };
-
   static_assert(sizeof(Chunk) == kHeaderUnits * kUnitBytes);
 
   struct SizeClass {
@@ -78,11 +79,15 @@ class Slab {
   [[nodiscard]] Chunk& chunk_at(std::uint32_t number) const {
     return *reinterpret_cast<Chunk*>(at(number * kChunkUnits));
   }
-  [[nodiscard]] bool has_room(const Chunk& chunk, std::uint32_t units) const {
-    return chunk.free_block != kNone || chunk.unused_unit + units <= kChunkUnits;
+  static constexpr std::uint32_t blocks_per_chunk(std::uint32_t units) { return (kChunkUnits - kHeaderUnits) / units; }
+  [[nodiscard]] static bool has_room(const Chunk& chunk, std::uint32_t units) {
+    return chunk.free_block != kNone || chunk.handed_out < blocks_per_chunk(units);
   }
+  // New blocks are handed out some way apart, not side by side: two keys that come one after the other, and are hot
+  // together, must not share a cache line. The step has no divisor in common with the number of blocks.
+  static std::uint32_t block_step(std::uint32_t units);
 
-  std::uint32_t draw_chunk(Ceiling ceiling);
+  std::uint32_t draw_chunk(std::uint32_t units, Ceiling ceiling);
   void return_chunk(std::uint32_t number);
   bool add_region();
   Reference take_block(Chunk& chunk, std::uint32_t units);

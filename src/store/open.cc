@@ -6,7 +6,8 @@ namespace mete {
 
 namespace {
 
-constexpr std::size_t kMaxMemoryMin = std::size_t{1} << 20;
+// Each size of entry may keep a chunk of the slab; with less than this they could use up the ceiling.
+constexpr std::size_t kMaxMemoryMin = std::size_t{4} << 20;
 constexpr std::string_view kEmbedded = "embedded:";
 
 tl::unexpected<Error> invalid(std::string message) {
@@ -17,7 +18,7 @@ tl::unexpected<Error> invalid(std::string message) {
 
 Result<Limiter> open(std::string_view url, const Options& options) {
   if (options.max_memory != 0 && options.max_memory < kMaxMemoryMin) {
-    return invalid("max_memory must be 0 (no ceiling) or at least 1 MiB, not " + std::to_string(options.max_memory));
+    return invalid("max_memory must be 0 (no ceiling) or at least 4 MiB, not " + std::to_string(options.max_memory));
   }
   if (options.id_retention <= Duration() || options.id_retention > kPeriodMax) {
     return invalid("id_retention must be above 0 and at most 10 years, not " +

@@ -46,6 +46,18 @@ TEST_F(LateTime, AnExpiredHoldIsFoundExpired) {
   EXPECT_EQ(subject_.engine.find_hold("hold", subject_.now)->state, HoldState::kExpired);
 }
 
+TEST(LateTimes, ARedefinitionLetsHoldsExpire) {
+  Subject subject;
+  subject.engine.define(stock("credits").amount(10), subject.now).value();
+  EXPECT_TRUE(subject.try_hold({"credits", "a", 10}, 10s, "hold").value().is_allowed);
+  subject.engine.define(window("credits").amount(10).per(1h), kStart + 10s).value();
+  subject.now = kStart + 9s;
+  const auto committed = subject.engine.commit({.id = "hold"}, subject.now);
+  ASSERT_FALSE(committed.has_value());
+  EXPECT_EQ(committed.error().code, ErrorCode::kExpired);
+  EXPECT_EQ(subject.usage("credits", "a").used, 0);
+}
+
 TEST(LateTimes, AMeterDoesNotGoBack) {
   const Limit limits[] = {bucket("api").amount(10).per(10s), window("api").amount(10).per(10s),
                           sliding("api").amount(10).per(10s)};

@@ -30,7 +30,7 @@ TEST(Open, RefusesOptionsOutOfRange) {
     std::string_view word;
   } rows[] = {
       {{.max_memory = 1}, "max_memory"},
-      {{.max_memory = (std::size_t{1} << 20) - 1}, "max_memory"},
+      {{.max_memory = (std::size_t{4} << 20) - 1}, "max_memory"},
       {{.id_retention = 0s}, "id_retention"},
       {{.id_retention = -1s}, "id_retention"},
       {{.id_retention = kPeriodMax + Duration(1ns)}, "id_retention"},
@@ -41,7 +41,7 @@ TEST(Open, RefusesOptionsOutOfRange) {
 
 TEST(Open, AcceptsTheEdges) {
   const Options rows[] = {
-      {}, {.max_memory = std::size_t{1} << 20}, {.id_retention = 1ns}, {.id_retention = kPeriodMax}, {.ids_max = 1}};
+      {}, {.max_memory = std::size_t{4} << 20}, {.id_retention = 1ns}, {.id_retention = kPeriodMax}, {.ids_max = 1}};
   for (const Options& options : rows) {
     Limiter limiter = open("embedded:", options).value();
     limiter.define(stock("credits").amount(10)).value();
@@ -51,7 +51,7 @@ TEST(Open, AcceptsTheEdges) {
 
 TEST(Open, OptionsReachTheStore) {
   const ManualClock clock(Instant::from_unix_seconds(1'700'000'000));
-  Limiter limiter = open("embedded:", {.clock = &clock, .max_memory = std::size_t{1} << 20, .ids_max = 2}).value();
+  Limiter limiter = open("embedded:", {.clock = &clock, .max_memory = std::size_t{4} << 20, .ids_max = 2}).value();
   limiter.define(stock("credits").amount(10)).value();
   limiter.take({{"credits", "a", 1}}, {.id = "first"}).value();
   limiter.take({{"credits", "a", 1}}, {.id = "second"}).value();
