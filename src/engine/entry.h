@@ -51,14 +51,14 @@ struct Entry {
   [[nodiscard]] T load() const {
     static_assert(std::is_trivially_copyable_v<T>);
     T value;
-    std::memcpy(&value, payload(), sizeof(T));
+    std::memcpy(&value, payload(), sizeof(T));  // NOLINT(bugprone-sizeof-expression): T may be a pointer
     return value;
   }
 
   template <class T>
   void store(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    std::memcpy(payload(), &value, sizeof(T));
+    std::memcpy(payload(), &value, sizeof(T));  // NOLINT(bugprone-sizeof-expression)
   }
 };
 static_assert(sizeof(Entry) == 12);

@@ -219,8 +219,8 @@ inline std::uint32_t Keyspace::index_of(std::uint64_t hash, std::uint32_t bucket
 }
 
 inline std::uint32_t Keyspace::low_bits(std::uint32_t index, std::uint32_t bucket_count) {
-  const auto bits = static_cast<std::uint32_t>(std::bit_width(bucket_count)) - 1;
-  const std::uint32_t unsplit = 1U << bits;
+  const std::uint32_t unsplit = std::bit_floor(bucket_count);
+  const auto bits = static_cast<std::uint32_t>(std::countr_zero(unsplit));
   const bool is_split = index >= unsplit || index < bucket_count - unsplit;
   return is_split ? bits + 1 : bits;
 }

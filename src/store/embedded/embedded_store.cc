@@ -7,7 +7,7 @@ namespace mete::store {
 
 namespace {
 
-// The sweep goes round once a minute, in small steps: 1 M meters cost it about 2 ms a second.
+// The sweep goes round once a minute, in small steps: nothing but memory waits for it.
 constexpr auto kSweepStep = std::chrono::milliseconds(100);
 constexpr std::size_t kSweepStepsPerRound = 600;
 
