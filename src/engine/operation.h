@@ -27,14 +27,9 @@ struct Engine::HoldOperation : Operation {
 // Calls use() with one meter, opened under its lock.
 template <class Use>
 auto Engine::with_meter(const Charge& charge, Instant now, Use use) -> decltype(use(std::declval<MeterAccess&>())) {
-  const std::uint64_t name_hash = meters_.hash_of_name(charge.limit);
-  const std::uint64_t hash = meters_.hash_of(name_hash, charge.key);
-  const Keyspace::Guard guard(keyspace_, hash);
   MeterAccess meter;
-  meter.name_hash = name_hash;
-  meter.hash = hash;
-  meter.limit_name = charge.limit;
-  meter.key = charge.key;
+  meters_.address(charge, meter);
+  const Keyspace::Guard guard(keyspace_, meter.hash);
   if (!meters_.open(meter, floor_.at_least(now))) return tl::make_unexpected(unknown_limit(charge.limit));
   return use(meter);
 }
