@@ -1,5 +1,5 @@
-# One target per folder of src/: mete_module(NAME DEPENDS other modules and libraries…) takes every .cc below
-# src/NAME.
+# One target per folder of src/: mete_module(NAME [PROGRAM] DEPENDS other modules and libraries…) takes every .cc below
+# src/NAME. A PROGRAM module is part of the program and not of the library.
 
 find_package(Threads REQUIRED)
 
@@ -29,7 +29,7 @@ if(METE_COVERAGE)
 endif()
 
 function(mete_module name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "PROGRAM" "" "DEPENDS" ${ARGN})
   set(libraries tl::expected Threads::Threads ${ARG_DEPENDS})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   if(NOT sources)  # Headers only.
@@ -41,5 +41,10 @@ function(mete_module name)
   add_library(mete_${name} OBJECT ${sources})
   target_include_directories(mete_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(mete_${name} PRIVATE mete_options PUBLIC ${libraries})
-  set_property(GLOBAL APPEND PROPERTY METE_MODULES mete_${name})
+  target_compile_definitions(mete_${name} PRIVATE METE_VERSION="${PROJECT_VERSION}")
+  if(ARG_PROGRAM)
+    set_property(GLOBAL APPEND PROPERTY METE_PROGRAM_MODULES mete_${name})
+  else()
+    set_property(GLOBAL APPEND PROPERTY METE_MODULES mete_${name})
+  endif()
 endfunction()

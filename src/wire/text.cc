@@ -1,0 +1,129 @@
+#include "wire/text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace mete::wire {
+
+namespace {
+
+struct DurationUnit {
+  std::string_view name;
+  std::int64_t ms;
+};
+constexpr std::array<DurationUnit, 5> kDurationUnits = {
+    {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
+
+char to_lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+Error bad_duration(std::string_view text, std::string_view reason) {
+  return {ErrorCode::kInvalid,
+          quote(text) + " is not a duration: " + std::string(reason) + "; write it as 250ms, 1s, 5m, 1h or 30d"};
+}
+
+// The length of the UTF-8 sequence at the front of `bytes`; 0 if there is none: overlong forms, surrogates and what
+// lies above U+10FFFF included.
+std::size_t utf8_length(std::string_view bytes) {
+  const auto at = [&](std::size_t index) {
+    return index < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[index])) : 0U;
+  };
+  const auto continues = [&](std::size_t from, std::size_t to) {
+    for (std::size_t index = from; index < to; ++index) {
+      if ((at(index) & 0xC0U) != 0x80U) return false;
+    }
+    return true;
+  };
+  const unsigned lead = at(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2) return 0;
+  if (lead < 0xE0) return continues(1, 2) ? 2 : 0;
+  if (lead < 0xF0) {
+    if ((lead == 0xE0 && at(1) < 0xA0) || (lead == 0xED && at(1) > 0x9F)) return 0;
+    return continues(1, 3) ? 3 : 0;
+  }
+  if (lead > 0xF4 || (lead == 0xF0 && at(1) < 0x90) || (lead == 0xF4 && at(1) > 0x8F)) return 0;
+  return continues(1, 4) ? 4 : 0;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.empty() || digits[0] < '0' || digits[0] > '9') return std::nullopt;
+  if (digits[0] == '0' && text.size() > 1) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Result<Duration> parse_duration(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view unit_name = text.substr(digits);
+  const auto number = parse_integer(text.substr(0, digits));
+  if (digits == 0) return tl::unexpected(bad_duration(text, "it does not start with a number"));
+  if (!number) return tl::unexpected(bad_duration(text, "its number is out of range or has leading zeros"));
+  std::int64_t unit_ms = unit_name.empty() ? 1'000 : 0;
+  for (const DurationUnit& unit : kDurationUnits) {
+    if (unit.name == unit_name) unit_ms = unit.ms;
+  }
+  if (unit_ms == 0) return tl::unexpected(bad_duration(text, "unknown unit"));
+  std::int64_t ns = 0;
+  if (__builtin_mul_overflow(*number, unit_ms * 1'000'000, &ns)) {
+    return tl::unexpected(bad_duration(text, "it is longer than 292 years"));
+  }
+  return Duration(std::chrono::nanoseconds(ns));
+}
+
+std::string format_duration(Duration duration) {
+  if (duration == Duration::never()) return "never";
+  const std::int64_t ms = duration.ms();
+  if (ms == 0) return "0s";
+  for (const DurationUnit& unit : kDurationUnits) {
+    if (ms % unit.ms == 0) return std::to_string(ms / unit.ms) + std::string(unit.name);
+  }
+  return {};
+}
+
+bool equals_ignoring_case(std::string_view left, std::string_view right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](char a, char b) { return to_lower(a) == to_lower(b); });
+}
+
+std::string quote(std::string_view bytes, std::size_t bytes_max) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  std::string text = "\"";
+  for (const char byte : bytes.substr(0, bytes_max)) {
+    const auto code = static_cast<unsigned char>(byte);
+    if (byte == '"' || byte == '\\') {
+      text += '\\';
+      text += byte;
+    } else if (code >= 0x20 && code < 0x7F) {
+      text += byte;
+    } else if (byte == '\n') {
+      text += "\\n";
+    } else if (byte == '\r') {
+      text += "\\r";
+    } else if (byte == '\t') {
+      text += "\\t";
+    } else {
+      text += "\\x";
+      text += kHex[code >> 4];
+      text += kHex[code & 15U];
+    }
+  }
+  if (bytes.size() > bytes_max) text += "…";
+  return text += '"';
+}
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = utf8_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace mete::wire

@@ -1,0 +1,33 @@
+// Text as it stands in commands, requests and files: integers, durations, and bytes made fit to print.
+//
+// Everything here is strict: what is not exactly right is refused, and nothing is corrected in silence.
+#pragma once
+
+#include <mete/result.h>
+#include <mete/time.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mete::wire {
+
+// A decimal integer as Redis has them: no sign '+', no spaces, no leading zeros, no "-0".
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
+// "250ms", "1s", "5m", "1h", "30d"; a bare integer is seconds. The error says what is wrong with it.
+Result<Duration> parse_duration(std::string_view text);
+// The shortest of these that says it exactly; whole milliseconds only. Duration::never() is "never".
+std::string format_duration(Duration duration);
+
+// Lower-case letters compared to lower-case letters, for ASCII alone.
+bool equals_ignoring_case(std::string_view left, std::string_view right);
+
+// In double quotes, as redis-cli prints: what is not printable ASCII becomes \n, \t, \xNN; at most `bytes_max` bytes of
+// it are shown, then "…". For logs and messages: whatever a client sends, the line stays a line.
+std::string quote(std::string_view bytes, std::size_t bytes_max = 128);
+
+bool is_utf8(std::string_view bytes);
+
+}  // namespace mete::wire
