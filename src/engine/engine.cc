@@ -121,8 +121,8 @@ Result<core::Verdict> Engine::admit_and_write(std::span<MeterAccess> meters, Mod
 // Answers an operation with an id: as before if it was seen before, else by doing it and remembering the answer. Room
 // for the id is made first, so that what was done is always remembered.
 template <class Do>
-Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Parameters& parameters, Instant now,
-                                   Do act) {
+Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act,
+                                   bool remembers_denial) {
   forget_if_old(id, now);
   const std::uint64_t fingerprint = ids_.fingerprint(parameters);
   auto seen = ids_.replay(id, fingerprint);
@@ -131,7 +131,7 @@ Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Para
   auto entry = ids_.insert(id);
   if (!entry) return tl::make_unexpected(entry.error());
   auto verdict = act();
-  if (verdict) {
+  if (verdict && (verdict->is_allowed || remembers_denial)) {
     ids_.fill(**entry, {.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = *verdict});
   } else {
     ids_.forget(**entry);
@@ -149,10 +149,11 @@ Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) 
   }
   const OperationIds::Parameters parameters{
       .kind = OperationKind::kTake, .charges = request.charges, .mode = request.mode};
-  return once(request.id, parameters, now, [&]() -> Result<core::Verdict> {
+  const auto act = [&]() -> Result<core::Verdict> {
     if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
     return admit_and_write(operation.meters, request.mode);
-  });
+  };
+  return once(request.id, parameters, now, act, request.remembers_denial);
 }
 
 Result<Settlement> Engine::give(std::span<const Charge> charges, std::string_view id, Instant now) {

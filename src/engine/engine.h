@@ -108,7 +108,8 @@ class Engine {
   bool take_in_use(const Charge& charge, Instant now, core::Verdict& verdict);
   Result<core::Verdict> admit_and_write(std::span<MeterAccess> meters, Mode mode);
   template <class Do>
-  Result<core::Verdict> once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act);
+  Result<core::Verdict> once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act,
+                             bool remembers_denial = true);
   Result<Settlement> try_give(std::span<const Charge> charges, std::string_view id, Instant now);
 
   Result<core::Verdict> try_hold(const HoldRequest& request, Instant now);

@@ -12,7 +12,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,7 +63,7 @@ class RequestParser {
 
   RequestLimits limits_;
   std::vector<std::string_view> words_;
-  std::deque<std::string> unquoted_;  // the words of an inline command that had to be unescaped
+  std::list<std::string> unquoted_;  // the words of an inline command that had to be unescaped
   const char* base_ = nullptr;        // where the input of the last call was
   std::size_t position_ = 0;          // how far the request has been read
   std::int64_t missing_ = -1;         // bulks still to come; -1: the array's length is not read yet
