@@ -49,7 +49,7 @@ class RespSession final : public net::Session {
   // Blocks as a waiting take: the wait ends with the connection.
   void block_waiting();
   // Holds back what was replied since `position` for a while: guessing passwords takes time.
-  void delay_reply(wire::RespWriter& reply, std::size_t position);
+  void delay_reply(std::size_t position);
 
  private:
   Received receive_batch(std::string_view input, base::Output& output, std::size_t output_max);

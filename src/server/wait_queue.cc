@@ -10,8 +10,8 @@ namespace mete::server {
 namespace {
 
 constexpr Duration kRetryMin = std::chrono::milliseconds(1);
-// A hold that expires makes room that nobody announces: so the first of a meter looks now and then, and more often where
-// nothing but that can help.
+// A hold that expires makes room that nobody announces: so the first of a meter looks now and then, and more often
+// where nothing but that can help.
 constexpr Duration kRetryMax = std::chrono::seconds(1);
 constexpr Duration kRetryMaxUntimed = std::chrono::milliseconds(50);
 
