@@ -1,6 +1,8 @@
-// The names of the public enumerations.
+// The names of the enumerations that users see.
 #include <mete/decision.h>
 #include <mete/limit.h>
+
+#include "core/key_requests.h"
 
 namespace mete {
 
@@ -17,6 +19,11 @@ std::string_view to_string(Unit unit) {
 std::string_view to_string(HoldState state) {
   constexpr std::string_view kNames[] = {"held", "committed", "cancelled", "expired"};
   return kNames[static_cast<std::size_t>(state)];
+}
+
+std::string_view core::to_string(KeyType type) {
+  constexpr std::string_view kNames[] = {"none", "string", "quota", "throttle"};
+  return kNames[static_cast<std::size_t>(type)];
 }
 
 }  // namespace mete

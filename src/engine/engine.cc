@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/take.h"
 #include "engine/admission.h"
 #include "engine/operation.h"
 
@@ -22,7 +23,8 @@ Engine::Engine(const Config& config)
       keyspace_(memory_),
       meters_({memory_, keyspace_, limits_, rules_, floor_}, config.seed),
       ids_(memory_, keyspace_, config.seed, config.ids_max),
-      tags_(memory_, keyspace_, config.seed) {}
+      tags_(memory_, keyspace_, config.seed),
+      keys_({memory_, keyspace_, rules_, floor_, [this](Instant now) { return evict(now); }}, config.seed) {}
 
 Engine::Operation Engine::prepare(std::span<const Charge> charges) const {
   Operation operation;
@@ -88,19 +90,8 @@ Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
   core::State state = Meters::load_state(*entry);
   const core::Moment moment = limit->rule->moment(state, floor_.at_least(now));
   core::settle(rule, state, moment);
-  verdict.is_allowed = core::fits(rule, state, charge.cost, moment);
-  if (verdict.is_allowed) {
-    core::charge(rule, state, charge.cost, moment);
-    Meters::store_state(state, *entry);
-    verdict.taken = charge.cost;
-  } else {
-    verdict.violated = 1;
-    verdict.retry_after = core::wait_for(rule, state, charge.cost, moment);
-  }
-  const core::Standing standing = core::standing(rule, state, moment);
-  verdict.remaining = standing.remaining;
-  verdict.limit = rule.capacity;
-  verdict.reset_after = standing.reset_after;
+  if (core::take(rule, state, charge.cost, moment, verdict)) Meters::store_state(state, *entry);
+  core::tell_standing(rule, state, moment, verdict);
   return true;
 }
 
@@ -203,6 +194,7 @@ Statistics Engine::statistics() const {
           .rules = rules_.size(),
           .meters = keyspace_.entry_count(EntryType::kMeter),
           .overrides = keyspace_.entry_count(EntryType::kOverride),
+          .keys = keys_.size(),
           .ids = keyspace_.entry_count(EntryType::kOperation),
           .open_holds = open_holds_.load(std::memory_order_relaxed),
           .expired_holds = expired_holds_.load(std::memory_order_relaxed),

@@ -50,6 +50,8 @@ class RuleTable {
  public:
   // The record for a limit's numbers. Refuses a calendar whose zone or anchor does not exist.
   Result<const RuleRecord*> acquire(const Limit& limit);
+  // The record for a rule without a calendar.
+  const RuleRecord* acquire(const core::Rule& rule);
   // The record for the same limit with another amount.
   const RuleRecord* acquire_with_amount(const Limit& limit, const RuleRecord& rule, Amount amount);
   void release(const RuleRecord* record);

@@ -28,7 +28,10 @@ Charge meter_charge(const MeterName& meter) { return {.limit = meter.limit, .key
 }  // namespace
 
 EmbeddedStore::EmbeddedStore(const Options& options)
-    : clock_(make_clock(options.clock)), engine_(engine_config(options)), sweeper_([this] { sweep_until_stopped(); }) {}
+    : clock_(make_clock(options.clock)),
+      engine_(engine_config(options)),
+      keys_(engine_.keys(), *clock_),
+      sweeper_([this] { sweep_until_stopped(); }) {}
 
 EmbeddedStore::~EmbeddedStore() {
   {
@@ -93,5 +96,16 @@ Result<Reconciliation> EmbeddedStore::do_reconcile(const MeterName& meter, Amoun
 Result<UsagePage> EmbeddedStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
   return engine_.scan(limit, cursor, count, now());
 }
+
+Result<std::vector<HoldInfo>> EmbeddedStore::do_oldest_holds(std::size_t count_max) {
+  return engine_.oldest_holds(count_max, now());
+}
+
+Result<void> EmbeddedStore::do_clear() {
+  engine_.clear();
+  return {};
+}
+
+StoreStatistics EmbeddedStore::do_statistics() { return engine_.statistics(); }
 
 }  // namespace mete::store
