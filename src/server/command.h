@@ -58,10 +58,10 @@ struct Command {
   Group group;
   Access access;
   std::uint32_t flags;
-  std::string_view summary;
-  std::string_view reply;  // what it answers, in a few words
   std::span<const Argument> arguments;
   Handler handler;
+  std::string_view summary;
+  std::string_view reply;  // what it answers, in a few words
 
   [[nodiscard]] bool has(CommandFlag flag) const { return (flags & flag) != 0; }
   [[nodiscard]] bool is_subcommand() const { return name.find(' ') != std::string_view::npos; }

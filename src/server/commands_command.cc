@@ -80,8 +80,8 @@ void write_info(wire::RespWriter& reply, const Listed& listed) {
   reply.bulk(listed_name(listed));
   reply.integer(listed.is_container ? -2 : command.arity());
   write_flags(reply, command);
-  const bool is_last_open = !listed.is_container && !command.arguments.empty() && command.arguments.back().is_multiple &&
-                            command.arguments.back().type == ArgumentType::kKey;
+  const bool is_last_open = !listed.is_container && !command.arguments.empty() &&
+                            command.arguments.back().is_multiple && command.arguments.back().type == ArgumentType::kKey;
   reply.integer(key);
   reply.integer(is_last_open ? -1 : key);
   reply.integer(key > 0 ? 1 : 0);
@@ -116,7 +116,7 @@ void write_argument(wire::RespWriter& reply, const Argument& argument) {
   std::vector<std::string_view> flags;
   if (is_optional) flags.emplace_back("optional");
   if (argument.is_multiple) flags.emplace_back("multiple");
-  reply.map(2 + (argument.token.empty() ? 0 : 1) + (flags.empty() ? 0 : 1));
+  reply.map(2U + (argument.token.empty() ? 0U : 1U) + (flags.empty() ? 0U : 1U));
   reply.bulk("name");
   reply.bulk(argument.name);
   reply.bulk("type");
@@ -164,6 +164,17 @@ void write_container_docs(wire::RespWriter& reply, const Command& first) {
     reply.bulk(redis_name(*command));
     write_docs(reply, *command);
   }
+}
+
+void write_help(wire::RespWriter& reply, std::string_view container) {
+  std::vector<std::string> lines;
+  for (const Command& command : all_commands()) {
+    if (!command.is_subcommand() || command.container() != container) continue;
+    lines.push_back(command.syntax());
+    lines.push_back("    " + std::string(command.summary));
+  }
+  reply.array(lines.size());
+  for (const std::string& line : lines) reply.simple(line);
 }
 
 }  // namespace
@@ -216,15 +227,10 @@ void command_names(CommandContext& context) {
   for (const Listed& command : listed) context.reply.bulk(listed_name(command));
 }
 
-void write_container_help(wire::RespWriter& reply, std::string_view container) {
-  std::vector<std::string> lines;
-  for (const Command& command : all_commands()) {
-    if (!command.is_subcommand() || command.container() != container) continue;
-    lines.push_back(command.syntax());
-    lines.push_back("    " + std::string(command.summary));
-  }
-  reply.array(lines.size());
-  for (const std::string& line : lines) reply.simple(line);
-}
+void limit_help(CommandContext& context) { write_help(context.reply, "LIMIT"); }
+void client_help(CommandContext& context) { write_help(context.reply, "CLIENT"); }
+void command_help(CommandContext& context) { write_help(context.reply, "COMMAND"); }
+void config_help(CommandContext& context) { write_help(context.reply, "CONFIG"); }
+void slowlog_help(CommandContext& context) { write_help(context.reply, "SLOWLOG"); }
 
 }  // namespace mete::server::commands

@@ -20,7 +20,8 @@ bool is_printable_word(std::string_view text) {
 std::optional<Role> authenticate(const Service& service, std::string_view user, std::string_view password) {
   const auto role = service.authentication.role_of(password);
   if (!role) return std::nullopt;
-  if (user == "default" || (user == "admin" && role == Role::kAdmin) || (user == "use" && role == Role::kUse)) return role;
+  if (user == "default" || (user == "admin" && role == Role::kAdmin) || (user == "use" && role == Role::kUse))
+    return role;
   return std::nullopt;
 }
 
@@ -126,8 +127,9 @@ void auth(CommandContext& context) {
     return;
   }
   if (!context.service.authentication.is_needed()) {
-    context.reply.error("ERR", "AUTH <password> called without any password configured for the default user. Are you "
-                               "sure your configuration is correct?");
+    context.reply.error("ERR",
+                        "AUTH <password> called without any password configured for the default user. Are you "
+                        "sure your configuration is correct?");
     return;
   }
   const auto role = authenticate(context.service, words.size() == 2 ? words[0] : "default", words.back());

@@ -37,8 +37,8 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
     base::Output output;
     wire::RespWriter reply(output, version);
     const core::TakeRequest taken = waiter->request();
-    CommandContext context{service, worker.arguments, reply, service.workers[0]->metrics, nullptr};
-    write(context, taken.charges, taken.mode, verdict);
+    CommandContext answer{service, worker.arguments, reply, service.workers[0]->metrics, nullptr};
+    write(answer, taken.charges, taken.mode, verdict);
     // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
     const bool is_returned = verdict && verdict->is_allowed && taken.id.empty();
     worker.answer(id, std::string(output.view()), [&service, waiter, is_returned] {

@@ -105,7 +105,7 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
     is_waiting_ = false;
     client_->is_blocked = false;
   }
-  const store::BatchTime batch(service_.clock);
+  const store::BatchTime batch(service_.store.now());
   output_ = &output;
   const Received received = receive_batch(input, output, output_max);
   output_ = nullptr;
@@ -235,7 +235,7 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
     const auto elapsed_ns = static_cast<std::int64_t>(monotonic_ns() - started_ns);
     if (elapsed_ns >= service.slow_threshold_ns) {
       service.slow_log.add(
-          {0, service.clock.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
+          {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
     }
     worker.answer(client->id, std::string(output.view()));
   };
@@ -250,11 +250,11 @@ void RespSession::note_if_slow(std::span<const std::string_view> words, std::uin
   const auto elapsed_ns = static_cast<std::int64_t>(monotonic_ns() - started_ns);
   if (elapsed_ns < service_.slow_threshold_ns.load(std::memory_order_relaxed)) return;
   service_.slow_log.add(
-      {0, service_.clock.now().unix_seconds(), elapsed_ns / 1000, shorten(words), client_->address, client_->name});
+      {0, service_.store.now().unix_seconds(), elapsed_ns / 1000, shorten(words), client_->address, client_->name});
 }
 
 void RespSession::tell_monitors(const Command& command, std::span<const std::string_view> words) {
-  const std::uint64_t now_us = service_.clock.now().ns() / 1000;
+  const std::uint64_t now_us = service_.store.now().ns() / 1000;
   std::string line = fmt::format("+{}.{:06} [0 {}]", now_us / 1'000'000, now_us % 1'000'000, client_->address);
   for (const std::string_view word : words.first(command.has(kSecret) ? command.name_words() : words.size())) {
     line += ' ';

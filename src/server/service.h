@@ -29,7 +29,6 @@ struct ReloadCounts {
 
 struct Service {
   store::Store& store;
-  const Clock& clock;  // the store's
   std::vector<std::unique_ptr<Worker>> workers;
   Authentication authentication;
   Clients clients;

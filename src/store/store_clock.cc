@@ -44,7 +44,7 @@ void SystemClock::follow_wall_clock(std::uint64_t monotonic_ns) const {
   offset_ns_.store(offset, std::memory_order_release);
 }
 
-BatchTime::BatchTime(const Clock& clock) { batch_ns = clock.now().ns(); }
+BatchTime::BatchTime(Instant now) { batch_ns = now.ns(); }
 
 BatchTime::~BatchTime() { batch_ns = 0; }
 

@@ -26,11 +26,11 @@ class SystemClock final : public Clock {
   mutable std::atomic<std::uint64_t> followed_at_ns_;
 };
 
-// While one lives, SystemClock::now() on this thread stays at the time when it was made: the clock is read once for a
-// batch of operations, and not for each.
+// While one lives, SystemClock::now() on this thread stays at this time: the clock is read once for a batch of
+// operations, and not for each.
 class BatchTime {
  public:
-  explicit BatchTime(const Clock& clock);
+  explicit BatchTime(Instant now);
   BatchTime(const BatchTime&) = delete;
   BatchTime& operator=(const BatchTime&) = delete;
   ~BatchTime();
