@@ -21,6 +21,7 @@ Engine::Engine(const Config& config)
     : config_(config),
       memory_(config.max_memory),
       keyspace_(memory_),
+      rules_(memory_),
       meters_({memory_, keyspace_, limits_, rules_, floor_}, config.seed),
       ids_(memory_, keyspace_, config.seed, config.ids_max),
       tags_(memory_, keyspace_, config.seed),

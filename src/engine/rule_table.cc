@@ -74,6 +74,7 @@ const RuleRecord* RuleTable::intern(const Key& key, const std::optional<civil::C
                           .period = Duration::from_ns(std::get<3>(key))};
     found = rules_.emplace(key, Interned{std::make_unique<RuleRecord>(rule, calendar), 0}).first;
     by_record_.emplace(found->second.record.get(), found);
+    memory_.add(kRuleBytes);
   }
   ++found->second.references;
   return found->second.record.get();
@@ -86,6 +87,7 @@ void RuleTable::release(const RuleRecord* record) {
   if (--found->second->second.references > 0) return;
   rules_.erase(found->second);
   by_record_.erase(found);
+  memory_.subtract(kRuleBytes);
 }
 
 std::size_t RuleTable::size() const {
