@@ -78,9 +78,9 @@ struct Config {
 };
 
 struct ConfigSources {
-  std::string file;                                // empty: no file
-  std::map<std::string, std::string> environment;  // of it, METE_SERVER_… and METE_STORE_… are read
-  std::map<std::string, std::string> flags;        // without dashes: {"max-connections", "100"}
+  std::string file = {};                                // empty: no file
+  std::map<std::string, std::string> environment = {};  // of it, METE_SERVER_… and METE_STORE_… are read
+  std::map<std::string, std::string> flags = {};        // without dashes: {"max-connections", "100"}
 };
 
 // Reads the file, and the files with passwords that it names.
@@ -94,7 +94,7 @@ Result<void> set_value(Config& config, std::string_view name, std::string_view t
 
 struct ConfigValue {
   std::string_view name;
-  std::string value;  // as set_value reads it, but passwords are shown as ***
+  std::string value;  // passwords are shown as ***; empty: there is none
 };
 std::vector<ConfigValue> list_values(const Config& config);
 
