@@ -1,0 +1,39 @@
+// BenchOptions: what `mete bench` is asked to do.
+#pragma once
+
+#include <mete/time.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/client/connection.h"
+
+namespace mete::cli {
+
+inline constexpr std::size_t kBenchConnectionsMax = 50'000;
+inline constexpr std::size_t kBenchPipelineMax = 10'000;
+inline constexpr std::size_t kBenchThreadsMax = 256;
+inline constexpr std::uint64_t kBenchKeysMax = 1'000'000'000;
+inline constexpr std::uint64_t kBenchRateMax = 100'000'000;
+
+struct BenchOptions {
+  ConnectionOptions server = {};          // any RESP server; without TLS
+  std::string http = {};                  // "http://127.0.0.1:8380": where HTTP scenarios go; `server` sets them up
+  std::string scenario = "take-bucket";   // a name of scenarios()
+  std::vector<std::string> command = {};  // instead of a scenario: the words of a command, with {key} and {seq}
+  std::size_t connections = 50;           //
+  std::size_t pipeline = 1;               // requests that a connection sends at once
+  std::size_t threads = 1;                // of the generator
+  std::uint64_t keys = 100'000;           // {key} is one of so many
+  Duration warm_up = std::chrono::seconds(1);
+  Duration duration = std::chrono::seconds(5);
+  std::uint64_t requests = 0;  // if not 0: the measurement ends at so many replies instead
+  std::uint64_t rate = 0;      // if not 0: so many requests a second, whether replies come or not
+  bool fill = false;           // use every key once before the warm-up
+  int process_id = 0;          // of the server, whose processor time is measured; 0: it is asked
+  bool json = false;
+};
+
+}  // namespace mete::cli

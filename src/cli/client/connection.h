@@ -1,0 +1,68 @@
+// Connection: a client of a RESP server that sends a command and waits for its reply. For the command line.
+//
+//     auto connection = Connection::open({.address = "127.0.0.1:6380"});
+//     auto reply = connection->call({"TAKE", "api", "alice"});
+//
+// An error reply of the server is a value, with is_error(); an Error means that there is no reply, and says what to
+// do. After an Error the connection is of no further use. Thread safety: none.
+#pragma once
+
+#include <mete/result.h>
+#include <mete/time.h>
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/client/endpoint.h"
+#include "cli/client/tls.h"
+#include "wire/resp_reply.h"
+
+namespace mete::cli {
+
+struct ConnectionOptions {
+  std::string address = "127.0.0.1:6380";
+  std::string user = {};      // empty: the default user
+  std::string password = {};  // empty: none is sent
+  std::optional<TlsOptions> tls = {};
+  Duration timeout = std::chrono::seconds(5);  // for each wait: to connect, and for bytes of a reply
+};
+
+class Connection {
+ public:
+  // Connects, shakes hands and authenticates.
+  static Result<Connection> open(const ConnectionOptions& options);
+
+  Result<wire::RespValue> call(std::span<const std::string_view> words);
+  Result<wire::RespValue> call(std::initializer_list<std::string_view> words) {
+    return call(std::span(words.begin(), words.size()));
+  }
+
+  [[nodiscard]] const Endpoint& endpoint() const { return endpoint_; }
+  // Hands the socket over, for whoever does his own reading and writing; not with TLS.
+  Descriptor release_socket() &&;
+
+ private:
+  Connection(Endpoint endpoint, Descriptor socket, TlsSession tls, Duration timeout)
+      : endpoint_(std::move(endpoint)), socket_(std::move(socket)), tls_(std::move(tls)), timeout_(timeout) {}
+
+  Result<void> authenticate(const ConnectionOptions& options);
+  Result<void> send(std::string_view bytes);
+  Result<void> receive();
+  Result<void> wait(short events);
+  // One attempt, which does not wait.
+  struct Attempt;
+  Attempt try_write(std::string_view bytes);
+  Attempt try_read(std::span<char> room);
+  [[nodiscard]] Error lost(std::string_view reason) const;
+
+  Endpoint endpoint_;
+  Descriptor socket_;
+  TlsSession tls_;  // null without TLS; goes before the socket
+  Duration timeout_;
+  wire::ReplyParser parser_;
+};
+
+}  // namespace mete::cli
