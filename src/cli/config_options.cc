@@ -20,6 +20,7 @@ Option option_of(const Setting& setting) {
   switch (setting.kind) {
     case SettingKind::kBoolean:
       option.kind = ValueKind::kNone;
+      option.value_name.clear();
       option.default_text.clear();
       break;
     case SettingKind::kInteger:

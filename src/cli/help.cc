@@ -31,6 +31,7 @@ std::string wrap(std::string_view text, std::size_t indent) {
 // A name and, in the column beside it, what there is to say about it.
 std::string row(std::string_view head, std::string_view text) {
   const std::string start = "  " + std::string(head);
+  if (text.empty()) return start + "\n";
   const std::string body = wrap(text, kHeadWidth);
   if (start.size() + 2 > kHeadWidth) return start + "\n" + body;
   return start + body.substr(start.size());
