@@ -12,7 +12,7 @@ namespace mete::cli {
 
 namespace {
 
-// In TOML's own words, so that it can be read again; only secrets are starred out.
+// In quotes, so that a line stays a line whatever the value is.
 void print_values(const server::Config& config, std::ostream& out) {
   for (const server::ConfigValue& each : server::list_values(config)) {
     out << each.name << " = " << wire::quote(each.value, each.value.size()) << '\n';

@@ -69,7 +69,7 @@ std::vector<std::string> groups(std::span<const Command> all) {
 std::string bash_action(ValueKind kind, const std::vector<std::string>& choices) {
   if (kind == ValueKind::kFile) return "_mete_files -f";
   if (kind == ValueKind::kFolder) return "_mete_files -d";
-  return choices.empty() ? "return" : "_mete_words " + quoted(joined(choices));
+  return choices.empty() ? ":" : "_mete_words " + quoted(joined(choices));
 }
 
 // What may follow the options that take a value, and which options there are.

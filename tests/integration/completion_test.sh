@@ -38,8 +38,8 @@ expect "debug info warning error" mete check-config --log-level ""
 expect "warning" mete check-config --log-level w
 expect "json" mete check-config --log-format = j
 expect "auto text json" mete check-config --log-format =
-expect "file.toml" mete check-config fi
-expect "file.toml" mete check-config --config fi
+expect "file.toml" mete check-config fil
+expect "file.toml" mete check-config --config fil
 expect "subfolder" mete check-config --data ""
 expect "" mete check-config --threads ""
 expect "--help" mete version --
