@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/math.h"
 
 namespace mete::cli {
 
@@ -15,8 +16,7 @@ void Histogram::merge(const Histogram& other) {
 std::uint64_t Histogram::value_at(std::uint64_t parts_per_million) const {
   constexpr std::uint64_t kMillion = 1'000'000;
   CHECK(parts_per_million <= kMillion);
-  const auto product = static_cast<unsigned __int128>(total_) * parts_per_million;
-  const auto rank = static_cast<std::uint64_t>((product + kMillion - 1) / kMillion);
+  const auto rank = static_cast<std::uint64_t>(base::div_ceil(base::multiply(total_, parts_per_million), kMillion));
   std::uint64_t passed = 0;
   for (std::size_t index = 0; index < kBuckets; ++index) {
     passed += counts_[index];
