@@ -88,6 +88,7 @@ struct HoldInfo {
   std::string id;
   HoldState state = HoldState::kHeld;
   Duration expires_in;  // zero once it is final
+  Duration age;         // since it was made
   std::string tag;
   std::vector<HeldCharge> charges;
 };

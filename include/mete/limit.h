@@ -41,8 +41,31 @@ enum class Kind : std::uint8_t {
 
 enum class Unit : std::uint8_t { kHour, kDay, kWeek, kMonth, kYear };
 
+// When a take is on disk, in a store that has one.
+enum class Durable : std::uint8_t {
+  kAlways,       // before it is answered
+  kEverySecond,  // within a second
+  kNever,
+};
+
+// What becomes of a charge while the store cannot be reached.
+enum class OnFail : std::uint8_t {
+  kClosed,  // an error: kUnavailable
+  kOpen,    // it is admitted, counted and marked as such
+};
+
+// Who shares a meter.
+enum class Scope : std::uint8_t {
+  kNode,    // whoever uses this store
+  kShared,  // every node, each decision asked of the one store they share
+  kEscrow,  // every node, each with a share that it draws from there and spends alone
+};
+
 std::string_view to_string(Kind kind);
 std::string_view to_string(Unit unit);
+std::string_view to_string(Durable durable);
+std::string_view to_string(OnFail on_fail);
+std::string_view to_string(Scope scope);
 
 // The anchor of a yearly limit: month_day(4, 6) is 6 April.
 constexpr int month_day(int month, int day) { return month * 100 + day; }
@@ -84,6 +107,20 @@ class Limit {
     return *this;
   }
 
+  // Kept and told; docs/semantics.md says what has an effect today.
+  Limit& durable(Durable durable) {
+    durable_ = durable;
+    return *this;
+  }
+  Limit& on_fail(OnFail on_fail) {
+    on_fail_ = on_fail;
+    return *this;
+  }
+  Limit& scope(Scope scope) {
+    scope_ = scope;
+    return *this;
+  }
+
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Amount amount() const { return amount_; }
@@ -93,6 +130,14 @@ class Limit {
   [[nodiscard]] const std::optional<std::string>& zone() const { return zone_; }
   [[nodiscard]] std::optional<int> anchor() const { return anchor_; }
   [[nodiscard]] bool is_shadow() const { return shadow_; }
+  [[nodiscard]] std::optional<Durable> durable() const { return durable_; }
+  // As it was said; where it was not: always for what comes back late or never, each second for the rest.
+  [[nodiscard]] Durable durability() const {
+    const bool is_lasting = kind_ == Kind::kStock || kind_ == Kind::kCalendar;
+    return durable_.value_or(is_lasting ? Durable::kAlways : Durable::kEverySecond);
+  }
+  [[nodiscard]] OnFail on_fail() const { return on_fail_; }
+  [[nodiscard]] Scope scope() const { return scope_; }
 
   bool operator==(const Limit&) const = default;
 
@@ -106,6 +151,9 @@ class Limit {
   std::optional<std::string> zone_;
   std::optional<int> anchor_;
   bool shadow_ = false;
+  std::optional<Durable> durable_;
+  OnFail on_fail_ = OnFail::kClosed;
+  Scope scope_ = Scope::kNode;
 };
 
 inline Limit bucket(std::string name) { return {Kind::kBucket, std::move(name)}; }

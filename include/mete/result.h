@@ -24,6 +24,7 @@ enum class ErrorCode : std::uint8_t {
   kExpired,      // the hold's time ran out before this call
   kExceeds,      // a commit of more than is held
   kMismatch,     // the id was used before, with other parameters
+  kWrongType,    // the key is of another type than the operation is for
   kOutOfMemory,  // a memory ceiling is reached; what exists goes on working
   kUnavailable,  // the store does not answer; nothing is known to have happened
 };

@@ -16,6 +16,8 @@ std::string_view to_string(ErrorCode code) {
       return "EXCEEDS";
     case ErrorCode::kMismatch:
       return "MISMATCH";
+    case ErrorCode::kWrongType:
+      return "WRONGTYPE";
     case ErrorCode::kOutOfMemory:
       return "OOM";
     case ErrorCode::kUnavailable:

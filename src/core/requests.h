@@ -12,6 +12,7 @@ struct TakeRequest {
   std::span<const Charge> charges;
   Mode mode = Mode::kTake;
   std::string_view id = {};
+  bool remembers_denial = true;  // as the id's answer; not while the caller goes on waiting
 };
 
 struct HoldRequest {

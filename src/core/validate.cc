@@ -25,11 +25,15 @@ Result<void> check_bytes(std::string_view field, std::string_view bytes, std::si
                  std::to_string(bytes.size()));
 }
 
+Result<void> check_period_range(Duration period) {
+  if (period >= kPeriodMin && period <= kPeriodMax) return {};
+  return invalid("period must be 1 ms to 10 years (3653 days), not " + std::to_string(period.ns()) + " ns");
+}
+
 Result<void> check_period(const Limit& limit) {
   if (!limit.period())
     return invalid("period is missing: a " + std::string(to_string(limit.kind())) + " needs one, such as 1m");
-  if (*limit.period() >= kPeriodMin && *limit.period() <= kPeriodMax) return {};
-  return invalid("period must be 1 ms to 10 years (3653 days), not " + std::to_string(limit.period()->ns()) + " ns");
+  return check_period_range(*limit.period());
 }
 
 // An option that the kind does not have is a mistake to be told, not to be ignored.
@@ -128,5 +132,41 @@ Result<void> validate_ttl(Duration ttl) {
 }
 
 Result<void> validate_used(Amount used) { return check_range("amount", used, 0); }
+
+Result<void> validate_quota(const QuotaRule& rule) {
+  if (auto ok = check_range("limit", rule.amount, 1); !ok) return ok;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const bool is_whole = rule.window.ns() % kSecond == 0;
+  if (is_whole && rule.window.ns() >= kSecond && rule.window <= kPeriodMax) return {};
+  return invalid("window must be whole seconds, 1 to " + std::to_string(kPeriodMax.seconds()) + " (10 years), not " +
+                 std::to_string(rule.window.ns()) + " ns");
+}
+
+Result<void> validate_consumption(Amount units) {
+  if (units >= 1 && units <= kAmountMax) return {};
+  return invalid("a quota is consumed by " + range_text(1, kAmountMax) + " at once, not by " + std::to_string(units));
+}
+
+Result<void> validate_throttle(const ThrottleRequest& request) {
+  if (auto ok = check_range("capacity", request.capacity, 1); !ok) return ok;
+  if (auto ok = check_range("count", request.count, 1); !ok) return ok;
+  if (auto ok = check_period_range(request.period); !ok) return ok;
+  return check_range("quantity", request.quantity, 0);
+}
+
+Result<void> validate_expiry(const Expiry& expiry, ExpiryRange range) {
+  const bool is_too_far = expiry.length.is_never() || expiry.instant == Instant::max();
+  if (is_too_far) return invalid("expiry is too far away: it must be before the year 2554, and within 292 years");
+  if (expiry.kind == Expiry::Kind::kIn && expiry.length <= Duration() && range == ExpiryRange::kAboveZero) {
+    return invalid("expiry must be above 0, not " + std::to_string(expiry.length.ns()) + " ns");
+  }
+  return {};
+}
+
+Result<void> validate_bounds(const BoundedAdd& request) {
+  if (!request.lower || !request.upper || *request.lower <= *request.upper) return {};
+  return invalid("lower bound " + std::to_string(*request.lower) + " is above the upper bound " +
+                 std::to_string(*request.upper));
+}
 
 }  // namespace mete::core

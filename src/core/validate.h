@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/key_requests.h"
+
 namespace mete::core {
 
 enum class CostRange : std::uint8_t {
@@ -29,5 +31,14 @@ Result<void> validate_tag(std::string_view tag);
 Result<void> validate_ttl(Duration ttl);
 // Used by reconcile, and per charge by commit.
 Result<void> validate_used(Amount used);
+
+Result<void> validate_quota(const QuotaRule& rule);
+// What a quota is asked for at once.
+Result<void> validate_consumption(Amount units);
+Result<void> validate_throttle(const ThrottleRequest& request);
+// Where it would only remove what is just being written, a length that is not above 0 is refused.
+enum class ExpiryRange : std::uint8_t { kAny, kAboveZero };
+Result<void> validate_expiry(const Expiry& expiry, ExpiryRange range);
+Result<void> validate_bounds(const BoundedAdd& request);
 
 }  // namespace mete::core

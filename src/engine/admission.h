@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/take.h"
 #include "engine/meter_access.h"
 
 namespace mete::engine {
@@ -69,10 +70,7 @@ inline core::Verdict admit(std::span<MeterAccess> meters, Mode mode) {
     verdict.retry_after = admission::longest_wait(meters);
   }
   const MeterAccess& meter = *admission::tightest(meters);
-  const core::Standing standing = core::standing(meter.rule->rule(), meter.state, meter.moment);
-  verdict.remaining = standing.remaining;
-  verdict.limit = meter.capacity();
-  verdict.reset_after = standing.reset_after;
+  core::tell_standing(meter.rule->rule(), meter.state, meter.moment, verdict);
   return verdict;
 }
 

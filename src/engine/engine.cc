@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/take.h"
 #include "engine/admission.h"
 #include "engine/operation.h"
 
@@ -20,9 +21,11 @@ Engine::Engine(const Config& config)
     : config_(config),
       memory_(config.max_memory),
       keyspace_(memory_),
+      rules_(memory_),
       meters_({memory_, keyspace_, limits_, rules_, floor_}, config.seed),
       ids_(memory_, keyspace_, config.seed, config.ids_max),
-      tags_(memory_, keyspace_, config.seed) {}
+      tags_(memory_, keyspace_, config.seed),
+      keys_({memory_, keyspace_, rules_, floor_, [this](Instant now) { return evict(now); }}, config.seed) {}
 
 Engine::Operation Engine::prepare(std::span<const Charge> charges) const {
   Operation operation;
@@ -88,19 +91,8 @@ Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
   core::State state = Meters::load_state(*entry);
   const core::Moment moment = limit->rule->moment(state, floor_.at_least(now));
   core::settle(rule, state, moment);
-  verdict.is_allowed = core::fits(rule, state, charge.cost, moment);
-  if (verdict.is_allowed) {
-    core::charge(rule, state, charge.cost, moment);
-    Meters::store_state(state, *entry);
-    verdict.taken = charge.cost;
-  } else {
-    verdict.violated = 1;
-    verdict.retry_after = core::wait_for(rule, state, charge.cost, moment);
-  }
-  const core::Standing standing = core::standing(rule, state, moment);
-  verdict.remaining = standing.remaining;
-  verdict.limit = rule.capacity;
-  verdict.reset_after = standing.reset_after;
+  if (core::take(rule, state, charge.cost, moment, verdict)) Meters::store_state(state, *entry);
+  core::tell_standing(rule, state, moment, verdict);
   return true;
 }
 
@@ -121,8 +113,8 @@ Result<core::Verdict> Engine::admit_and_write(std::span<MeterAccess> meters, Mod
 // Answers an operation with an id: as before if it was seen before, else by doing it and remembering the answer. Room
 // for the id is made first, so that what was done is always remembered.
 template <class Do>
-Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Parameters& parameters, Instant now,
-                                   Do act) {
+Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act,
+                                   bool remembers_denial) {
   forget_if_old(id, now);
   const std::uint64_t fingerprint = ids_.fingerprint(parameters);
   auto seen = ids_.replay(id, fingerprint);
@@ -131,7 +123,7 @@ Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Para
   auto entry = ids_.insert(id);
   if (!entry) return tl::make_unexpected(entry.error());
   auto verdict = act();
-  if (verdict) {
+  if (verdict && (verdict->is_allowed || remembers_denial)) {
     ids_.fill(**entry, {.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = *verdict});
   } else {
     ids_.forget(**entry);
@@ -149,10 +141,11 @@ Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) 
   }
   const OperationIds::Parameters parameters{
       .kind = OperationKind::kTake, .charges = request.charges, .mode = request.mode};
-  return once(request.id, parameters, now, [&]() -> Result<core::Verdict> {
+  const auto act = [&]() -> Result<core::Verdict> {
     if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
     return admit_and_write(operation.meters, request.mode);
-  });
+  };
+  return once(request.id, parameters, now, act, request.remembers_denial);
 }
 
 Result<Settlement> Engine::give(std::span<const Charge> charges, std::string_view id, Instant now) {
@@ -202,6 +195,7 @@ Statistics Engine::statistics() const {
           .rules = rules_.size(),
           .meters = keyspace_.entry_count(EntryType::kMeter),
           .overrides = keyspace_.entry_count(EntryType::kOverride),
+          .keys = keys_.size(),
           .ids = keyspace_.entry_count(EntryType::kOperation),
           .open_holds = open_holds_.load(std::memory_order_relaxed),
           .expired_holds = expired_holds_.load(std::memory_order_relaxed),

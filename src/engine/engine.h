@@ -23,8 +23,10 @@
 #include <vector>
 
 #include "core/requests.h"
+#include "core/statistics.h"
 #include "core/verdict.h"
 #include "engine/hold_tags.h"
+#include "engine/keys.h"
 #include "engine/keyspace.h"
 #include "engine/limit_table.h"
 #include "engine/meters.h"
@@ -43,18 +45,8 @@ struct Config {
 
 using core::CommitRequest;
 using core::HoldRequest;
+using core::Statistics;
 using core::TakeRequest;
-
-struct Statistics {
-  std::size_t limits = 0;
-  std::size_t rules = 0;  // distinct ones, after interning
-  std::size_t meters = 0;
-  std::size_t overrides = 0;
-  std::size_t ids = 0;
-  std::size_t open_holds = 0;
-  std::size_t expired_holds = 0;  // ever, as far as they have been noticed
-  std::size_t memory_bytes = 0;
-};
 
 class Engine {
  public:
@@ -83,7 +75,16 @@ class Engine {
   [[nodiscard]] Result<std::vector<std::string>> holds(const Charge& charge, std::size_t count_max, Instant now);
   [[nodiscard]] std::vector<std::string> holds_tagged(std::string_view tag, Instant now);
 
+  // The open holds that were made first, in that order; looks through the whole table.
+  [[nodiscard]] std::vector<HoldInfo> oldest_holds(std::size_t count_max, Instant now);
+
+  // What is kept beside the meters of limits: every operation on them is a call of its own.
+  [[nodiscard]] Keys& keys() { return keys_; }
+
   [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count, Instant now);
+
+  // Forgets all but limits and overrides, in one step: until it is done, everything else waits.
+  void clear();
 
   // Lets holds expire, and forgets fresh meters and old ids, in the next `buckets` buckets; each is locked for itself,
   // for a microsecond or so. Called again and again, it goes round and round.
@@ -108,7 +109,8 @@ class Engine {
   bool take_in_use(const Charge& charge, Instant now, core::Verdict& verdict);
   Result<core::Verdict> admit_and_write(std::span<MeterAccess> meters, Mode mode);
   template <class Do>
-  Result<core::Verdict> once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act);
+  Result<core::Verdict> once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act,
+                             bool remembers_denial = true);
   Result<Settlement> try_give(std::span<const Charge> charges, std::string_view id, Instant now);
 
   Result<core::Verdict> try_hold(const HoldRequest& request, Instant now);
@@ -123,6 +125,7 @@ class Engine {
 
   void visit_all(const LimitRecord* redefined);
   void forget_all(std::uint32_t limit);
+  void forget(Entry& entry);
 
   bool evict(Instant now);
   void sweep_entry(Entry& entry, Instant now);
@@ -140,6 +143,7 @@ class Engine {
   Meters meters_;
   OperationIds ids_;
   HoldTags tags_;
+  Keys keys_;
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<std::size_t> open_holds_{0};
   std::atomic<std::size_t> expired_holds_{0};

@@ -53,23 +53,17 @@ bool Engine::drop(std::string_view name) {
 
 // Brings every meter of a redefined limit up to date.
 void Engine::visit_all(const LimitRecord* redefined) {
-  Keyspace::Position position;
-  while (!position.is_end()) {
-    position = keyspace_.visit_bucket(position, [&](Entry& entry) {
-      if (redefined != nullptr && entry.space.has_limit() && entry.space.limit() == redefined->number) {
-        meters_.bring_up_to_date(entry, redefined->changed_at);
-      }
-    });
-  }
+  keyspace_.visit_all([&](const Entry& entry) {
+    if (redefined != nullptr && entry.space.has_limit() && entry.space.limit() == redefined->number) {
+      meters_.bring_up_to_date(entry, redefined->changed_at);
+    }
+  });
 }
 
 void Engine::forget_all(std::uint32_t limit) {
-  Keyspace::Position position;
-  while (!position.is_end()) {
-    position = keyspace_.visit_bucket(position, [&](Entry& entry) {
-      if (entry.space.has_limit() && entry.space.limit() == limit) meters_.forget(entry);
-    });
-  }
+  keyspace_.visit_all([&](Entry& entry) {
+    if (entry.space.has_limit() && entry.space.limit() == limit) meters_.forget(entry);
+  });
 }
 
 std::optional<Limit> Engine::limit(std::string_view name) {

@@ -1,6 +1,8 @@
 // Holds: charges set aside under an id, and what becomes of them.
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 
 #include "base/check.h"
@@ -32,6 +34,19 @@ Error exceeds(const HoldCharge& charge, Amount amount) {
 Error overage_does_not_fit(const MeterAccess& meter) {
   return {ErrorCode::kExceeds, "the overage of " + std::to_string(meter.cost) + " for '" +
                                    std::string(meter.limit_name) + "' does not fit: commit what is held, or less"};
+}
+
+HoldInfo info_of(std::string_view id, const OperationRecord& record, Instant now) {
+  const HoldRecord& hold = *record.hold;
+  HoldInfo info{.id = std::string(id),
+                .state = hold.state_at(now),
+                .expires_in = {},
+                .age = now - record.made_at,
+                .tag = hold.tag,
+                .charges = {}};
+  if (info.state == HoldState::kHeld) info.expires_in = hold.expires_at - now;
+  for (const HoldCharge& charge : hold.charges) info.charges.push_back({charge.limit, charge.key, charge.units});
+  return info;
 }
 
 OpenPart part_key(const HoldRecord& hold, std::size_t charge) {
@@ -267,13 +282,29 @@ Result<Duration> Engine::extend(std::string_view id, Duration ttl, Instant now) 
 std::optional<HoldInfo> Engine::find_hold(std::string_view id, Instant now) {
   const Keyspace::Guard guard(keyspace_, ids_.hash_of(id));
   forget_if_old(id, now);
-  const HoldRecord* hold = ids_.find_hold(id);
-  if (hold == nullptr) return std::nullopt;
+  const Entry* entry = ids_.find(id);
+  if (entry == nullptr) return std::nullopt;
+  const auto record = entry->load<OperationRecord>();
+  if (record.hold == nullptr) return std::nullopt;
+  return info_of(id, record, floor_.at_least(now));
+}
+
+std::vector<HoldInfo> Engine::oldest_holds(std::size_t count_max, Instant now) {
   const Instant at = floor_.at_least(now);
-  HoldInfo info{.id = std::string(id), .state = hold->state_at(at), .expires_in = {}, .tag = hold->tag, .charges = {}};
-  if (info.state == HoldState::kHeld) info.expires_in = hold->expires_at - at;
-  for (const HoldCharge& charge : hold->charges) info.charges.push_back({charge.limit, charge.key, charge.units});
-  return info;
+  std::map<std::uint64_t, HoldInfo> oldest;  // serial numbers tell which was made first
+  keyspace_.visit_all([&](const Entry& entry) {
+    if (entry.space.type() != EntryType::kOperation) return;
+    const auto record = entry.load<OperationRecord>();
+    if (record.hold == nullptr || record.hold->state_at(at) != HoldState::kHeld) return;
+    const bool is_full = oldest.size() >= count_max;
+    if (is_full && (oldest.empty() || oldest.rbegin()->first < record.hold->serial)) return;
+    oldest.emplace(record.hold->serial, info_of(entry.key(), record, at));
+    if (is_full) oldest.erase(std::prev(oldest.end()));
+  });
+  std::vector<HoldInfo> infos;
+  infos.reserve(oldest.size());
+  for (auto& [serial, info] : oldest) infos.push_back(std::move(info));
+  return infos;
 }
 
 Result<std::vector<std::string>> Engine::holds(const Charge& charge, std::size_t count_max, Instant now) {

@@ -11,24 +11,35 @@ namespace {
 
 // How many buckets one operation looks through for fresh meters when memory is short: about 100 µs.
 constexpr std::size_t kEvictBucketsMax = 1024;
-// How many buckets one page of a listing looks through at most.
-constexpr std::size_t kScanBucketsMax = 4096;
 
 }  // namespace
 
 Engine::~Engine() {
-  Keyspace::Position position;
-  while (!position.is_end()) {
-    position = keyspace_.visit_bucket(position, [&](Entry& entry) {
-      if (entry.space.has_limit()) {
-        meters_.forget(entry);
-      } else if (entry.space.type() == EntryType::kOperation) {
-        ids_.forget(entry);
-      } else {
-        tags_.forget(entry);
-      }
-    });
+  keyspace_.visit_all([this](Entry& entry) { forget(entry); });
+}
+
+void Engine::forget(Entry& entry) {
+  switch (entry.space.type()) {
+    case EntryType::kMeter:
+    case EntryType::kOverride:
+    case EntryType::kHeldParts:
+      return meters_.forget(entry);
+    case EntryType::kOperation:
+      return ids_.forget(entry);
+    case EntryType::kTag:
+      return tags_.forget(entry);
+    case EntryType::kKey:
+      return keys_.forget(entry);
   }
+}
+
+// A hold, its parts and its tag lie in different buckets: whoever saw one without the others would be misled.
+void Engine::clear() {
+  Keyspace::GuardEveryOne guard(keyspace_);
+  guard.visit([this](Entry& entry) {
+    if (entry.space.type() != EntryType::kOverride) forget(entry);
+  });
+  open_holds_.store(0, std::memory_order_relaxed);
 }
 
 void Engine::sweep(std::size_t buckets, Instant now) {
@@ -59,6 +70,8 @@ void Engine::sweep_entry(Entry& entry, Instant now) {
       return sweep_operation(entry, now);
     case EntryType::kTag:
       return tags_.sweep(entry, now);
+    case EntryType::kKey:
+      return keys_.sweep(entry, now);
     case EntryType::kOverride:
       return;
   }
@@ -99,18 +112,14 @@ Result<UsagePage> Engine::scan(std::string_view limit, std::uint64_t cursor, std
   if (!generation) return tl::make_unexpected(unknown_limit(limit));
   const Instant at = floor_.at_least(now);
   UsagePage page;
-  Keyspace::Position position{cursor};
-  for (std::size_t i = 0;
-       i < kScanBucketsMax && page.keys.size() < std::max<std::size_t>(count, 1) && !position.is_end(); ++i) {
-    position = keyspace_.visit_bucket(position, [&](Entry& entry) {
-      if (entry.space.type() != EntryType::kMeter) return;
-      const LimitRecord* record = limits_.at(entry.space.limit());
-      if (record == nullptr || record->generation != *generation) return;
-      const auto meter = meters_.open(entry, at);
-      if (meter && meter->used() > 0) page.keys.push_back({std::string(meter->key), meter->usage()});
-    });
-  }
-  page.cursor = position.is_end() ? 0 : position.value;
+  const auto is_full = [&] { return page.keys.size() >= count; };
+  page.cursor = keyspace_.visit_page(cursor, is_full, [&](const Entry& entry) {
+    if (entry.space.type() != EntryType::kMeter) return;
+    const LimitRecord* record = limits_.at(entry.space.limit());
+    if (record == nullptr || record->generation != *generation) return;
+    const auto meter = meters_.open(entry, at);
+    if (meter && meter->used() > 0) page.keys.push_back({std::string(meter->key), meter->usage()});
+  });
   return page;
 }
 

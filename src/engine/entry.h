@@ -16,8 +16,8 @@
 namespace mete::engine {
 
 // What an entry is. Meters, overrides and held parts of one (limit, key) have one hash, and so one lock.
-enum class EntryType : std::uint32_t { kMeter, kOverride, kHeldParts, kOperation, kTag };
-inline constexpr std::size_t kEntryTypes = 5;
+enum class EntryType : std::uint32_t { kMeter, kOverride, kHeldParts, kOperation, kTag, kKey };
+inline constexpr std::size_t kEntryTypes = 6;
 
 // An entry's name is its key within a space: a type, and for the first three types a limit.
 class Space {
@@ -63,7 +63,7 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 12);
 
-// Flags of meter and override entries.
+// Flags of meter and override entries. Those of a key are its type.
 inline constexpr std::uint8_t kEvenRevision = 1;  // the revision of the limit that the entry is of
 inline constexpr std::uint8_t kHasOverride = 2;
 inline constexpr std::uint8_t kHasHeldParts = 4;

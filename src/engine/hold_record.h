@@ -65,9 +65,6 @@ using HeldParts = std::set<OpenPart>;
 // Expiry by id.
 using TaggedHolds = std::map<std::string, Instant, std::less<>>;
 
-// What a node of these takes beside the record, for the memory ceiling.
-inline constexpr std::size_t kTreeNodeBytes = 48;
-
 // The payload of an operation's entry.
 struct OperationRecord {
   std::uint64_t fingerprint = 0;  // of the operation's parameters

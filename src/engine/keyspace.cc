@@ -197,6 +197,18 @@ void Keyspace::GuardAll::unlock() {
   buckets_.clear();
 }
 
+// The order of a resize: first its lock, which keeps the number of buckets, then theirs.
+Keyspace::GuardEveryOne::GuardEveryOne(Keyspace& keyspace) : keyspace_(keyspace) {
+  keyspace_.resize_lock_.lock();
+  for (std::uint32_t i = 0; i < keyspace_.bucket_count(); ++i) keyspace_.bucket_at(i).lock.lock();
+}
+
+Keyspace::GuardEveryOne::~GuardEveryOne() {
+  for (std::uint32_t i = 0; i < keyspace_.bucket_count(); ++i) keyspace_.bucket_at(i).lock.unlock();
+  keyspace_.resize_lock_.unlock();
+  keyspace_.adjust_size_if_wanted();
+}
+
 Keyspace::GuardAll::~GuardAll() {
   unlock();
   keyspace_.adjust_size_if_wanted();

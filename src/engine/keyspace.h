@@ -42,8 +42,9 @@ class Keyspace {
   // The most buckets that one operation locks: its charges', its id's and its tag's.
   static constexpr std::size_t kLocksMax = 18;
 
-  class Guard;     // holds the lock of one bucket
-  class GuardAll;  // holds those of several
+  class Guard;          // holds the lock of one bucket
+  class GuardAll;       // holds those of several
+  class GuardEveryOne;  // holds all there are
 
   explicit Keyspace(MemoryGauge& memory);
   Keyspace(const Keyspace&) = delete;
@@ -70,6 +71,23 @@ class Keyspace {
   template <class Visit>
   Position visit_bucket(Position position, Visit&& visit);
 
+  // Visits every bucket, each under its own lock.
+  template <class Visit>
+  void visit_all(Visit visit) {
+    for (Position position; !position.is_end();) position = visit_bucket(position, visit);
+  }
+  // A page of a listing, which is a walk in pieces: visits buckets from a cursor on (0: the first) until is_full(), and
+  // a bounded number of them. Returns the cursor of the next page; 0 after the last one.
+  template <class IsFull, class Visit>
+  std::uint64_t visit_page(std::uint64_t cursor, IsFull is_full, Visit visit) {
+    Position position{cursor};
+    for (std::size_t i = 0; i < kPageBucketsMax && !position.is_end(); ++i) {
+      position = visit_bucket(position, visit);
+      if (is_full()) break;
+    }
+    return position.is_end() ? 0 : position.value;
+  }
+
   [[nodiscard]] std::size_t entry_count(EntryType type) const {
     return counts_[static_cast<std::size_t>(type)].load(std::memory_order_relaxed);
   }
@@ -77,6 +95,7 @@ class Keyspace {
   [[nodiscard]] std::uint32_t bucket_count() const { return bucket_count_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr std::size_t kPageBucketsMax = 4096;
   static constexpr std::uint32_t kSlots = 11;
   static constexpr std::size_t kSlotsExpected = 33;  // in a bucket and its overflow; there may be more
   static constexpr std::uint32_t kFirstSegmentBits = 10;
@@ -197,6 +216,29 @@ class Keyspace::GuardAll {
 
   Keyspace& keyspace_;
   boost::container::static_vector<Bucket*, kLocksMax> buckets_;
+};
+
+// Holds every bucket's lock, from its construction to its end: nothing else happens meanwhile. It takes time in
+// proportion to the table, so it is for what must be one step over all of it.
+class Keyspace::GuardEveryOne {
+ public:
+  explicit GuardEveryOne(Keyspace& keyspace);
+  GuardEveryOne(const GuardEveryOne&) = delete;
+  GuardEveryOne& operator=(const GuardEveryOne&) = delete;
+  ~GuardEveryOne();
+
+  // Calls visit(entry) for each entry; as in visit_bucket, it may erase what it is given.
+  template <class Visit>
+  void visit(Visit visit) {
+    for (std::uint32_t i = 0; i < keyspace_.bucket_count(); ++i) {
+      for (const Slab::Reference reference : keyspace_.references_of(keyspace_.bucket_at(i))) {
+        visit(*keyspace_.entry_at(reference));
+      }
+    }
+  }
+
+ private:
+  Keyspace& keyspace_;
 };
 
 // A bucket may have been split or merged before its lock was ours; once it is ours, it cannot be.

@@ -9,6 +9,9 @@
 
 namespace mete::engine {
 
+// What a node of a map or set takes beside its value.
+inline constexpr std::size_t kTreeNodeBytes = 48;
+
 class MemoryGauge {
  public:
   explicit MemoryGauge(std::size_t bytes_max) : bytes_max_(bytes_max) {}  // 0: no ceiling

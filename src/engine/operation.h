@@ -3,8 +3,10 @@
 
 #include <boost/container/static_vector.hpp>
 #include <cstdint>
+#include <utility>
 
 #include "engine/engine.h"
+#include "engine/eviction.h"
 
 namespace mete::engine {
 
@@ -34,13 +36,9 @@ auto Engine::with_meter(const Charge& charge, Instant now, Use use) -> decltype(
   return use(meter);
 }
 
-// Tries, and once more if there was no memory and forgetting fresh meters made some.
 template <class Attempt>
 auto Engine::with_eviction(Instant now, Attempt attempt) {
-  auto result = attempt();
-  const bool is_full = !result && result.error().code == ErrorCode::kOutOfMemory;
-  if (is_full && evict(now)) result = attempt();
-  return result;
+  return try_with_eviction(std::move(attempt), [&] { return evict(now); });
 }
 
 }  // namespace mete::engine

@@ -8,6 +8,10 @@ namespace mete::engine {
 
 namespace {
 
+// What stands for the fields that a limit does not have.
+constexpr Unit kNoUnit = Unit::kHour;
+constexpr std::string_view kNoZone = "UTC";
+
 // A bucket's burst keeps its ratio to the amount, rounded up.
 Amount capacity_of(const Limit& limit, Amount amount) {
   if (!limit.burst()) return amount;
@@ -36,8 +40,8 @@ RuleTable::Key RuleTable::key_of(const Limit& limit, Amount amount) {
           amount,
           capacity_of(limit, amount),
           limit.period().value_or(Duration()).ns(),
-          limit.unit().value_or(Unit::kHour),
-          limit.zone().value_or("UTC"),
+          limit.unit().value_or(kNoUnit),
+          limit.zone().value_or(std::string(kNoZone)),
           limit.anchor().value_or(0)};
 }
 
@@ -48,6 +52,12 @@ Result<const RuleRecord*> RuleTable::acquire(const Limit& limit) {
   auto calendar = civil::Calendar::make({.unit = unit, .zone = zone, .anchor = anchor});
   if (!calendar) return tl::make_unexpected(calendar.error());
   return intern(key, *calendar);
+}
+
+const RuleRecord* RuleTable::acquire(const core::Rule& rule) {
+  CHECK(rule.kind != Kind::kCalendar);
+  return intern({rule.kind, rule.amount, rule.capacity, rule.period.ns(), kNoUnit, std::string(kNoZone), 0},
+                std::nullopt);
 }
 
 const RuleRecord* RuleTable::acquire_with_amount(const Limit& limit, const RuleRecord& rule, Amount amount) {
@@ -64,6 +74,7 @@ const RuleRecord* RuleTable::intern(const Key& key, const std::optional<civil::C
                           .period = Duration::from_ns(std::get<3>(key))};
     found = rules_.emplace(key, Interned{std::make_unique<RuleRecord>(rule, calendar), 0}).first;
     by_record_.emplace(found->second.record.get(), found);
+    memory_.add(kRuleBytes);
   }
   ++found->second.references;
   return found->second.record.get();
@@ -76,6 +87,7 @@ void RuleTable::release(const RuleRecord* record) {
   if (--found->second->second.references > 0) return;
   rules_.erase(found->second);
   by_record_.erase(found);
+  memory_.subtract(kRuleBytes);
 }
 
 std::size_t RuleTable::size() const {

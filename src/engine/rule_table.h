@@ -16,6 +16,7 @@
 
 #include "calendar/calendar.h"
 #include "core/meter.h"
+#include "engine/memory_gauge.h"
 
 namespace mete::engine {
 
@@ -48,8 +49,12 @@ class RuleRecord {
 
 class RuleTable {
  public:
+  explicit RuleTable(MemoryGauge& memory) : memory_(memory) {}
+
   // The record for a limit's numbers. Refuses a calendar whose zone or anchor does not exist.
   Result<const RuleRecord*> acquire(const Limit& limit);
+  // The record for a rule without a calendar.
+  const RuleRecord* acquire(const core::Rule& rule);
   // The record for the same limit with another amount.
   const RuleRecord* acquire_with_amount(const Limit& limit, const RuleRecord& rule, Amount amount);
   void release(const RuleRecord* record);
@@ -64,9 +69,15 @@ class RuleTable {
     std::size_t references = 0;
   };
 
+  // What a rule takes, with its places in both maps. Counted, but never refused: whoever wants a new rule wants a new
+  // entry or has one.
+  static constexpr std::size_t kRuleBytes =
+      sizeof(RuleRecord) + sizeof(Key) + sizeof(Interned) + 3 * sizeof(void*) + 2 * kTreeNodeBytes;
+
   static Key key_of(const Limit& limit, Amount amount);
   const RuleRecord* intern(const Key& key, const std::optional<civil::Calendar>& calendar);
 
+  MemoryGauge& memory_;
   mutable std::mutex mutex_;
   std::map<Key, Interned> rules_;
   std::map<const RuleRecord*, std::map<Key, Interned>::iterator> by_record_;

@@ -1,20 +1,11 @@
 #include "store/store.h"
 
 #include "core/validate.h"
+#include "store/checks.h"
 
 namespace mete::store {
 
 namespace {
-
-// The first of several checks that fails.
-template <class... Checks>
-Result<void> all_of(Result<void> first, Checks... rest) {
-  if constexpr (sizeof...(rest) == 0) {
-    return first;
-  } else {
-    return first ? all_of(std::move(rest)...) : first;
-  }
-}
 
 Result<void> validate_meter(const MeterName& meter) {
   return all_of(core::validate_name(meter.limit), core::validate_key(meter.key));
@@ -117,5 +108,11 @@ Result<UsagePage> Store::scan(std::string_view limit, std::uint64_t cursor, std:
   if (auto ok = core::validate_name(limit); !ok) return tl::make_unexpected(ok.error());
   return do_scan(limit, cursor, count);
 }
+
+Result<std::vector<HoldInfo>> Store::oldest_holds(std::size_t count_max) { return do_oldest_holds(count_max); }
+
+Result<void> Store::clear() { return do_clear(); }
+
+StoreStatistics Store::statistics() { return do_statistics(); }
 
 }  // namespace mete::store

@@ -18,13 +18,16 @@
 #include <vector>
 
 #include "core/requests.h"
+#include "core/statistics.h"
 #include "core/verdict.h"
+#include "store/keys.h"
 
 namespace mete::store {
 
 using core::CommitRequest;
 using core::HoldRequest;
 using core::TakeRequest;
+using StoreStatistics = core::Statistics;
 
 // A (limit, key).
 struct MeterName {
@@ -58,6 +61,16 @@ class Store {
   [[nodiscard]] Result<Usage> usage(const MeterName& meter);
   Result<Reconciliation> reconcile(const MeterName& meter, Amount used);
   [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count);
+  // The open holds that were made first, in that order. It looks through everything that the store keeps.
+  [[nodiscard]] Result<std::vector<HoldInfo>> oldest_holds(std::size_t count_max);
+
+  // Forgets every meter, hold, id, tag and key, in one step. Limits and their overrides stay.
+  Result<void> clear();
+  [[nodiscard]] StoreStatistics statistics();
+  // The time that the store goes by.
+  [[nodiscard]] virtual Instant now() const = 0;
+  // Null where the store has none. Owned by the store.
+  [[nodiscard]] virtual Keys* keys() { return nullptr; }
 
  private:
   virtual Result<void> do_define(const Limit& limit) = 0;
@@ -77,6 +90,9 @@ class Store {
   virtual Result<Usage> do_usage(const MeterName& meter) = 0;
   virtual Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) = 0;
   virtual Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) = 0;
+  virtual Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) = 0;
+  virtual Result<void> do_clear() = 0;
+  virtual StoreStatistics do_statistics() = 0;
 };
 
 }  // namespace mete::store

@@ -22,30 +22,6 @@ Error bad_duration(std::string_view text, std::string_view reason) {
           quote(text) + " is not a duration: " + std::string(reason) + "; write it as 250ms, 1s, 5m, 1h or 30d"};
 }
 
-// The length of the UTF-8 sequence at the front of `bytes`; 0 if there is none: overlong forms, surrogates and what
-// lies above U+10FFFF included.
-std::size_t utf8_length(std::string_view bytes) {
-  const auto at = [&](std::size_t index) {
-    return index < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[index])) : 0U;
-  };
-  const auto continues = [&](std::size_t from, std::size_t to) {
-    for (std::size_t index = from; index < to; ++index) {
-      if ((at(index) & 0xC0U) != 0x80U) return false;
-    }
-    return true;
-  };
-  const unsigned lead = at(0);
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2) return 0;
-  if (lead < 0xE0) return continues(1, 2) ? 2 : 0;
-  if (lead < 0xF0) {
-    if ((lead == 0xE0 && at(1) < 0xA0) || (lead == 0xED && at(1) > 0x9F)) return 0;
-    return continues(1, 3) ? 3 : 0;
-  }
-  if (lead > 0xF4 || (lead == 0xF0 && at(1) < 0x90) || (lead == 0xF4 && at(1) > 0x8F)) return 0;
-  return continues(1, 4) ? 4 : 0;
-}
-
 }  // namespace
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
@@ -115,6 +91,28 @@ std::string quote(std::string_view bytes, std::size_t bytes_max) {
   }
   if (bytes.size() > bytes_max) text += "…";
   return text += '"';
+}
+
+std::size_t utf8_length(std::string_view bytes) {
+  const auto at = [&](std::size_t index) {
+    return index < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[index])) : 0U;
+  };
+  const auto continues = [&](std::size_t from, std::size_t to) {
+    for (std::size_t index = from; index < to; ++index) {
+      if ((at(index) & 0xC0U) != 0x80U) return false;
+    }
+    return true;
+  };
+  const unsigned lead = at(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2) return 0;
+  if (lead < 0xE0) return continues(1, 2) ? 2 : 0;
+  if (lead < 0xF0) {
+    if ((lead == 0xE0 && at(1) < 0xA0) || (lead == 0xED && at(1) > 0x9F)) return 0;
+    return continues(1, 3) ? 3 : 0;
+  }
+  if (lead > 0xF4 || (lead == 0xF0 && at(1) < 0x90) || (lead == 0xF4 && at(1) > 0x8F)) return 0;
+  return continues(1, 4) ? 4 : 0;
 }
 
 bool is_utf8(std::string_view bytes) {

@@ -28,6 +28,9 @@ bool equals_ignoring_case(std::string_view left, std::string_view right);
 // it are shown, then "…". For logs and messages: whatever a client sends, the line stays a line.
 std::string quote(std::string_view bytes, std::size_t bytes_max = 128);
 
+// The length of the UTF-8 sequence at the front of `bytes`, which has one byte at least; 0 if there is none: overlong
+// forms, surrogates and what lies above U+10FFFF included.
+std::size_t utf8_length(std::string_view bytes);
 bool is_utf8(std::string_view bytes);
 
 }  // namespace mete::wire

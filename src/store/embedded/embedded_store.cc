@@ -28,7 +28,10 @@ Charge meter_charge(const MeterName& meter) { return {.limit = meter.limit, .key
 }  // namespace
 
 EmbeddedStore::EmbeddedStore(const Options& options)
-    : clock_(make_clock(options.clock)), engine_(engine_config(options)), sweeper_([this] { sweep_until_stopped(); }) {}
+    : clock_(make_clock(options.clock)),
+      engine_(engine_config(options)),
+      keys_(engine_.keys(), *clock_),
+      sweeper_([this] { sweep_until_stopped(); }) {}
 
 EmbeddedStore::~EmbeddedStore() {
   {
@@ -46,7 +49,14 @@ void EmbeddedStore::sweep_until_stopped() {
   }
 }
 
-Result<void> EmbeddedStore::do_define(const Limit& limit) { return engine_.define(limit, now()); }
+Result<void> EmbeddedStore::do_define(const Limit& limit) {
+  // To those who use this store it is the one they share; but there is none behind it to draw a share from.
+  if (limit.scope() == Scope::kEscrow) {
+    return tl::make_unexpected(
+        Error{ErrorCode::kInvalid, "scope: escrow needs a shared store, and 'embedded:' has none: use node or shared"});
+  }
+  return engine_.define(limit, now());
+}
 
 Result<bool> EmbeddedStore::do_drop(std::string_view name) { return engine_.drop(name); }
 
@@ -93,5 +103,16 @@ Result<Reconciliation> EmbeddedStore::do_reconcile(const MeterName& meter, Amoun
 Result<UsagePage> EmbeddedStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
   return engine_.scan(limit, cursor, count, now());
 }
+
+Result<std::vector<HoldInfo>> EmbeddedStore::do_oldest_holds(std::size_t count_max) {
+  return engine_.oldest_holds(count_max, now());
+}
+
+Result<void> EmbeddedStore::do_clear() {
+  engine_.clear();
+  return {};
+}
+
+StoreStatistics EmbeddedStore::do_statistics() { return engine_.statistics(); }
 
 }  // namespace mete::store

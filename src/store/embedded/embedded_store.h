@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/engine.h"
+#include "store/embedded/embedded_keys.h"
 #include "store/store.h"
 
 namespace mete::store {
@@ -17,6 +18,9 @@ class EmbeddedStore final : public Store {
  public:
   explicit EmbeddedStore(const Options& options);
   ~EmbeddedStore() override;
+
+  [[nodiscard]] Instant now() const override { return clock_->now(); }
+  [[nodiscard]] Keys* keys() override { return &keys_; }
 
  private:
   Result<void> do_define(const Limit& limit) override;
@@ -36,12 +40,15 @@ class EmbeddedStore final : public Store {
   Result<Usage> do_usage(const MeterName& meter) override;
   Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
   Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
+  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
+  Result<void> do_clear() override;
+  StoreStatistics do_statistics() override;
 
-  [[nodiscard]] Instant now() const { return clock_->now(); }
   void sweep_until_stopped();
 
   std::unique_ptr<Clock> clock_;
   engine::Engine engine_;
+  EmbeddedKeys keys_;
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;
   bool is_stopping_ = false;

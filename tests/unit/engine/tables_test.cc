@@ -71,7 +71,8 @@ TEST(LimitTable, RemovedLimitsAreGoneAndTheirNumbersServeAgain) {
 }
 
 TEST(RuleTable, EqualNumbersAreOneRecord) {
-  RuleTable rules;
+  MemoryGauge memory(0);
+  RuleTable rules(memory);
   const RuleRecord* first = rules.acquire(bucket("a").amount(10).per(1min)).value();
   EXPECT_EQ(rules.acquire(bucket("b").amount(10).per(60s).burst(10)).value(), first);
   EXPECT_EQ(rules.acquire(bucket("c").amount(10).per(1min).shadow()).value(), first);
@@ -96,7 +97,8 @@ TEST(RuleTable, EqualNumbersAreOneRecord) {
 }
 
 TEST(RuleTable, ARecordLivesWhileItIsReferredTo) {
-  RuleTable rules;
+  MemoryGauge memory(0);
+  RuleTable rules(memory);
   const Limit limit = calendar("a").amount(10).per(Unit::kDay).zone("Asia/Tokyo");
   const RuleRecord* rule = rules.acquire(limit).value();
   const RuleRecord* override_rule = rules.acquire_with_amount(limit, *rule, 25);
@@ -115,14 +117,16 @@ TEST(RuleTable, ARecordLivesWhileItIsReferredTo) {
 }
 
 TEST(RuleTable, RefusesWhatTheCalendarDoesNotKnow) {
-  RuleTable rules;
+  MemoryGauge memory(0);
+  RuleTable rules(memory);
   EXPECT_EQ(rules.acquire(calendar("a").amount(1).per(Unit::kDay).zone("No/Where")).error().code, ErrorCode::kInvalid);
   EXPECT_EQ(rules.acquire(calendar("a").amount(1).per(Unit::kWeek).anchor(9)).error().code, ErrorCode::kInvalid);
   EXPECT_EQ(rules.size(), 0U);
 }
 
 TEST(RuleRecord, AMomentHoldsItsWindow) {
-  RuleTable rules;
+  MemoryGauge memory(0);
+  RuleTable rules(memory);
   const RuleRecord* day = rules.acquire(calendar("a").amount(1).per(Unit::kDay).zone("Asia/Tokyo")).value();
   const std::uint64_t noon = 1'801'364'400;  // 2027-01-31 12:00 in Tokyo
   for (const std::int64_t hours : {0, 30, -6, 11, 12, 13, -400, 9000}) {

@@ -1,0 +1,20 @@
+// Statistics: how much a store keeps. Each number is exact; taken while operations run, they may not fit together.
+#pragma once
+
+#include <cstddef>
+
+namespace mete::core {
+
+struct Statistics {
+  std::size_t limits = 0;
+  std::size_t rules = 0;  // distinct ones, after interning
+  std::size_t meters = 0;
+  std::size_t overrides = 0;
+  std::size_t keys = 0;
+  std::size_t ids = 0;
+  std::size_t open_holds = 0;
+  std::size_t expired_holds = 0;  // ever, as far as they have been noticed
+  std::size_t memory_bytes = 0;
+};
+
+}  // namespace mete::core

@@ -1,0 +1,268 @@
+#include "engine/keys.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "engine/key_access.h"
+
+namespace mete::engine {
+
+namespace {
+
+constexpr Space kSpace(EntryType::kKey, 0);
+// Keys and meters must not share hashes: seeds apart.
+constexpr std::uint64_t kKeySeed = 0x6b6579736b657973;
+
+constexpr std::uint8_t payload_size(KeyType type) {
+  return type == KeyType::kCounter ? sizeof(CounterRecord) : sizeof(RuledRecord);
+}
+
+tl::unexpected<Error> overflow() {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, "increment or decrement would overflow"});
+}
+
+// The sum, kept within the bounds if it is to saturate; none if it is out of them.
+std::optional<std::int64_t> bounded_sum(std::int64_t value, const core::BoundedAdd& request) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::int64_t lower = request.lower.value_or(Limits::min());
+  const std::int64_t upper = request.upper.value_or(Limits::max());
+  std::int64_t sum = 0;
+  const bool is_overflow = __builtin_add_overflow(value, request.by, &sum);
+  if (is_overflow) sum = request.by < 0 ? Limits::min() : Limits::max();
+  if (request.saturate) return std::clamp(sum, lower, upper);
+  if (is_overflow || sum < lower || sum > upper) return std::nullopt;
+  return sum;
+}
+
+Error no_expiry(KeyType type) {
+  const std::string_view reason = type == KeyType::kQuota
+                                      ? "a quota key stays until it is removed: it takes no expiry"
+                                      : "a throttle key goes when it is full again: its expiry cannot be changed";
+  return {ErrorCode::kWrongType, std::string(reason)};
+}
+
+}  // namespace
+
+Keys::Keys(Parts parts, std::uint64_t seed)
+    : memory_(parts.memory),
+      keyspace_(parts.keyspace),
+      rules_(parts.rules),
+      floor_(parts.floor),
+      evict_(std::move(parts.evict)),
+      seed_(seed ^ kKeySeed) {}
+
+std::uint64_t Keys::hash_of(std::string_view key) const { return base::hash_bytes(key, seed_); }
+
+Keys::Access Keys::find(std::string_view key, Instant now) const {
+  Access access;
+  access.hash = hash_of(key);
+  access.key = key;
+  access.now = floor_.at_least(now);
+  if (Entry* entry = keyspace_.find(access.hash, kSpace, key)) load(access, *entry);
+  return access;
+}
+
+void Keys::load(Access& access, Entry& entry) {
+  access.entry = &entry;
+  access.type = static_cast<KeyType>(entry.flags);
+  if (access.type == KeyType::kCounter) {
+    access.counter = entry.load<CounterRecord>();
+  } else {
+    const auto record = entry.load<RuledRecord>();
+    access.rule = record.rule;
+    std::memcpy(static_cast<void*>(&access.state), record.state.data(), sizeof record.state);
+    access.moment = access.rule->moment(access.state, access.now);
+    core::settle(access.rule->rule(), access.state, access.moment);
+  }
+}
+
+void Keys::forget_if_gone(Access& access) {
+  if (!access.has_gone()) return;
+  floor_.raise(access.now);  // whoever comes next, with an older time, must not go back to before it went
+  forget(*access.entry);
+  access.entry = nullptr;
+  access.type = KeyType::kNone;
+  access.counter = {};
+}
+
+bool Keys::make(Access& access, KeyType type) {
+  // What replaces another one is in use already, so the memory ceiling does not count.
+  const auto ceiling = access.entry == nullptr ? Slab::Ceiling::kObey : Slab::Ceiling::kIgnore;
+  Entry* entry = keyspace_.insert(access.hash, kSpace, access.key, payload_size(type), ceiling);
+  if (entry == nullptr) return false;
+  entry->flags = static_cast<std::uint8_t>(type);
+  if (access.entry != nullptr) forget(*access.entry);
+  access.entry = entry;
+  access.type = type;
+  return true;
+}
+
+// The counter as it shall be: made if there is none, gone if its time is over.
+Result<void> Keys::write_counter(Access& access, std::int64_t value, Instant expires_at) {
+  if (expires_at <= access.now) {
+    if (access.entry != nullptr) forget(*access.entry);
+    return {};
+  }
+  if (access.type != KeyType::kCounter && !make(access, KeyType::kCounter)) {
+    return tl::make_unexpected(memory_.out_of_memory());
+  }
+  access.entry->store(CounterRecord{value, expires_at});
+  return {};
+}
+
+void Keys::forget(Entry& entry) {
+  if (static_cast<KeyType>(entry.flags) != KeyType::kCounter) rules_.release(entry.load<RuledRecord>().rule);
+  keyspace_.erase(entry.hash_low, &entry);
+}
+
+void Keys::sweep(Entry& entry, Instant now) {
+  Access access;
+  access.now = now;
+  load(access, entry);
+  forget_if_gone(access);
+}
+
+Result<std::optional<std::int64_t>> Keys::get(std::string_view key, Instant now) {
+  return with_key(key, now, [](const Access& access) -> Result<std::optional<std::int64_t>> {
+    switch (access.type) {
+      case KeyType::kNone:
+        return std::nullopt;
+      case KeyType::kCounter:
+        return access.counter.value;
+      case KeyType::kQuota:
+        return core::remaining(access.rule->rule(), access.state, access.moment);
+      case KeyType::kThrottle:
+        return wrong_type();
+    }
+    __builtin_unreachable();
+  });
+}
+
+Result<core::SetAnswer> Keys::set(const core::SetRequest& request, Instant now) {
+  const auto attempt = [&](Access& access) -> Result<core::SetAnswer> {
+    if (request.wants_old && !access.is_counter_or_none()) return wrong_type();
+    core::SetAnswer answer;
+    if (access.type == KeyType::kCounter) answer.old = access.counter.value;
+    const bool is_present = access.type != KeyType::kNone;
+    if (request.condition == core::SetCondition::kIfAbsent && is_present) return answer;
+    if (request.condition == core::SetCondition::kIfPresent && !is_present) return answer;
+    const Instant expires_at = request.expiry.resolve(access.counter.expires_at, access.now);
+    if (auto written = write_counter(access, request.value, expires_at); !written) {
+      return tl::make_unexpected(written.error());
+    }
+    answer.is_set = true;
+    return answer;
+  };
+  return with_room(now, [&] { return with_key(request.key, now, attempt); });
+}
+
+Result<std::optional<std::int64_t>> Keys::take_out(std::string_view key, Instant now) {
+  return with_key(key, now, [this](Access& access) -> Result<std::optional<std::int64_t>> {
+    if (!access.is_counter_or_none()) return wrong_type();
+    if (access.type == KeyType::kNone) return std::nullopt;
+    forget(*access.entry);
+    return access.counter.value;
+  });
+}
+
+Result<std::int64_t> Keys::add(std::string_view key, std::int64_t by, Instant now) {
+  const auto attempt = [&](Access& access) -> Result<std::int64_t> {
+    if (access.type == KeyType::kQuota) return consume(access, by);
+    if (access.type == KeyType::kThrottle) return wrong_type();
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(access.counter.value, by, &sum)) return overflow();
+    if (auto written = write_counter(access, sum, access.counter.expires_at); !written) {
+      return tl::make_unexpected(written.error());
+    }
+    return sum;
+  };
+  return with_room(now, [&] { return with_key(key, now, attempt); });
+}
+
+Result<core::BoundedSum> Keys::add_bounded(const core::BoundedAdd& request, Instant now) {
+  const auto attempt = [&](Access& access) -> Result<core::BoundedSum> {
+    if (!access.is_counter_or_none()) return wrong_type();
+    core::BoundedSum answer{.value = access.counter.value, .applied = 0};
+    const std::optional<std::int64_t> sum = bounded_sum(access.counter.value, request);
+    if (!sum) return answer;
+    // A counter far outside the bounds may saturate further than a number can tell.
+    if (__builtin_sub_overflow(*sum, access.counter.value, &answer.applied)) return overflow();
+    answer.value = *sum;
+    const bool keeps = request.expiry_only_if_none && access.counter.expires_at != Instant::max();
+    const core::Expiry& expiry = keeps ? core::Expiry::keep() : request.expiry;
+    const Instant expires_at = expiry.resolve(access.counter.expires_at, access.now);
+    if (auto written = write_counter(access, *sum, expires_at); !written) {
+      return tl::make_unexpected(written.error());
+    }
+    return answer;
+  };
+  return with_room(now, [&] { return with_key(request.key, now, attempt); });
+}
+
+KeyType Keys::type(std::string_view key, Instant now) {
+  return with_key(key, now, [](const Access& access) { return access.type; });
+}
+
+bool Keys::remove(std::string_view key, Instant now) {
+  return with_key(key, now, [this](Access& access) {
+    if (access.entry == nullptr) return false;
+    forget(*access.entry);
+    return true;
+  });
+}
+
+std::optional<Duration> Keys::ttl(std::string_view key, Instant now) {
+  return with_key(key, now, [](const Access& access) -> std::optional<Duration> {
+    switch (access.type) {
+      case KeyType::kNone:
+        return std::nullopt;
+      case KeyType::kCounter:
+        if (access.counter.expires_at == Instant::max()) return Duration::never();
+        return access.counter.expires_at - access.now;
+      case KeyType::kQuota:
+        return Duration::never();
+      case KeyType::kThrottle:
+        return core::reset_after(access.rule->rule(), access.state, access.moment);
+    }
+    __builtin_unreachable();
+  });
+}
+
+Result<bool> Keys::expire(std::string_view key, const core::Expiry& expiry, Instant now) {
+  return with_key(key, now, [&](Access& access) -> Result<bool> {
+    if (access.type == KeyType::kNone) return false;
+    if (access.type != KeyType::kCounter) return tl::make_unexpected(no_expiry(access.type));
+    const Instant expires_at = expiry.resolve(access.counter.expires_at, access.now);
+    const auto written = write_counter(access, access.counter.value, expires_at);
+    CHECK(written.has_value());  // a counter that is there needs no memory
+    return true;
+  });
+}
+
+Result<bool> Keys::persist(std::string_view key, Instant now) {
+  return with_key(key, now, [](Access& access) -> Result<bool> {
+    if (access.type == KeyType::kThrottle) return tl::make_unexpected(no_expiry(access.type));
+    if (access.type != KeyType::kCounter || access.counter.expires_at == Instant::max()) return false;
+    access.entry->store(CounterRecord{access.counter.value, Instant::max()});
+    return true;
+  });
+}
+
+core::KeyPage Keys::scan(std::uint64_t cursor, std::size_t count, Instant now) {
+  core::KeyPage page;
+  const Instant at = floor_.at_least(now);
+  const auto is_full = [&] { return page.keys.size() >= count; };
+  page.cursor = keyspace_.visit_page(cursor, is_full, [&](Entry& entry) {
+    if (entry.space.type() != EntryType::kKey) return;
+    Access access;
+    access.now = at;
+    load(access, entry);
+    forget_if_gone(access);
+    if (access.type != KeyType::kNone) page.keys.push_back({std::string(entry.key()), access.type});
+  });
+  return page;
+}
+
+}  // namespace mete::engine

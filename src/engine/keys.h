@@ -1,0 +1,98 @@
+// Keys: counters, quotas and throttles, each an entry of the keyspace that carries all it needs.
+//
+//     counter   value, expires_at           goes when its time has come
+//     quota     rule, state of a window     stays until it is removed
+//     throttle  rule, state of a bucket     goes when the bucket is full: then it is as one that never was
+//
+// Expiry is judged on access; the sweep takes the rest away. Rules are interned: keys with equal numbers share one.
+// Arguments are valid (core/validate.h). What each operation does: docs/semantics.md.
+//
+// Thread safety: every operation from any thread, under the lock of its key's bucket; sweep() and forget() want it.
+#pragma once
+
+#include <mete/result.h>
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "core/key_requests.h"
+#include "core/verdict.h"
+#include "engine/keyspace.h"
+#include "engine/rule_table.h"
+#include "engine/time_floor.h"
+
+namespace mete::engine {
+
+using core::KeyType;
+
+class Keys {
+ public:
+  struct Parts {
+    MemoryGauge& memory;
+    Keyspace& keyspace;
+    RuleTable& rules;
+    TimeFloor& floor;
+    std::function<bool(Instant)> evict;  // makes room where there is none; called with no bucket locked
+  };
+
+  Keys(Parts parts, std::uint64_t seed);
+
+  [[nodiscard]] Result<std::optional<std::int64_t>> get(std::string_view key, Instant now);
+  Result<core::SetAnswer> set(const core::SetRequest& request, Instant now);
+  Result<std::optional<std::int64_t>> take_out(std::string_view key, Instant now);
+  Result<std::int64_t> add(std::string_view key, std::int64_t by, Instant now);
+  Result<core::BoundedSum> add_bounded(const core::BoundedAdd& request, Instant now);
+
+  Result<void> quota_set(std::string_view key, const core::QuotaRule& rule, Instant now);
+  [[nodiscard]] Result<std::optional<core::QuotaStanding>> quota_get(std::string_view key, Instant now);
+  Result<bool> quota_remove(std::string_view key, Instant now);
+  Result<Amount> quota_take(std::string_view key, const core::QuotaRule& rule, Amount units, Instant now);
+  Result<core::Verdict> throttle(std::string_view key, const core::ThrottleRequest& request, Instant now);
+
+  [[nodiscard]] KeyType type(std::string_view key, Instant now);
+  bool remove(std::string_view key, Instant now);
+  [[nodiscard]] std::optional<Duration> ttl(std::string_view key, Instant now);
+  Result<bool> expire(std::string_view key, const core::Expiry& expiry, Instant now);
+  Result<bool> persist(std::string_view key, Instant now);
+  [[nodiscard]] core::KeyPage scan(std::uint64_t cursor, std::size_t count, Instant now);
+  [[nodiscard]] std::size_t size() const { return keyspace_.entry_count(EntryType::kKey); }
+
+  // Erases the entry of a key that has gone.
+  void sweep(Entry& entry, Instant now);
+  void forget(Entry& entry);
+
+ private:
+  struct Access;
+
+  [[nodiscard]] std::uint64_t hash_of(std::string_view key) const;
+  // Wants the lock of the key's bucket.
+  [[nodiscard]] Access find(std::string_view key, Instant now) const;
+  static void load(Access& access, Entry& entry);
+  void forget_if_gone(Access& access);
+  template <class Use>
+  auto with_key(std::string_view key, Instant now, Use use);
+  template <class Attempt>
+  auto with_room(Instant now, Attempt attempt);
+
+  // Makes an entry of this type in place of the one that is there, if any; false if the memory ceiling is reached.
+  [[nodiscard]] bool make(Access& access, KeyType type);
+  // A quota or throttle that has not been used.
+  [[nodiscard]] bool make_ruled(Access& access, KeyType type, const core::Rule& rule);
+  static void write(const Access& access);
+  Result<void> write_counter(Access& access, std::int64_t value, Instant expires_at);
+  // As a limit is redefined: the usage stays.
+  void change_rule(Access& access, const core::Rule& rule);
+  static Result<Amount> consume(Access& access, Amount units);
+  Result<core::Verdict> take_throttle(Access& access, const core::ThrottleRequest& request);
+
+  MemoryGauge& memory_;
+  Keyspace& keyspace_;
+  RuleTable& rules_;
+  TimeFloor& floor_;
+  const std::function<bool(Instant)> evict_;
+  const std::uint64_t seed_;
+};
+
+}  // namespace mete::engine

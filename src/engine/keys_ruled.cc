@@ -1,0 +1,135 @@
+// Keys with a rule of their own: quotas and throttles.
+
+#include "core/take.h"
+#include "core/validate.h"
+#include "engine/key_access.h"
+
+namespace mete::engine {
+
+namespace {
+
+core::Rule rule_of(const core::QuotaRule& quota) {
+  return {.kind = Kind::kWindow, .amount = quota.amount, .capacity = quota.amount, .period = quota.window};
+}
+
+core::Rule rule_of(const core::ThrottleRequest& request) {
+  return {.kind = Kind::kBucket, .amount = request.count, .capacity = request.capacity, .period = request.period};
+}
+
+}  // namespace
+
+void Keys::write(const Access& access) {
+  RuledRecord record;
+  record.rule = access.rule;
+  std::memcpy(record.state.data(), &access.state, sizeof record.state);
+  access.entry->store(record);
+}
+
+bool Keys::make_ruled(Access& access, KeyType type, const core::Rule& rule) {
+  const RuleRecord* record = rules_.acquire(rule);
+  if (!make(access, type)) {
+    rules_.release(record);
+    return false;
+  }
+  access.rule = record;
+  access.state = {};
+  access.moment = record->moment(access.state, access.now);
+  core::settle(rule, access.state, access.moment);
+  write(access);
+  return true;
+}
+
+void Keys::change_rule(Access& access, const core::Rule& rule) {
+  const RuleRecord* from = access.rule;
+  if (from->rule() == rule) return;
+  access.rule = rules_.acquire(rule);
+  const core::Moment after = access.rule->moment(core::State(), access.moment.now);
+  access.state = core::rebase({from->rule(), access.moment}, access.state, {rule, after});
+  access.moment = after;
+  write(access);
+  rules_.release(from);
+}
+
+Result<Amount> Keys::consume(Access& access, Amount units) {
+  if (auto ok = core::validate_consumption(units); !ok) return tl::make_unexpected(ok.error());
+  core::Verdict verdict;
+  if (!core::take(access.rule->rule(), access.state, units, access.moment, verdict)) return core::kQuotaDenied;
+  write(access);
+  return core::remaining(access.rule->rule(), access.state, access.moment);
+}
+
+Result<void> Keys::quota_set(std::string_view key, const core::QuotaRule& rule, Instant now) {
+  const auto attempt = [&](Access& access) -> Result<void> {
+    if (access.type == KeyType::kQuota) {
+      change_rule(access, rule_of(rule));
+      return {};
+    }
+    if (access.type != KeyType::kNone) return wrong_type();
+    if (make_ruled(access, KeyType::kQuota, rule_of(rule))) return {};
+    return tl::make_unexpected(memory_.out_of_memory());
+  };
+  return with_room(now, [&] { return with_key(key, now, attempt); });
+}
+
+Result<std::optional<core::QuotaStanding>> Keys::quota_get(std::string_view key, Instant now) {
+  return with_key(key, now, [](const Access& access) -> Result<std::optional<core::QuotaStanding>> {
+    if (access.type == KeyType::kNone) return std::nullopt;
+    if (access.type != KeyType::kQuota) return wrong_type();
+    const core::Rule& rule = access.rule->rule();
+    return core::QuotaStanding{.rule = {.amount = rule.amount, .window = rule.period},
+                               .remaining = core::remaining(rule, access.state, access.moment)};
+  });
+}
+
+Result<bool> Keys::quota_remove(std::string_view key, Instant now) {
+  return with_key(key, now, [this](Access& access) -> Result<bool> {
+    if (access.type == KeyType::kNone) return false;
+    if (access.type != KeyType::kQuota) return wrong_type();
+    forget(*access.entry);
+    return true;
+  });
+}
+
+Result<Amount> Keys::quota_take(std::string_view key, const core::QuotaRule& rule, Amount units, Instant now) {
+  const auto attempt = [&](Access& access) -> Result<Amount> {
+    const bool is_new = access.type == KeyType::kNone;
+    if (!is_new && access.type != KeyType::kQuota) return wrong_type();
+    if (is_new && !make_ruled(access, KeyType::kQuota, rule_of(rule))) {
+      return tl::make_unexpected(memory_.out_of_memory());
+    }
+    return consume(access, units);
+  };
+  return with_room(now, [&] { return with_key(key, now, attempt); });
+}
+
+Result<core::Verdict> Keys::throttle(std::string_view key, const core::ThrottleRequest& request, Instant now) {
+  return with_room(now, [&] {
+    const Keyspace::Guard guard(keyspace_, hash_of(key));
+    Access access = find(key, now);
+    // A throttle that is full stays for this charge: it would only be made again.
+    if (access.type != KeyType::kThrottle) forget_if_gone(access);
+    return take_throttle(access, request);
+  });
+}
+
+Result<core::Verdict> Keys::take_throttle(Access& access, const core::ThrottleRequest& request) {
+  const core::Rule rule = rule_of(request);
+  const bool is_new = access.type == KeyType::kNone;
+  if (!is_new && access.type != KeyType::kThrottle) return wrong_type();
+  core::State state = access.state;
+  const core::Moment moment{access.now, {}};  // all that a bucket knows of time
+  if (!is_new) state = core::rebase({access.rule->rule(), moment}, state, {rule, moment});
+  core::Verdict verdict;
+  const bool is_charged = core::take(rule, state, request.quantity, moment, verdict);
+  core::tell_standing(rule, state, moment, verdict);
+  if (request.quantity == 0) return verdict;
+  // The rule changes even where the charge does not fit: the wait that was told is one under the new rule.
+  if (!is_new) change_rule(access, rule);
+  if (!is_charged) return verdict;
+  if (is_new && !make_ruled(access, KeyType::kThrottle, rule)) return tl::make_unexpected(memory_.out_of_memory());
+  access.state = state;
+  write(access);
+  return verdict;
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,42 @@
+// Address: where a server listens or is found: "127.0.0.1:6380", "[::1]:6380", "localhost:6380" or
+// "unix:/run/mete.sock".
+#pragma once
+
+#include <mete/result.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mete::net {
+
+// One address that the system understands.
+struct SocketAddress {
+  sockaddr_storage storage = {};
+  socklen_t size = 0;
+
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  [[nodiscard]] int family() const { return storage.ss_family; }
+  // "127.0.0.1:6380", "[::1]:6380" or "unix:/path".
+  [[nodiscard]] std::string to_string() const;
+  // Only this machine can reach it.
+  [[nodiscard]] bool is_local() const;
+};
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string path;  // of a Unix socket; then host and port mean nothing
+
+  [[nodiscard]] bool is_unix() const { return !path.empty(); }
+  [[nodiscard]] std::string to_string() const;
+};
+
+// The error says what is wrong and how an address is written.
+Result<Address> parse_address(std::string_view text);
+// Looks the name up; this may ask the network.
+Result<std::vector<SocketAddress>> resolve(const Address& address);
+
+}  // namespace mete::net

@@ -1,0 +1,272 @@
+#include "net/connection.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "net/connection_set.h"
+
+namespace mete::net {
+
+namespace {
+
+// A client that does not close its side after a goodbye is closed after this long.
+constexpr std::uint64_t kLingerNs = 1'000'000'000;
+// Answers are made in a shared buffer; one batch with huge answers must not keep its memory for ever.
+constexpr std::size_t kAnswerBytesKept = 1024 * 1024;
+
+bool has_passed(std::uint64_t since_ns, std::uint64_t now_ns, Duration length) {
+  return now_ns > since_ns && now_ns - since_ns > static_cast<std::uint64_t>(length.ns());
+}
+
+}  // namespace
+
+Connection::Connection(ConnectionSet& set, std::uint64_t id, Descriptor socket, const ConnectionLimits& limits)
+    : set_(set), id_(id), socket_(std::move(socket)), limits_(limits), active_at_ns_(set.loop().now_ns()) {}
+
+Connection::~Connection() = default;
+
+void Connection::start(std::unique_ptr<Session> session, std::unique_ptr<Transport> transport) {
+  session_ = std::move(session);
+  transport_ = std::move(transport);
+  interest_ = EPOLLIN | EPOLLRDHUP;
+  if (!set_.loop().watch(socket_.get(), interest_, *this)) {
+    state_ = State::kClosed;
+    set_.remove(*this);
+  }
+}
+
+void Connection::on_events(std::uint32_t events) {
+  if (state_ == State::kClosed) return;
+  if ((events & EPOLLOUT) != 0) {
+    if (transport_ != nullptr && transport_->wants_write()) read();
+    if (state_ != State::kClosed && !output_.empty()) flush();
+    if (state_ == State::kOpen && wants_drain_ && output_.empty()) process_kept();
+  }
+  if (state_ == State::kClosed) return;
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
+    // A blocked client is not read, but one that has gone must not wait on.
+    const bool is_gone = (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0;
+    if ((interest_ & EPOLLIN) != 0) {
+      read();
+    } else if (is_gone) {
+      close();
+    }
+  }
+  if (state_ != State::kClosed) update_interest();
+}
+
+void Connection::read() {
+  do {
+    // What is left over of the last request must stand in front of what arrives.
+    const bool is_kept = !input_.empty() && state_ != State::kLingering;
+    char* const to = is_kept ? input_.reserve(ConnectionSet::kReadBytes) : set_.read_buffer();
+    const Transferred received = receive(to, ConnectionSet::kReadBytes);
+    if (received.outcome == Transfer::kClosed) {
+      // A client may end its side as soon as it has asked, and still want its answers.
+      if (state_ == State::kOpen && !output_.empty()) {
+        state_ = State::kFinishing;
+      } else {
+        close();
+      }
+      return;
+    }
+    if (received.outcome == Transfer::kWouldBlock) return;
+    active_at_ns_ = set_.loop().now_ns();
+    set_.count_in(received.bytes);
+    if (state_ == State::kLingering || state_ == State::kFinishing) continue;
+    if (is_kept) {
+      input_.advance_to(to + received.bytes);
+      process_kept();
+    } else if (state_ == State::kBlocked) {
+      input_.append({to, received.bytes});
+    } else {
+      process({to, received.bytes});
+    }
+  } while (state_ != State::kClosed && transport_ != nullptr && transport_->has_buffered_input());
+}
+
+// Input that lies in the shared buffer: what is left of it is kept.
+void Connection::process(std::string_view input) {
+  base::Output& answers = set_.answer_buffer();
+  const auto [consumed, next] = session_->receive(input, answers, limits_.output_max);
+  if (consumed < input.size() && next != Session::Next::kClose) input_.append(input.substr(consumed));
+  after(next);
+}
+
+void Connection::process_kept() {
+  if (state_ != State::kOpen) return;
+  base::Output& answers = set_.answer_buffer();
+  const auto [consumed, next] = session_->receive(input_.view(), answers, limits_.output_max);
+  input_.drop(consumed);
+  if (input_.empty()) input_ = base::Output();
+  after(next);
+}
+
+void Connection::after(Session::Next next) {
+  base::Output& answers = set_.answer_buffer();
+  if (next == Session::Next::kBlock) state_ = State::kBlocked;
+  if (next == Session::Next::kClose || (next == Session::Next::kRead && is_finishing_soon_)) {
+    state_ = State::kFinishing;
+  }
+  wants_drain_ = next == Session::Next::kDrain;
+  const bool is_incomplete = next == Session::Next::kRead && !input_.empty();
+  if (is_incomplete && input_.size() > limits_.input_max) state_ = State::kFinishing;
+  if (!is_incomplete) {
+    waiting_since_ns_ = 0;
+  } else if (waiting_since_ns_ == 0) {
+    waiting_since_ns_ = set_.loop().now_ns();
+  }
+  if (output_.empty()) {
+    std::size_t sent = 0;
+    if (!answers.empty()) {
+      const Transferred written = send(answers.view());
+      if (written.outcome == Transfer::kClosed) {
+        answers.clear();
+        close();
+        return;
+      }
+      sent = written.bytes;
+    }
+    if (sent < answers.size()) {
+      output_.append(answers.view().substr(sent));
+      active_at_ns_ = set_.loop().now_ns();
+    }
+  } else {
+    output_.append(answers.view());
+  }
+  answers.clear();
+  if (answers.capacity() > kAnswerBytesKept) answers = base::Output();
+  if (state_ == State::kFinishing && output_.empty()) end_output();
+  if (state_ == State::kOpen && wants_drain_ && output_.empty()) {
+    // The socket took it all: go on in the next round, so that other clients get their turn.
+    set_.loop().post([&set = set_, id = id_] {
+      if (Connection* connection = set.find(id)) {
+        connection->process_kept();
+        if (connection->state_ != State::kClosed) connection->update_interest();
+      }
+    });
+  }
+  if (state_ != State::kClosed) update_interest();
+}
+
+void Connection::flush() {
+  const Transferred written = send(output_.view());
+  if (written.outcome == Transfer::kClosed) {
+    close();
+    return;
+  }
+  if (written.bytes > 0) active_at_ns_ = set_.loop().now_ns();
+  output_.drop(written.bytes);
+  if (!output_.empty()) return;
+  output_ = base::Output();
+  if (state_ == State::kFinishing) end_output();
+}
+
+// All has been sent. Closing now would throw the answers away if the client is still sending: its bytes would be
+// answered with a reset. So only our side is closed, and theirs read until it ends.
+void Connection::end_output() {
+  if (transport_ != nullptr) transport_->shut_down();
+  ::shutdown(socket_.get(), SHUT_WR);
+  state_ = State::kLingering;
+  input_ = base::Output();
+  active_at_ns_ = set_.loop().now_ns();
+}
+
+void Connection::resume(std::string_view answer) {
+  if (state_ != State::kBlocked) return;
+  state_ = State::kOpen;
+  set_.answer_buffer().append(answer);
+  process_kept();
+}
+
+void Connection::push(std::string_view bytes) {
+  if (state_ != State::kOpen && state_ != State::kBlocked) return;
+  if (is_output_full()) {
+    close();
+    return;
+  }
+  output_.append(bytes);
+  flush();
+  if (state_ != State::kClosed) update_interest();
+}
+
+void Connection::close() {
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  set_.loop().forget(socket_.get());
+  socket_.close();
+  session_.reset();
+  set_.remove(*this);
+}
+
+void Connection::finish() {
+  is_finishing_soon_ = true;
+  if (state_ == State::kOpen && (interest_ & EPOLLIN) != 0) read();
+  if (state_ == State::kOpen && !wants_drain_) {
+    state_ = State::kFinishing;
+    if (output_.empty()) end_output();
+  }
+  if (state_ == State::kLingering) close();
+  if (state_ != State::kClosed) update_interest();
+}
+
+void Connection::check_time(std::uint64_t now_ns) {
+  const bool is_over = [&] {
+    switch (state_) {
+      case State::kLingering:
+        return now_ns - active_at_ns_ > kLingerNs;
+      case State::kOpen:
+        if (output_.empty() && has_passed(active_at_ns_, now_ns, limits_.idle_max)) return true;
+        if (waiting_since_ns_ != 0 && has_passed(waiting_since_ns_, now_ns, limits_.request_max)) return true;
+        [[fallthrough]];
+      default:
+        return !output_.empty() && has_passed(active_at_ns_, now_ns, limits_.stall_max);
+    }
+  }();
+  if (is_over) time_out();
+}
+
+void Connection::time_out() {
+  if (state_ == State::kOpen && output_.empty()) {
+    session_->on_timeout(set_.answer_buffer());
+    after(Session::Next::kClose);
+  } else {
+    close();
+  }
+}
+
+void Connection::update_interest() {
+  std::uint32_t wanted = state_ == State::kFinishing ? 0U : EPOLLRDHUP;
+  const bool reads = state_ == State::kLingering || (state_ == State::kOpen && !wants_drain_ && !is_output_full()) ||
+                     (state_ == State::kBlocked && input_.size() < limits_.input_max);
+  if (reads) wanted |= EPOLLIN;
+  if (!output_.empty() || (transport_ != nullptr && transport_->wants_write())) wanted |= EPOLLOUT;
+  if (wanted == interest_) return;
+  interest_ = wanted;
+  set_.loop().change(socket_.get(), interest_, *this);
+}
+
+Transferred Connection::receive(char* to, std::size_t bytes_max) {
+  if (transport_ != nullptr) return transport_->read(to, bytes_max);
+  const ssize_t received = ::recv(socket_.get(), to, bytes_max, 0);
+  if (received > 0) return {Transfer::kDone, static_cast<std::size_t>(received)};
+  const bool may_retry = received < 0 && (errno == EAGAIN || errno == EINTR);
+  return {may_retry ? Transfer::kWouldBlock : Transfer::kClosed, 0};
+}
+
+Transferred Connection::send(std::string_view bytes) {
+  const Transferred sent = [&]() -> Transferred {
+    if (transport_ != nullptr) return transport_->write(bytes);
+    const ssize_t written = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (written >= 0) return {Transfer::kDone, static_cast<std::size_t>(written)};
+    const bool may_retry = errno == EAGAIN || errno == EINTR || errno == ENOBUFS;
+    return {may_retry ? Transfer::kWouldBlock : Transfer::kClosed, 0};
+  }();
+  set_.count_out(sent.bytes);
+  return sent;
+}
+
+}  // namespace mete::net

@@ -1,0 +1,93 @@
+// Connection: one client on an event loop. It moves bytes between the socket and the session.
+//
+// An idle connection has no buffers: input is read into one buffer of the loop's, and answers are made in another. Only
+// what is incomplete, or what the socket does not take at once, is kept with the connection. While a client does not
+// read its answers, its input is not read either; one that keeps that up is cut off.
+//
+// Thread safety: on its loop's thread alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/output.h"
+#include "net/descriptor.h"
+#include "net/event_loop.h"
+#include "net/session.h"
+#include "net/transport.h"
+
+namespace mete::net {
+
+class ConnectionSet;
+
+struct ConnectionLimits {
+  std::size_t input_max = 2 * 1024 * 1024;          // bytes kept of a request that is not complete
+  std::size_t output_max = 16 * 1024 * 1024;        // bytes waiting for a client to read them; then its input waits
+  Duration idle_max = Duration::never();            // without any byte
+  Duration request_max = std::chrono::seconds(60);  // from a request's first byte to its last
+  Duration stall_max = std::chrono::seconds(30);    // with answers waiting, and none taken
+};
+
+class Connection final : public EventHandler {
+ public:
+  Connection(ConnectionSet& set, std::uint64_t id, Descriptor socket, const ConnectionLimits& limits);
+  ~Connection() override;
+
+  // Before the first event. No transport: the bare socket.
+  void start(std::unique_ptr<Session> session, std::unique_ptr<Transport> transport);
+
+  void on_events(std::uint32_t events) override;
+  // The answer that a blocked session has been waiting for; it goes on with the next request.
+  void resume(std::string_view answer);
+  // Sends bytes outside of the order of requests and answers.
+  void push(std::string_view bytes);
+  void close();
+  // Answers what has already arrived, then closes.
+  void finish();
+  // Called about once a second.
+  void check_time(std::uint64_t now_ns);
+
+  [[nodiscard]] std::uint64_t id() const { return id_; }
+  [[nodiscard]] Session& session() { return *session_; }
+  [[nodiscard]] std::size_t input_waiting() const { return input_.size(); }
+  [[nodiscard]] std::size_t output_waiting() const { return output_.size(); }
+
+ private:
+  enum class State : std::uint8_t {
+    kOpen,
+    kBlocked,    // the session waits for something: input is kept
+    kFinishing,  // nothing more is answered; the output is sent
+    kLingering,  // all is sent: the client's bytes are thrown away until it closes its side, or for a moment
+    kClosed,
+  };
+
+  void read();
+  void process(std::string_view input);
+  void process_kept();
+  void after(Session::Next next);
+  void flush();
+  void end_output();
+  void update_interest();
+  [[nodiscard]] bool is_output_full() const { return output_.size() >= limits_.output_max; }
+  Transferred receive(char* to, std::size_t bytes_max);
+  Transferred send(std::string_view bytes);
+  void time_out();
+
+  ConnectionSet& set_;
+  const std::uint64_t id_;
+  Descriptor socket_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Transport> transport_;
+  const ConnectionLimits& limits_;
+  base::Output input_;   // what the session has left over
+  base::Output output_;  // what the socket has not taken yet
+  State state_ = State::kOpen;
+  bool wants_drain_ = false;  // the session stopped because the output was full
+  bool is_finishing_soon_ = false;
+  std::uint32_t interest_ = 0;
+  std::uint64_t active_at_ns_;          // the last byte in or out
+  std::uint64_t waiting_since_ns_ = 0;  // when the incomplete request began; 0: there is none
+};
+
+}  // namespace mete::net

@@ -1,0 +1,67 @@
+#include "net/connection_set.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace mete::net {
+
+namespace {
+
+constexpr Duration kTimeCheckEvery = std::chrono::seconds(1);
+
+}  // namespace
+
+ConnectionSet::ConnectionSet(EventLoop& loop)
+    : loop_(loop), read_buffer_(new char[kReadBytes]) {  // NOLINT: not filled on purpose
+  check_time();
+}
+
+ConnectionSet::~ConnectionSet() { loop_.cancel(time_check_); }
+
+void ConnectionSet::add(Descriptor socket, std::uint64_t id, const Protocol& protocol) {
+  const int fd = socket.get();
+  auto connection = std::make_unique<Connection>(*this, id, std::move(socket), protocol.limits);
+  Connection& added = *connection;
+  connections_.emplace(id, std::move(connection));
+  auto transport = protocol.make_transport ? protocol.make_transport(fd) : nullptr;
+  added.start(protocol.make_session(*this, id, fd), std::move(transport));
+}
+
+Connection* ConnectionSet::find(std::uint64_t id) {
+  const auto found = connections_.find(id);
+  return found == connections_.end() ? nullptr : found->second.get();
+}
+
+void ConnectionSet::remove(Connection& connection) {
+  const auto found = connections_.find(connection.id());
+  CHECK(found != connections_.end());
+  loop_.bury(std::move(found->second));
+  connections_.erase(found);
+  if (connections_.empty() && when_empty_) loop_.post(std::exchange(when_empty_, nullptr));
+}
+
+void ConnectionSet::finish_all(EventLoop::Task done) {
+  if (connections_.empty()) {
+    done();
+    return;
+  }
+  when_empty_ = std::move(done);
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, connection] : connections_) ids.push_back(id);
+  for (const std::uint64_t id : ids) {
+    if (Connection* connection = find(id)) connection->finish();
+  }
+}
+
+void ConnectionSet::check_time() {
+  std::vector<std::uint64_t> ids;
+  ids.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) ids.push_back(id);
+  for (const std::uint64_t id : ids) {
+    if (Connection* connection = find(id)) connection->check_time(loop_.now_ns());
+  }
+  time_check_ = loop_.after(kTimeCheckEvery, [this] { check_time(); });
+}
+
+}  // namespace mete::net

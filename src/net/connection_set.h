@@ -1,0 +1,71 @@
+// ConnectionSet: the connections of one event loop, and the buffers that they share.
+//
+// Thread safety: on its loop's thread alone, but for the counters.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "net/connection.h"
+#include "net/event_loop.h"
+
+namespace mete::net {
+
+// What a server makes of a new connection: its session, and its transport if that is not the bare socket.
+struct Protocol {
+  std::function<std::unique_ptr<Session>(ConnectionSet& set, std::uint64_t connection_id, int socket)> make_session;
+  std::function<std::unique_ptr<Transport>(int socket)> make_transport;  // none: the bare socket
+  ConnectionLimits limits;
+};
+
+struct Traffic {
+  std::atomic<std::uint64_t> bytes_in{0};
+  std::atomic<std::uint64_t> bytes_out{0};
+};
+
+class ConnectionSet {
+ public:
+  static constexpr std::size_t kReadBytes = 64 * 1024;
+
+  explicit ConnectionSet(EventLoop& loop);
+  ConnectionSet(const ConnectionSet&) = delete;
+  ConnectionSet& operator=(const ConnectionSet&) = delete;
+  ~ConnectionSet();
+
+  // `protocol` must outlive the connection. The id is unique in the process.
+  void add(Descriptor socket, std::uint64_t id, const Protocol& protocol);
+  [[nodiscard]] Connection* find(std::uint64_t id);
+  void remove(Connection& connection);
+  // Lets every connection answer what has arrived and close; `done` is called once there are none left.
+  void finish_all(EventLoop::Task done);
+
+  [[nodiscard]] EventLoop& loop() { return loop_; }
+  [[nodiscard]] std::size_t size() const { return connections_.size(); }
+  [[nodiscard]] const Traffic& traffic() const { return traffic_; }
+  void count_in(std::size_t bytes) { add_to(traffic_.bytes_in, bytes); }
+  void count_out(std::size_t bytes) { add_to(traffic_.bytes_out, bytes); }
+
+  // Shared by the connections, each in its turn.
+  [[nodiscard]] char* read_buffer() { return read_buffer_.get(); }
+  [[nodiscard]] base::Output& answer_buffer() { return answers_; }
+
+ private:
+  void check_time();
+  // Only this thread writes: no locked instruction is needed.
+  static void add_to(std::atomic<std::uint64_t>& counter, std::size_t bytes) {
+    counter.store(counter.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  }
+
+  EventLoop& loop_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::unique_ptr<char[]> read_buffer_;  // NOLINT(modernize-avoid-c-arrays)
+  base::Output answers_;
+  Traffic traffic_;
+  EventLoop::TimerId time_check_ = 0;
+  EventLoop::Task when_empty_;
+};
+
+}  // namespace mete::net

@@ -1,0 +1,144 @@
+#include "net/event_loop.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <utility>
+
+#include "base/check.h"
+
+namespace mete::net {
+
+namespace {
+
+constexpr int kEventsPerRound = 256;
+
+}  // namespace
+
+// A descriptor that becomes readable when another thread has posted something.
+class EventLoop::Wakeup final : public EventHandler {
+ public:
+  Wakeup() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { CHECK(fd_.is_open()); }
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  void signal() {
+    const std::uint64_t one = 1;
+    // A counter that is full wakes the loop as well as one that is raised.
+    [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);
+  }
+  void on_events(std::uint32_t /*events*/) override {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto taken = ::read(fd_.get(), &count, sizeof count);
+  }
+
+ private:
+  Descriptor fd_;
+};
+
+EventLoop::EventLoop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)), wakeup_(std::make_unique<Wakeup>()) {
+  CHECK(epoll_.is_open());
+  CHECK(watch(wakeup_->fd(), EPOLLIN, *wakeup_));
+  read_clock();
+}
+
+EventLoop::~EventLoop() = default;
+
+bool EventLoop::watch(int fd, std::uint32_t events, EventHandler& handler) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = &handler;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void EventLoop::change(int fd, std::uint32_t events, EventHandler& handler) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = &handler;
+  CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0);
+}
+
+void EventLoop::forget(int fd) { CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr) == 0); }
+
+EventLoop::TimerId EventLoop::after(Duration delay, Task task) {
+  const TimerId id = next_timer_++;
+  const auto delay_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(delay.ns(), 0));
+  timers_.push({now_ns_ + delay_ns, id, std::move(task)});
+  pending_timers_.insert(id);
+  return id;
+}
+
+void EventLoop::cancel(TimerId timer) { pending_timers_.erase(timer); }
+
+void EventLoop::post(Task task) {
+  {
+    const std::lock_guard lock(posted_mutex_);
+    posted_.push_back(std::move(task));
+    has_posted_.store(true, std::memory_order_release);
+  }
+  wakeup_->signal();
+}
+
+void EventLoop::stop() {
+  post([this] { is_stopping_ = true; });
+}
+
+void EventLoop::run() {
+  while (!is_stopping_) {
+    wait();
+    run_timers();
+    run_posted();
+    buried_.clear();
+  }
+}
+
+void EventLoop::wait() {
+  std::array<epoll_event, kEventsPerRound> events;  // NOLINT(cppcoreguidelines-pro-type-member-init): epoll fills it
+  const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsPerRound, wait_ms());
+  CHECK(count >= 0 || errno == EINTR);
+  read_clock();
+  for (int index = 0; index < count; ++index) {
+    const epoll_event& event = events[static_cast<std::size_t>(index)];
+    static_cast<EventHandler*>(event.data.ptr)->on_events(event.events);
+  }
+}
+
+void EventLoop::run_timers() {
+  while (!timers_.empty() && timers_.top().due_ns <= now_ns_) {
+    // The queue gives out only constant elements; this one is popped next.
+    const Task task =
+        std::move(const_cast<Timer&>(timers_.top()).task);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    const bool is_pending = pending_timers_.erase(timers_.top().id) > 0;
+    timers_.pop();
+    if (is_pending) task();
+  }
+}
+
+void EventLoop::run_posted() {
+  if (!has_posted_.load(std::memory_order_acquire)) return;
+  std::vector<Task> tasks;
+  {
+    const std::lock_guard lock(posted_mutex_);
+    tasks.swap(posted_);
+    has_posted_.store(false, std::memory_order_relaxed);
+  }
+  for (const Task& task : tasks) task();
+}
+
+int EventLoop::wait_ms() const {
+  if (timers_.empty()) return -1;
+  const std::uint64_t due = timers_.top().due_ns;
+  if (due <= now_ns_) return 0;
+  return static_cast<int>(std::min<std::uint64_t>((due - now_ns_ + 999'999) / 1'000'000, 60'000));
+}
+
+void EventLoop::read_clock() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  now_ns_ = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace mete::net

@@ -1,0 +1,76 @@
+#include "server/command.h"
+
+namespace mete::server {
+
+namespace {
+
+std::string syntax_of(const Argument& argument) {
+  std::string text = std::string(argument.token);
+  if (argument.type == ArgumentType::kCharges) return "limit key [COST n] [AND limit key [COST n]]…";
+  if (argument.type != ArgumentType::kFlag) {
+    if (!text.empty()) text += ' ';
+    text += argument.name;
+  }
+  if (argument.is_multiple) text += " …";
+  return text;
+}
+
+bool may_be_absent(const Argument& argument) { return argument.is_optional || !argument.token.empty(); }
+
+}  // namespace
+
+std::string_view to_string(Group group) {
+  switch (group) {
+    case Group::kDecisions:
+      return "decisions";
+    case Group::kHolds:
+      return "holds";
+    case Group::kLimits:
+      return "limits";
+    case Group::kKeys:
+      return "keys";
+    case Group::kQuotas:
+      return "quotas";
+    case Group::kThrottles:
+      return "throttles";
+    case Group::kConnection:
+      return "connection";
+    case Group::kServer:
+      return "server";
+  }
+  return "";
+}
+
+int Command::arity() const {
+  int words = static_cast<int>(name_words());
+  bool is_fixed = true;
+  for (const Argument& argument : arguments) {
+    if (argument.type == ArgumentType::kCharges) {
+      words += 2;
+      is_fixed = false;
+    } else if (may_be_absent(argument)) {
+      is_fixed = false;
+    } else {
+      ++words;
+      is_fixed = is_fixed && !argument.is_multiple;
+    }
+  }
+  return is_fixed ? words : -words;
+}
+
+std::string Command::syntax() const {
+  std::string text(name);
+  for (std::size_t index = 0; index < arguments.size(); ++index) {
+    const Argument& argument = arguments[index];
+    const bool continues = index > 0 && argument.choice != 0 && arguments[index - 1].choice == argument.choice;
+    const bool is_continued =
+        index + 1 < arguments.size() && argument.choice != 0 && arguments[index + 1].choice == argument.choice;
+    text += continues ? " | " : " ";
+    if (may_be_absent(argument) && !continues) text += '[';
+    text += syntax_of(argument);
+    if (may_be_absent(argument) && !is_continued) text += ']';
+  }
+  return text;
+}
+
+}  // namespace mete::server

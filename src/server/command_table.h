@@ -1,0 +1,22 @@
+// The table of all commands. See command.h for what a declaration says.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "server/command.h"
+
+namespace mete::server {
+
+// Every command and subcommand, by group.
+std::span<const Command> all_commands();
+
+struct FoundCommand {
+  const Command* command = nullptr;  // none: unknown
+  bool is_container = false;         // the first word is a container, but its subcommand is unknown or missing
+};
+// By the first one or two words of a request; their case does not matter.
+FoundCommand find_command(std::span<const std::string_view> words);
+
+}  // namespace mete::server

@@ -1,0 +1,236 @@
+// COMMAND and its subcommands, and HELP of every container: all from the table.
+#include <fmt/format.h>
+
+#include "server/command_table.h"
+#include "server/commands.h"
+#include "wire/text.h"
+
+namespace mete::server::commands {
+
+namespace {
+
+std::string redis_name(const Command& command) {
+  std::string name(command.name);
+  for (char& letter : name) letter = letter == ' ' ? '|' : static_cast<char>(std::tolower(letter));
+  return name;
+}
+
+// Containers are no commands of their own here, but clients expect to see them.
+struct Listed {
+  const Command* command;  // a container's first subcommand
+  bool is_container;
+};
+
+std::vector<Listed> listed_commands() {
+  std::vector<Listed> listed;
+  for (const Command& command : all_commands()) {
+    if (!command.is_subcommand()) {
+      listed.push_back({&command, false});
+      continue;
+    }
+    const bool is_first = std::none_of(listed.begin(), listed.end(), [&](const Listed& other) {
+      return other.command->container() == command.container();
+    });
+    if (is_first) listed.push_back({&command, true});
+  }
+  return listed;
+}
+
+std::string listed_name(const Listed& listed) {
+  return listed.is_container ? redis_name(*listed.command).substr(0, listed.command->container().size())
+                             : redis_name(*listed.command);
+}
+
+std::optional<Listed> find_listed(std::string_view name) {
+  for (const Listed& listed : listed_commands()) {
+    if (wire::equals_ignoring_case(listed_name(listed), name)) return listed;
+  }
+  for (const Command& command : all_commands()) {
+    if (wire::equals_ignoring_case(redis_name(command), name)) return Listed{&command, false};
+  }
+  return std::nullopt;
+}
+
+// Where keys stand, as Redis tells cluster clients: first, last, step. A limit's name is not a key.
+int key_position(const Command& command) {
+  int position = static_cast<int>(command.name_words());
+  for (const Argument& argument : command.arguments) {
+    if (argument.type == ArgumentType::kCharges) return position + 1;
+    if (argument.type == ArgumentType::kKey) return position;
+    ++position;
+  }
+  return 0;
+}
+
+void write_flags(wire::RespWriter& reply, const Command& command) {
+  std::vector<std::string_view> flags;
+  if (command.has(kWrite)) flags.emplace_back("write");
+  if (command.has(kReadOnly)) flags.emplace_back("readonly");
+  if (command.has(kFast)) flags.emplace_back("fast");
+  if (command.access == Access::kAdmin) flags.emplace_back("admin");
+  if (command.access == Access::kAnyone) flags.emplace_back("no_auth");
+  reply.set(flags.size());
+  for (const std::string_view flag : flags) reply.simple(flag);
+}
+
+void write_info(wire::RespWriter& reply, const Listed& listed) {
+  const Command& command = *listed.command;
+  const int key = listed.is_container ? 0 : key_position(command);
+  reply.array(10);
+  reply.bulk(listed_name(listed));
+  reply.integer(listed.is_container ? -2 : command.arity());
+  write_flags(reply, command);
+  const bool is_last_open = !listed.is_container && !command.arguments.empty() &&
+                            command.arguments.back().is_multiple && command.arguments.back().type == ArgumentType::kKey;
+  reply.integer(key);
+  reply.integer(is_last_open ? -1 : key);
+  reply.integer(key > 0 ? 1 : 0);
+  reply.set(1);
+  reply.simple(fmt::format("@{}", to_string(command.group)));
+  reply.array(0);  // tips
+  reply.array(0);  // key specifications
+  reply.array(0);  // subcommands
+}
+
+std::string_view redis_type(const Argument& argument) {
+  switch (argument.type) {
+    case ArgumentType::kKey:
+      return "key";
+    case ArgumentType::kInteger:
+      return "integer";
+    case ArgumentType::kDecimal:
+      return "double";
+    case ArgumentType::kFlag:
+      return "pure-token";
+    case ArgumentType::kCharges:
+      return "block";
+    case ArgumentType::kText:
+    case ArgumentType::kDuration:
+      return "string";
+  }
+  return "string";
+}
+
+void write_argument(wire::RespWriter& reply, const Argument& argument) {
+  const bool is_optional = argument.is_optional || !argument.token.empty();
+  std::vector<std::string_view> flags;
+  if (is_optional) flags.emplace_back("optional");
+  if (argument.is_multiple) flags.emplace_back("multiple");
+  reply.map(2U + (argument.token.empty() ? 0U : 1U) + (flags.empty() ? 0U : 1U));
+  reply.bulk("name");
+  reply.bulk(argument.name);
+  reply.bulk("type");
+  reply.bulk(redis_type(argument));
+  if (!argument.token.empty()) {
+    reply.bulk("token");
+    reply.bulk(argument.token);
+  }
+  if (!flags.empty()) {
+    reply.bulk("flags");
+    reply.array(flags.size());
+    for (const std::string_view flag : flags) reply.bulk(flag);
+  }
+}
+
+void write_docs(wire::RespWriter& reply, const Command& command) {
+  reply.map(command.arguments.empty() ? 3 : 4);
+  reply.bulk("summary");
+  reply.bulk(command.summary);
+  reply.bulk("since");
+  reply.bulk("0.1.0");
+  reply.bulk("group");
+  reply.bulk(to_string(command.group));
+  if (command.arguments.empty()) return;
+  reply.bulk("arguments");
+  reply.array(command.arguments.size());
+  for (const Argument& argument : command.arguments) write_argument(reply, argument);
+}
+
+void write_container_docs(wire::RespWriter& reply, const Command& first) {
+  std::vector<const Command*> subcommands;
+  for (const Command& command : all_commands()) {
+    if (command.is_subcommand() && command.container() == first.container()) subcommands.push_back(&command);
+  }
+  reply.map(4);
+  reply.bulk("summary");
+  reply.bulk(fmt::format("A container for {} commands.", first.container()));
+  reply.bulk("since");
+  reply.bulk("0.1.0");
+  reply.bulk("group");
+  reply.bulk(to_string(first.group));
+  reply.bulk("subcommands");
+  reply.map(subcommands.size());
+  for (const Command* command : subcommands) {
+    reply.bulk(redis_name(*command));
+    write_docs(reply, *command);
+  }
+}
+
+void write_help(wire::RespWriter& reply, std::string_view container) {
+  std::vector<std::string> lines;
+  for (const Command& command : all_commands()) {
+    if (!command.is_subcommand() || command.container() != container) continue;
+    lines.push_back(command.syntax());
+    lines.push_back("    " + std::string(command.summary));
+  }
+  reply.array(lines.size());
+  for (const std::string& line : lines) reply.simple(line);
+}
+
+}  // namespace
+
+void command_list(CommandContext& context) {
+  const auto listed = listed_commands();
+  context.reply.array(listed.size());
+  for (const Listed& command : listed) write_info(context.reply, command);
+}
+
+void command_count(CommandContext& context) {
+  context.reply.integer(static_cast<std::int64_t>(listed_commands().size()));
+}
+
+void command_info(CommandContext& context) {
+  if (context.arguments.rest().empty()) {
+    command_list(context);
+    return;
+  }
+  context.reply.array(context.arguments.rest().size());
+  for (const std::string_view name : context.arguments.rest()) {
+    if (const auto listed = find_listed(name)) {
+      write_info(context.reply, *listed);
+    } else {
+      context.reply.null_array();
+    }
+  }
+}
+
+void command_docs(CommandContext& context) {
+  std::vector<Listed> wanted;
+  for (const std::string_view name : context.arguments.rest()) {
+    if (const auto listed = find_listed(name)) wanted.push_back(*listed);
+  }
+  if (context.arguments.rest().empty()) wanted = listed_commands();
+  context.reply.map(wanted.size());
+  for (const Listed& listed : wanted) {
+    context.reply.bulk(listed_name(listed));
+    if (listed.is_container) {
+      write_container_docs(context.reply, *listed.command);
+    } else {
+      write_docs(context.reply, *listed.command);
+    }
+  }
+}
+
+void command_names(CommandContext& context) {
+  const auto listed = listed_commands();
+  context.reply.array(listed.size());
+  for (const Listed& command : listed) context.reply.bulk(listed_name(command));
+}
+
+void limit_help(CommandContext& context) { write_help(context.reply, "LIMIT"); }
+void client_help(CommandContext& context) { write_help(context.reply, "CLIENT"); }
+void command_help(CommandContext& context) { write_help(context.reply, "COMMAND"); }
+void config_help(CommandContext& context) { write_help(context.reply, "CONFIG"); }
+void slowlog_help(CommandContext& context) { write_help(context.reply, "SLOWLOG"); }
+
+}  // namespace mete::server::commands

@@ -1,0 +1,114 @@
+// TAKE, PEEK, GIVE, USAGE, RECONCILE.
+#include "server/commands.h"
+#include "server/replies.h"
+
+namespace mete::server::commands {
+
+namespace {
+
+// The arguments of TAKE, in the order of their declaration.
+enum TakeArgument : std::uint8_t { kTakeId = 1, kTakeForce, kTakeUpTo, kTakeWait };
+enum GiveArgument : std::uint8_t { kGiveId = 1 };
+enum MeterArgument : std::uint8_t { kLimit, kKey, kUsed };
+
+store::MeterName meter_of(const Arguments& arguments) { return {arguments.text(kLimit), arguments.text(kKey)}; }
+
+Mode mode_of(const Arguments& arguments) {
+  if (arguments.has(kTakeForce)) return Mode::kForce;
+  if (arguments.has(kTakeUpTo)) return Mode::kUpTo;
+  return Mode::kTake;
+}
+
+void write(CommandContext& context, std::span<const Charge> charges, Mode mode, const Result<core::Verdict>& verdict) {
+  if (!verdict) {
+    context.reply.error(verdict.error());
+    return;
+  }
+  context.metrics.on_decision(charges, verdict->is_allowed, verdict->violated);
+  write_decision(context.reply, charges, mode, *verdict);
+}
+
+// The reply comes when the take fits, or when the time is over.
+void take_waiting(CommandContext& context, const core::TakeRequest& request, Duration patience) {
+  RespSession& session = *context.session;
+  auto waiter = std::make_shared<const WaitQueue::Waiter>(request, patience);
+  const auto deliver = [&service = context.service, &worker = session.worker(), id = session.client().id,
+                        version = session.version(), waiter](const Result<core::Verdict>& verdict) {
+    base::Output output;
+    wire::RespWriter reply(output, version);
+    const core::TakeRequest taken = waiter->request();
+    CommandContext answer{service, worker.arguments, reply, service.workers[0]->metrics, nullptr};
+    write(answer, taken.charges, taken.mode, verdict);
+    // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
+    const bool is_returned = verdict && verdict->is_allowed && taken.id.empty();
+    worker.answer(id, std::string(output.view()), [&service, waiter, is_returned] {
+      if (is_returned) std::ignore = service.store.give(waiter->charges(), {});
+    });
+  };
+  session.block_waiting();
+  context.service.waits.wait(session.client().id, waiter, deliver);
+}
+
+}  // namespace
+
+void take(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  core::TakeRequest request{arguments.charges(), mode_of(arguments)};
+  if (arguments.has(kTakeId)) {
+    request.id = arguments.text(kTakeId);
+    if (request.id.empty()) {
+      context.reply.error("ERR", "id must not be empty");
+      return;
+    }
+  }
+  if (arguments.has(kTakeWait) && arguments.duration(kTakeWait).ns() > 0) {
+    // Bad arguments are told at once.
+    const auto look = context.service.store.take({request.charges, Mode::kPeek, {}});
+    if (!look) {
+      context.reply.error(look.error());
+      return;
+    }
+    take_waiting(context, request, arguments.duration(kTakeWait));
+    return;
+  }
+  write(context, request.charges, request.mode, context.service.store.take(request));
+}
+
+void peek(CommandContext& context) {
+  const std::span<const Charge> charges = context.arguments.charges();
+  const auto verdict = context.service.store.take({charges, Mode::kPeek, {}});
+  if (!verdict) {
+    context.reply.error(verdict.error());
+    return;
+  }
+  write_decision(context.reply, charges, Mode::kPeek, *verdict);
+}
+
+void give(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  write_settlement(context.reply, context.service.store.give(arguments.charges(), arguments.text_or(kGiveId, {})));
+  context.service.waits.nudge(arguments.charges());
+}
+
+void usage(CommandContext& context) {
+  const auto usage = context.service.store.usage(meter_of(context.arguments));
+  if (!usage) {
+    context.reply.error(usage.error());
+    return;
+  }
+  context.reply.integers({usage->used, usage->held, usage->remaining, usage->limit, usage->reset_after.ms()});
+}
+
+void reconcile(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  const auto result = context.service.store.reconcile(meter_of(arguments), arguments.integer(kUsed));
+  if (!result) {
+    context.reply.error(result.error());
+    return;
+  }
+  const Charge charge{arguments.text(kLimit), arguments.text(kKey)};
+  context.service.waits.nudge({&charge, 1});
+  context.reply.integers({result->used_before, result->used_now});
+}
+
+}  // namespace mete::server::commands

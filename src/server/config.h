@@ -1,0 +1,104 @@
+// Config: what `mete serve` is told, from flags, the environment and mete.toml; flag over environment over file.
+//
+// Plain values, and the defaults are the initialisers below. config_settings.h declares every setting once: its name,
+// its range and its help; everything that reads, prints or documents settings goes by that table. A configuration is
+// loaded whole or not at all, and each error says where (file:line:column, variable or flag), what is wrong and what
+// would be right. Thread safety: values.
+//
+//     auto config = server::load_config({.file = "mete.toml", .environment = environment, .flags = {{"http", "off"}}});
+#pragma once
+
+#include <mete/limit.h>
+#include <mete/result.h>
+#include <mete/time.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mete::server {
+
+inline constexpr std::size_t kConfigBytesMax = std::size_t{4} << 20;
+inline constexpr std::size_t kPasswordBytesMax = 512;
+
+// A limit as it stands in the file.
+struct FileLimit {
+  Limit limit;
+  std::string place;  // "mete.toml:12", for errors that are found later
+
+  bool operator==(const FileLimit&) const = default;
+};
+
+struct Config {
+  // Where to listen: "host:port", "[::1]:6380" or "unix:/path" (server/address.h); none: not at all.
+  std::vector<std::string> resp = {"127.0.0.1:6380"};
+  std::vector<std::string> http = {"127.0.0.1:8380"};
+  bool insecure = false;
+  // Where the state lives; store_location() tells which of the two.
+  std::string data = "./mete-data";
+  std::string store_url;
+  // Empty: none. A password from a file is here once load_config has returned.
+  std::string password;      // allows everything
+  std::string use_password;  // allows to take, give, hold and look, and nothing that changes limits or the server
+  std::string password_file;
+  std::string use_password_file;
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_client_ca;
+
+  std::size_t threads = 0;  // 0: one per core
+  std::size_t max_connections = 10'000;
+  Duration idle_timeout;  // zero: connections may be idle for ever
+  // Per connection. A client that goes beyond one of these is told so and disconnected.
+  std::size_t query_buffer_max = std::size_t{1} << 20;
+  std::size_t bulk_max = std::size_t{64} << 10;
+  std::size_t arguments_max = 4096;
+  std::size_t output_buffer_max = std::size_t{16} << 20;
+  std::size_t pipeline_max = 1024;  // only this one makes the client wait instead
+  std::size_t http_header_max = std::size_t{16} << 10;
+  std::size_t http_body_max = std::size_t{1} << 20;
+  std::size_t waiters_max = 10'000;
+
+  std::size_t max_memory = 0;  // 0: no ceiling
+  Duration id_retention = std::chrono::hours(24);
+  std::size_t ids_max = 10'000'000;
+
+  std::string log_format = "auto";  // auto | text | json
+  std::string log_level = "info";   // debug | info | warning | error
+  Duration slowlog_threshold = std::chrono::milliseconds(10);
+
+  std::vector<FileLimit> limits;
+
+  // The URL for mete::open: store_url, or the embedded store in `data`.
+  [[nodiscard]] std::string store_location() const { return store_url.empty() ? "embedded:" + data : store_url; }
+
+  bool operator==(const Config&) const = default;
+};
+
+struct ConfigSources {
+  std::string file = {};                                // empty: no file
+  std::map<std::string, std::string> environment = {};  // of it, METE_SERVER_… and METE_STORE_… are read
+  std::map<std::string, std::string> flags = {};        // without dashes: {"max-connections", "100"}
+};
+
+// Reads the file, and the files with passwords that it names.
+Result<Config> load_config(const ConfigSources& sources);
+// The same with the file's text at hand; reads nothing, so that passwords in files stay unread.
+Result<Config> parse_config(std::string_view text, const ConfigSources& sources);
+
+// One setting by its name ("server.max_connections") from its text, in the words of environment and flags. Checks the
+// value alone, not how it goes with the others.
+Result<void> set_value(Config& config, std::string_view name, std::string_view text);
+
+struct ConfigValue {
+  std::string_view name;
+  std::string value;  // passwords are shown as ***; empty: there is none
+};
+std::vector<ConfigValue> list_values(const Config& config);
+
+// The names of the settings that differ and take effect only when the server starts again.
+std::vector<std::string_view> changes_for_restart(const Config& running, const Config& next);
+
+}  // namespace mete::server

@@ -1,0 +1,68 @@
+#include "server/config_check.h"
+
+#include "base/check.h"
+#include "server/address.h"
+
+namespace mete::server {
+
+namespace {
+
+bool asks_who_connects(const Config& config) {
+  return !config.password.empty() || !config.password_file.empty() || !config.use_password.empty() ||
+         !config.use_password_file.empty() || !config.tls_client_ca.empty();
+}
+
+std::optional<Conflict> check_reach(std::string_view setting, const std::vector<std::string>& addresses) {
+  for (const std::string& text : addresses) {
+    const auto address = parse_address(text);
+    CHECK(address.has_value());
+    if (address->is_local()) continue;
+    return Conflict{setting, text +
+                                 " can be reached from other machines, and there is no password; set "
+                                 "server.password or server.tls.client_ca, or server.insecure (--insecure) if that "
+                                 "is meant"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Conflict> check_listeners(const Config& config) {
+  if (config.resp.empty() && config.http.empty()) {
+    return Conflict{"server.resp", "nothing is left to listen on: server.resp and server.http are both off"};
+  }
+  if (config.insecure || asks_who_connects(config)) return std::nullopt;
+  if (auto conflict = check_reach("server.resp", config.resp)) return conflict;
+  return check_reach("server.http", config.http);
+}
+
+std::optional<Conflict> check_tls(const Config& config) {
+  if (config.tls_cert.empty() && !config.tls_key.empty()) {
+    return Conflict{"server.tls.key", "a key needs its certificate; set server.tls.cert too"};
+  }
+  if (config.tls_key.empty() && !config.tls_cert.empty()) {
+    return Conflict{"server.tls.cert", "a certificate needs its key; set server.tls.key too"};
+  }
+  if (config.tls_cert.empty() && !config.tls_client_ca.empty()) {
+    return Conflict{"server.tls.client_ca",
+                    "only a server that speaks TLS can ask for certificates; set "
+                    "server.tls.cert and server.tls.key too"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Conflict> find_conflict(const Config& config) {
+  if (auto conflict = check_tls(config)) return conflict;
+  if (auto conflict = check_listeners(config)) return conflict;
+  if (!config.password.empty() && config.password == config.use_password) {
+    return Conflict{"server.use_password", "it is the same as server.password, which allows everything; use another"};
+  }
+  if (config.bulk_max > config.query_buffer_max) {
+    return Conflict{"server.bulk_max", "an argument of " + std::to_string(config.bulk_max) +
+                                           " bytes does not fit into server.query_buffer_max, which is " +
+                                           std::to_string(config.query_buffer_max)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace mete::server

@@ -1,0 +1,216 @@
+// mete.toml into a ConfigDraft.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "server/config_draft.h"
+#include "server/config_toml.h"
+#include "server/limit_fields.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kSyncKeys = {"limit", "source", "query", "schedule"};
+constexpr std::array<std::string_view, 2> kEscrowKeys = {"shared", "node"};
+constexpr std::string_view kEscrow = "escrow";
+constexpr std::string_view kUnavailable = " is not available in this version";
+
+using Value = decltype(FileValue::value);
+
+std::string type_text(const Value& value) {
+  if (std::holds_alternative<std::int64_t>(value)) return "integer";
+  if (std::holds_alternative<std::string>(value)) return "string";
+  if (std::holds_alternative<bool>(value)) return "boolean";
+  if (std::holds_alternative<std::vector<std::string>>(value)) return "array";
+  return std::string(std::get<OtherType>(value).name);
+}
+
+std::string_view wanted_type(SettingKind kind) {
+  switch (kind) {
+    case SettingKind::kBoolean:
+      return "true or false";
+    case SettingKind::kInteger:
+      return "an integer";
+    case SettingKind::kSize:
+      return "a number of bytes, or a string such as \"64kb\"";
+    case SettingKind::kDuration:
+      return "a string such as \"5m\", or a number of seconds";
+    case SettingKind::kAddresses:
+      return "a string, or an array of strings";
+    default:
+      return "a string";
+  }
+}
+
+// The value in the words of environment and flags; none if its type is wrong.
+std::optional<std::string> text_of(SettingKind kind, const Value& value) {
+  const bool is_number = kind == SettingKind::kInteger || kind == SettingKind::kSize || kind == SettingKind::kDuration;
+  if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && is_number) {
+    return std::to_string(*number);
+  }
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    const bool is_wrong = kind == SettingKind::kInteger || kind == SettingKind::kBoolean;
+    return is_wrong ? std::nullopt : std::optional(*text);
+  }
+  if (const auto* boolean = std::get_if<bool>(&value); boolean != nullptr && kind == SettingKind::kBoolean) {
+    return *boolean ? "true" : "false";
+  }
+  if (const auto* items = std::get_if<std::vector<std::string>>(&value);
+      items != nullptr && kind == SettingKind::kAddresses) {
+    std::string text;
+    for (const std::string& item : *items) text += (&item == &items->front() ? "" : ",") + item;
+    return text;
+  }
+  return std::nullopt;
+}
+
+class FileReader {
+ public:
+  FileReader(ConfigDraft& draft, const std::string& file) : draft_(draft), file_(file) {}
+
+  Result<void> read(const FileContents& contents) {
+    for (const FileValue& value : contents.values) {
+      if (auto ok = read_value(value); !ok) return ok;
+    }
+    for (const FileTable& table : contents.limits) {
+      if (auto ok = read_limit(table); !ok) return ok;
+    }
+    for (const FileTable& table : contents.syncs) {
+      if (auto ok = check_strings(table.values, kSyncKeys, table.place); !ok) return ok;
+    }
+    if (!contents.syncs.empty()) return refuse(contents.syncs[0].place, "[[sync]]" + std::string(kUnavailable));
+    return refuse_escrow(contents.values);
+  }
+
+ private:
+  [[nodiscard]] std::string place_text(Place place) const {
+    return file_ + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+  }
+
+  [[nodiscard]] tl::unexpected<Error> refuse(Place place, const std::string& message) const {
+    return tl::make_unexpected(Error{ErrorCode::kInvalid, place_text(place) + ": " + message});
+  }
+
+  Result<void> read_value(const FileValue& value) {
+    const Setting* setting = find_setting(value.name);
+    if (setting != nullptr) return read_setting(*setting, value);
+    if (value.name == kEscrow || value.name.starts_with("escrow.")) return {};  // refuse_escrow() sees to it.
+    const bool is_empty_section =
+        std::holds_alternative<OtherType>(value.value) && type_text(value.value) == "table" && is_section(value.name);
+    if (is_empty_section) return {};
+    const auto name_of = [](const Setting& each) { return std::string(each.name); };
+    return refuse(value.key_place,
+                  "there is no setting " + wire::quote(value.name) + suggest_setting(value.name, name_of));
+  }
+
+  static bool is_section(std::string_view name) {
+    const std::string prefix = std::string(name) + ".";
+    const auto all = settings();
+    return std::any_of(all.begin(), all.end(), [&](const Setting& each) { return each.name.starts_with(prefix); });
+  }
+
+  Result<void> read_setting(const Setting& setting, const FileValue& value) {
+    const auto text = text_of(setting.kind, value.value);
+    const std::string place = place_text(value.place) + ": " + value.name;
+    if (!text) {
+      return refuse(value.place, value.name + ": it must be " + std::string(wanted_type(setting.kind)) +
+                                     ", and is of type " + type_text(value.value));
+    }
+    return draft_.set(setting, *text, {Rank::kFile, place});
+  }
+
+  Result<void> read_limit(const FileTable& table) {
+    std::vector<Field> fields;
+    std::optional<std::string> name;
+    for (const FileValue& value : table.values) {
+      const auto* text = std::get_if<std::string>(&value.value);
+      if (value.name == "name") {
+        if (text == nullptr) return refuse(value.place, "limit: name must be a string");
+        name = *text;
+      } else if (text != nullptr) {
+        fields.push_back({value.name, std::string_view(*text)});
+      } else if (const auto* number = std::get_if<std::int64_t>(&value.value)) {
+        fields.push_back({value.name, *number});
+      } else if (const auto* boolean = std::get_if<bool>(&value.value)) {
+        fields.push_back({value.name, *boolean});
+      } else {
+        return refuse(value.place,
+                      "limit: " + wire::quote(value.name) + " cannot be of type " + type_text(value.value));
+      }
+    }
+    if (!name) return refuse(table.place, "limit: name is missing");
+    const auto limit = make_limit(*name, fields);
+    if (!limit) return refuse(place_of_error(table, limit.error()), limit_text(*name) + ": " + limit.error().message);
+    return add_limit(*limit, table.place);
+  }
+
+  Result<void> add_limit(const Limit& limit, Place place) {
+    for (const FileLimit& other : draft_.config().limits) {
+      if (other.limit.name() != limit.name()) continue;
+      return refuse(place, limit_text(limit.name()) + ": it is already defined at " + other.place);
+    }
+    draft_.add({limit, file_ + ":" + std::to_string(place.line)});
+    return {};
+  }
+
+  static std::string limit_text(std::string_view name) { return "limit " + wire::quote(name); }
+
+  // A message of make_limit begins with the field that it is about.
+  static Place place_of_error(const FileTable& table, const Error& error) {
+    for (const FileValue& value : table.values) {
+      if (error.message.starts_with(value.name + " ") || error.message.starts_with(value.name + ":"))
+        return value.place;
+      if (error.message.starts_with(wire::quote(value.name))) return value.key_place;
+    }
+    return table.place;
+  }
+
+  // That the table has these keys, all of them strings, and no others.
+  [[nodiscard]] Result<void> check_strings(const std::vector<FileValue>& values, std::span<const std::string_view> keys,
+                                           Place place) const {
+    for (const FileValue& value : values) {
+      if (std::find(keys.begin(), keys.end(), value.name) == keys.end()) {
+        return refuse(value.key_place, "there is no key " + wire::quote(value.name) + " here");
+      }
+      if (!std::holds_alternative<std::string>(value.value)) {
+        return refuse(value.place, value.name + ": it must be a string, and is of type " + type_text(value.value));
+      }
+    }
+    for (const std::string_view key : keys) {
+      const bool is_there =
+          std::any_of(values.begin(), values.end(), [&](const FileValue& v) { return v.name == key; });
+      if (!is_there) return refuse(place, std::string(key) + " is missing");
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<void> refuse_escrow(const std::vector<FileValue>& all) const {
+    std::vector<FileValue> values;
+    std::optional<Place> place;
+    for (const FileValue& value : all) {
+      if (value.name != kEscrow && !value.name.starts_with("escrow.")) continue;
+      if (!place) place = value.key_place;
+      if (value.name == kEscrow) continue;
+      values.push_back(value);
+      values.back().name.erase(0, kEscrow.size() + 1);
+    }
+    if (!place) return {};
+    if (auto ok = check_strings(values, kEscrowKeys, *place); !ok) return ok;
+    return refuse(*place, "[escrow]" + std::string(kUnavailable));
+  }
+
+  ConfigDraft& draft_;
+  const std::string& file_;
+};
+
+}  // namespace
+
+Result<void> read_file_text(ConfigDraft& draft, std::string_view text, const std::string& file) {
+  const auto contents = read_toml(text);
+  if (!contents) return tl::make_unexpected(Error{contents.error().code, file + ":" + contents.error().message});
+  return FileReader(draft, file).read(*contents);
+}
+
+}  // namespace mete::server

@@ -1,0 +1,47 @@
+#include "server/replies.h"
+
+#include <algorithm>
+#include <array>
+
+namespace mete::server {
+
+void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict) {
+  reply.array(6);
+  reply.integer(mode == Mode::kUpTo ? verdict.taken : verdict.is_allowed ? 1 : 0);
+  reply.integer(verdict.remaining);
+  reply.integer(verdict.limit);
+  reply.integer(verdict.retry_after.ms());
+  reply.integer(verdict.reset_after.ms());
+  write_violated(reply, charges, verdict.violated);
+}
+
+void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated) {
+  if (violated == 0) {
+    reply.array(0);
+    return;
+  }
+  std::array<std::string_view, kChargesMax> names;
+  std::size_t count = 0;
+  for (std::size_t index = 0; index < charges.size(); ++index) {
+    if ((violated >> index & 1U) == 0) continue;
+    const auto end = names.begin() + static_cast<std::ptrdiff_t>(count);
+    if (std::find(names.begin(), end, charges[index].limit) == end) names[count++] = charges[index].limit;
+  }
+  reply.array(count);
+  for (std::size_t index = 0; index < count; ++index) reply.bulk(names[index]);
+}
+
+void write_settlement(wire::RespWriter& reply, const Result<Settlement>& settlement) {
+  if (!settlement) {
+    reply.error(settlement.error());
+    return;
+  }
+  reply.integers({settlement->amount, settlement->remaining, settlement->limit});
+}
+
+void write_strings(wire::RespWriter& reply, std::span<const std::string> strings) {
+  reply.array(strings.size());
+  for (const std::string& string : strings) reply.bulk(string);
+}
+
+}  // namespace mete::server

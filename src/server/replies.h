@@ -1,0 +1,21 @@
+// Replies that several commands share.
+#pragma once
+
+#include <mete/decision.h>
+
+#include <span>
+
+#include "core/verdict.h"
+#include "wire/resp_writer.h"
+
+namespace mete::server {
+
+// [allowed, remaining, limit, retry_after_ms, reset_after_ms, [violated]]; `allowed` is the amount taken with UPTO.
+void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict);
+// The limits that did not fit, each once.
+void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated);
+// [amount, remaining, limit]
+void write_settlement(wire::RespWriter& reply, const Result<Settlement>& settlement);
+void write_strings(wire::RespWriter& reply, std::span<const std::string> strings);
+
+}  // namespace mete::server

@@ -1,0 +1,75 @@
+// RespSession: one client's conversation in RESP: requests in, replies out, no I/O.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/session.h"
+#include "server/clients.h"
+#include "server/command.h"
+#include "server/role.h"
+#include "server/service.h"
+#include "wire/resp_request.h"
+#include "wire/resp_writer.h"
+
+namespace mete::server {
+
+// What a command's handler gets.
+struct CommandContext {
+  Service& service;
+  const Arguments& arguments;
+  wire::RespWriter& reply;
+  LoopMetrics& metrics;
+  // The client; none for commands that run beside the event loops.
+  class RespSession* session;
+};
+
+class RespSession final : public net::Session {
+ public:
+  RespSession(Service& service, Worker& worker, std::shared_ptr<Client> client);
+  ~RespSession() override;
+
+  Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
+
+  // For commands about the connection.
+  [[nodiscard]] Client& client() { return *client_; }
+  [[nodiscard]] Worker& worker() { return worker_; }
+  [[nodiscard]] std::optional<Role> role() const { return role_; }
+  void set_role(std::optional<Role> role);
+  [[nodiscard]] wire::RespVersion version() const { return version_; }
+  void set_version(wire::RespVersion version);
+  void close_after_reply() { is_closing_ = true; }
+  // As RESET does.
+  void reset();
+  // No reply now: it will come through Worker::answer.
+  void block();
+  // Blocks as a waiting take: the wait ends with the connection.
+  void block_waiting();
+  // Holds back what was replied since `position` for a while: guessing passwords takes time.
+  void delay_reply(std::size_t position);
+
+ private:
+  Received receive_batch(std::string_view input, base::Output& output, std::size_t output_max);
+  void execute(std::span<const std::string_view> words, wire::RespWriter& reply);
+  void run(const Command& command, std::span<const std::string_view> words, wire::RespWriter& reply);
+  void run_beside(const Command& command, std::span<const std::string_view> words);
+  [[nodiscard]] bool may_run(const Command& command, wire::RespWriter& reply) const;
+  void note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns);
+  void tell_monitors(const Command& command, std::span<const std::string_view> words);
+
+  Service& service_;
+  Worker& worker_;
+  std::shared_ptr<Client> client_;
+  wire::RequestParser parser_;
+  wire::RespVersion version_ = wire::RespVersion::k2;
+  std::optional<Role> role_;
+  bool is_closing_ = false;
+  bool is_blocked_ = false;
+  bool is_waiting_ = false;
+  base::Output* output_ = nullptr;  // of the batch in progress
+};
+
+}  // namespace mete::server

@@ -1,0 +1,55 @@
+// Service: what all of a server's connections share.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/authentication.h"
+#include "server/background.h"
+#include "server/clients.h"
+#include "server/config.h"
+#include "server/slow_log.h"
+#include "server/wait_queue.h"
+#include "server/worker.h"
+#include "store/store.h"
+#include "wire/resp_request.h"
+
+namespace mete::server {
+
+// What happened to reloads of the configuration.
+struct ReloadCounts {
+  std::atomic<std::uint64_t> succeeded{0};
+  std::atomic<std::uint64_t> failed{0};
+  std::atomic<std::uint64_t> last_success_unix_seconds{0};
+};
+
+struct Service {
+  store::Store& store;
+  std::vector<std::unique_ptr<Worker>> workers;
+  Authentication authentication;
+  Clients clients;
+  SlowLog slow_log;
+  WaitQueue waits;
+  Background background;
+  ReloadCounts reloads;
+
+  // The settings as they are now; CONFIG SET and a reload replace them.
+  std::mutex config_mutex;
+  Config config;
+
+  std::atomic<std::int64_t> slow_threshold_ns{0};
+  wire::RequestLimits request_limits;
+  std::uint64_t started_at_ns = 0;  // the monotonic clock
+  std::uint64_t started_unix_seconds = 0;
+  std::string run_id;
+  std::atomic<std::uint64_t> connections_accepted{0};
+  std::atomic<std::uint64_t> connections_refused{0};
+  std::atomic<bool> is_ready{false};
+  std::function<void()> shut_down;  // from any thread
+};
+
+}  // namespace mete::server

@@ -1,0 +1,93 @@
+// WaitQueue: takes that wait until they fit: `TAKE … WAIT duration`.
+//
+// First come, first served, per meter: a take waits behind every earlier one that shares a meter with it. The first of
+// a meter is tried when its retry_after has passed, and whenever something is given back; nothing is polled but stock,
+// whose room may come back by the expiry of a hold. Waiting costs no thread.
+//
+// Thread safety: wait(), nudge() and cancel() from any thread: they are carried out on the loop's, in order.
+#pragma once
+
+#include <mete/decision.h>
+#include <mete/result.h>
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/verdict.h"
+#include "net/event_loop.h"
+#include "store/store.h"
+
+namespace mete::server {
+
+class WaitQueue {
+ public:
+  using Deliver = std::function<void(const Result<core::Verdict>&)>;
+
+  WaitQueue(net::EventLoop& loop, store::Store& store, std::size_t waiters_max)
+      : loop_(loop), store_(store), waiters_max_(waiters_max) {}
+
+  // A take with its own copies of the names.
+  class Waiter {
+   public:
+    Waiter(const core::TakeRequest& request, Duration patience);
+
+    [[nodiscard]] std::span<const Charge> charges() const { return charges_; }
+    [[nodiscard]] core::TakeRequest request() const { return {charges_, mode_, id_, true}; }
+    [[nodiscard]] const std::vector<std::string>& meters() const { return meters_; }
+    [[nodiscard]] Duration patience() const { return patience_; }
+
+   private:
+    std::vector<std::string> names_;  // of the charges: limit, key, limit, key, …
+    std::vector<Charge> charges_;     // views into names_
+    std::vector<std::string> meters_;
+    Mode mode_;
+    std::string id_;
+    Duration patience_;
+  };
+
+  // `ticket` is the caller's, unique among those who wait. Exactly one answer is delivered, on the loop's thread,
+  // unless the ticket is cancelled first.
+  void wait(std::uint64_t ticket, std::shared_ptr<const Waiter> waiter, Deliver deliver);
+  void cancel(std::uint64_t ticket);
+  // Something may have come back to these meters.
+  void nudge(std::span<const Charge> charges);
+  // A limit has changed: anything may fit now.
+  void nudge_all();
+  // Denies everyone: the server stops.
+  void finish();
+
+  [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Place {
+    std::shared_ptr<const Waiter> waiter;
+    Deliver deliver;
+    std::uint64_t deadline_ns = 0;
+    net::EventLoop::TimerId retry = 0;
+    net::EventLoop::TimerId deadline = 0;
+  };
+
+  void enter(std::uint64_t ticket, std::shared_ptr<const Waiter> waiter, Deliver deliver);
+  [[nodiscard]] bool is_first_everywhere(std::uint64_t ticket, const Waiter& waiter) const;
+  void attempt(std::uint64_t ticket);
+  void give_up(std::uint64_t ticket);
+  void leave(std::uint64_t ticket, const Result<core::Verdict>* answer);
+  void try_first(const std::vector<std::string>& meters);
+  [[nodiscard]] static bool can_never_fit(const Waiter& waiter, const core::Verdict& verdict);
+
+  net::EventLoop& loop_;
+  store::Store& store_;
+  const std::size_t waiters_max_;
+  std::atomic<std::size_t> size_{0};
+  std::map<std::uint64_t, Place> places_;
+  std::map<std::string, std::deque<std::uint64_t>, std::less<>> queues_;  // by meter
+};
+
+}  // namespace mete::server

@@ -1,0 +1,90 @@
+#include "store/keys.h"
+
+#include "core/validate.h"
+#include "store/checks.h"
+
+namespace mete::store {
+
+namespace {
+
+// Calls act() if the arguments are valid.
+template <class Act>
+auto checked(const Result<void>& ok, Act act) -> decltype(act()) {
+  if (!ok) return tl::make_unexpected(ok.error());
+  return act();
+}
+
+}  // namespace
+
+Result<std::optional<std::int64_t>> Keys::get(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_get(key); });
+}
+
+Result<SetAnswer> Keys::set(const SetRequest& request) {
+  return checked(
+      all_of(core::validate_key(request.key), core::validate_expiry(request.expiry, core::ExpiryRange::kAboveZero)),
+      [&] { return do_set(request); });
+}
+
+Result<std::optional<std::int64_t>> Keys::take_out(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_take_out(key); });
+}
+
+Result<std::int64_t> Keys::add(std::string_view key, std::int64_t by) {
+  return checked(core::validate_key(key), [&] { return do_add(key, by); });
+}
+
+Result<BoundedSum> Keys::add_bounded(const BoundedAdd& request) {
+  return checked(all_of(core::validate_key(request.key), core::validate_bounds(request),
+                        core::validate_expiry(request.expiry, core::ExpiryRange::kAboveZero)),
+                 [&] { return do_add_bounded(request); });
+}
+
+Result<void> Keys::quota_set(std::string_view key, const QuotaRule& rule) {
+  return checked(all_of(core::validate_key(key), core::validate_quota(rule)), [&] { return do_quota_set(key, rule); });
+}
+
+Result<std::optional<QuotaStanding>> Keys::quota_get(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_quota_get(key); });
+}
+
+Result<bool> Keys::quota_remove(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_quota_remove(key); });
+}
+
+Result<Amount> Keys::quota_take(std::string_view key, const QuotaRule& rule, Amount units) {
+  return checked(all_of(core::validate_key(key), core::validate_quota(rule), core::validate_consumption(units)),
+                 [&] { return do_quota_take(key, rule, units); });
+}
+
+Result<core::Verdict> Keys::throttle(std::string_view key, const ThrottleRequest& request) {
+  return checked(all_of(core::validate_key(key), core::validate_throttle(request)),
+                 [&] { return do_throttle(key, request); });
+}
+
+Result<KeyType> Keys::type(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_type(key); });
+}
+
+Result<bool> Keys::remove(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_remove(key); });
+}
+
+Result<std::optional<Duration>> Keys::ttl(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_ttl(key); });
+}
+
+Result<bool> Keys::expire(std::string_view key, const Expiry& expiry) {
+  return checked(all_of(core::validate_key(key), core::validate_expiry(expiry, core::ExpiryRange::kAny)),
+                 [&] { return do_expire(key, expiry); });
+}
+
+Result<bool> Keys::persist(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_persist(key); });
+}
+
+Result<KeyPage> Keys::scan(std::uint64_t cursor, std::size_t count) { return do_scan(cursor, count); }
+
+Result<std::size_t> Keys::size() { return do_size(); }
+
+}  // namespace mete::store
