@@ -164,6 +164,12 @@ void RespSession::execute(std::span<const std::string_view> words, wire::RespWri
     return;
   }
   if (service_.clients.has_monitors()) tell_monitors(command, words);
+  const auto count = static_cast<int>(words.size());
+  if (found.arity >= 0 ? count != found.arity : count < -found.arity) {
+    worker_.metrics.command_errors.add();
+    reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", lower_case(command.name)));
+    return;
+  }
   run(command, words, reply);
 }
 
@@ -182,13 +188,6 @@ bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const
 }
 
 void RespSession::run(const Command& command, std::span<const std::string_view> words, wire::RespWriter& reply) {
-  const int arity = command.arity();
-  const auto count = static_cast<int>(words.size());
-  if (arity >= 0 ? count != arity : count < -arity) {
-    worker_.metrics.command_errors.add();
-    reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", lower_case(command.name)));
-    return;
-  }
   Arguments& arguments = worker_.arguments;
   if (const auto read = arguments.read(command, words.subspan(command.name_words())); !read) {
     worker_.metrics.command_errors.add();
