@@ -42,7 +42,7 @@ class Keys {
   Result<std::optional<std::int64_t>> take_out(std::string_view key);
   // Adds to a counter, made at 0 if there is none, and returns the sum. On a quota: as quota_take.
   Result<std::int64_t> add(std::string_view key, std::int64_t by);
-  // Adds to a counter unless that leads out of the bounds, or as far as they reach. Nothing added: nothing changed.
+  // Adds to a counter. Where that leads out of the bounds nothing changes; or, to saturate, it becomes the bound.
   Result<BoundedSum> add_bounded(const BoundedAdd& request);
 
   // Defines the quota, or changes it: what is used stays used.

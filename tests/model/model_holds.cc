@@ -105,7 +105,8 @@ Result<std::optional<HoldInfo>> ModelLimiter::find_hold(std::string_view id) {
   const auto found = holds_.find(std::string(id));
   if (found == holds_.end()) return std::optional<HoldInfo>();
   const Hold& hold = found->second;
-  HoldInfo info{hold.id, hold.state, {}, {}, hold.tag, {}};
+  const auto age = Duration::from_ns(static_cast<std::int64_t>(now_ - hold.made_at));
+  HoldInfo info{hold.id, hold.state, {}, age, hold.tag, {}};
   if (hold.state == HoldState::kHeld) {
     info.expires_in = Duration::from_ns(static_cast<std::int64_t>(hold.expires_at - now_));
   }

@@ -62,6 +62,7 @@ class ModelLimiter {
     std::string id;
     std::string tag;
     HoldState state = HoldState::kHeld;
+    Wide made_at = 0;
     Wide expires_at = 0;
     Wide finished_at = 0;
     std::vector<Part> parts;

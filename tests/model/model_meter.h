@@ -55,6 +55,8 @@ class ModelMeter {
   [[nodiscard]] bool goes_on_under(const Terms& terms) const;
 
   [[nodiscard]] Amount capacity() const { return static_cast<Amount>(terms_.capacity); }
+  // A bucket as one that was never used.
+  [[nodiscard]] bool is_fresh() const { return ticks_ == 0; }
   // Whole units, rounded up.
   [[nodiscard]] Amount usage() const;
   [[nodiscard]] Amount remaining() const;

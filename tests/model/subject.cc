@@ -118,7 +118,7 @@ std::string SubjectOf<L>::find_hold(const std::string& id) {
   if (!*result) return "none";
   const HoldInfo& info = **result;
   std::string text = names_.nickname(info.id) + " " + std::string(to_string(info.state)) + " expires in " +
-                     text_of(info.expires_in) + " tag '" + info.tag + "'";
+                     text_of(info.expires_in) + " age " + text_of(info.age) + " tag '" + info.tag + "'";
   for (const HeldCharge& charge : info.charges) {
     text += " {" + charge.limit + " " + charge.key + " " + std::to_string(charge.amount) + "}";
   }

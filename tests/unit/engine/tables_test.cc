@@ -106,6 +106,7 @@ TEST(RuleTable, ARecordLivesWhileItIsReferredTo) {
   EXPECT_EQ(rules.acquire_with_amount(limit, *rule, 10), rule) << "the limit's own amount";
   EXPECT_EQ(override_rule->rule().amount, 25);
   EXPECT_EQ(rules.size(), 2U);
+  EXPECT_GT(memory.bytes(), 2 * sizeof(RuleRecord));
   rules.release(override_rule);
   EXPECT_EQ(rules.size(), 2U);
   rules.release(override_rule);
@@ -114,6 +115,7 @@ TEST(RuleTable, ARecordLivesWhileItIsReferredTo) {
   EXPECT_EQ(rules.size(), 1U);
   rules.release(rule);
   EXPECT_EQ(rules.size(), 0U);
+  EXPECT_EQ(memory.bytes(), 0U);
 }
 
 TEST(RuleTable, RefusesWhatTheCalendarDoesNotKnow) {

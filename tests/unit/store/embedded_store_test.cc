@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/validate.h"
-
 namespace mete::store {
 namespace {
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "store/embedded/embedded_store.h"
 
 namespace mete::store {

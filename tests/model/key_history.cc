@@ -1,0 +1,195 @@
+#include "model/key_history.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "model/model_keys.h"
+
+namespace mete::model {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kCallNames[] = {
+    "get",        "set",      "take_out", "add",    "add_bounded", "quota_set", "quota_get", "quota_remove",
+    "quota_take", "throttle", "type",     "remove", "ttl",         "expire",    "persist",   "list"};
+static_assert(std::size(kCallNames) == kKeyCalls);
+
+std::string text_of(std::int64_t number) { return std::to_string(number); }
+std::string text_of(bool is_so) { return is_so ? "yes" : "no"; }
+std::string text_of(Done) { return "done"; }
+std::string text_of(Duration length) { return length.is_never() ? "never" : text_of(length.ns()) + " ns"; }
+std::string text_of(store::KeyType type) { return std::string(core::to_string(type)); }
+std::string text_of(const store::QuotaRule& rule) { return text_of(rule.amount) + " per " + text_of(rule.window); }
+std::string text_of(const store::QuotaStanding& quota) {
+  return text_of(quota.remaining) + " of " + text_of(quota.rule);
+}
+template <class T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? text_of(*value) : "none";
+}
+std::string text_of(const store::SetAnswer& answer) { return text_of(answer.is_set) + ", old " + text_of(answer.old); }
+std::string text_of(const store::BoundedSum& sum) { return text_of(sum.value) + " by " + text_of(sum.applied); }
+std::string text_of(const core::Verdict& verdict) {
+  return text_of(verdict.is_allowed) + " taken " + text_of(verdict.taken) + ", " + text_of(verdict.remaining) + " of " +
+         text_of(verdict.limit) + ", retry " + text_of(verdict.retry_after) + ", reset " + text_of(verdict.reset_after);
+}
+template <class AnyResult>
+std::string answer_of(const AnyResult& result) {
+  return result ? text_of(*result) : "error " + std::string(to_string(result.error().code));
+}
+
+std::string text_of(const store::Expiry& expiry) {
+  constexpr std::string_view kKinds[] = {"keep", "none", "in ", "at "};
+  std::string text(kKinds[static_cast<std::size_t>(expiry.kind)]);
+  if (expiry.kind == store::Expiry::Kind::kIn) text += text_of(expiry.length);
+  if (expiry.kind == store::Expiry::Kind::kAt) text += std::to_string(expiry.instant.ns()) + " ns";
+  return text;
+}
+
+std::string list(store::Keys& keys) {
+  std::vector<std::string> rows;
+  std::uint64_t cursor = 0;
+  do {
+    const store::KeyPage page = keys.scan(cursor, 100).value();
+    for (const core::ListedKey& listed : page.keys) rows.push_back(listed.key + ":" + text_of(listed.type));
+    cursor = page.cursor;
+  } while (cursor != 0);
+  std::sort(rows.begin(), rows.end());
+  std::string text;
+  for (const std::string& row : rows) text += row + " ";
+  return text;
+}
+
+}  // namespace
+
+std::string execute(store::Keys& keys, const KeyOperation& operation) {
+  store::SetRequest set = operation.set;
+  set.key = operation.key;
+  set.expiry = operation.expiry;
+  store::BoundedAdd bounded = operation.bounded;
+  bounded.key = operation.key;
+  bounded.by = operation.by;
+  bounded.expiry = operation.expiry;
+  switch (operation.call) {
+    case KeyCall::kGet:
+      return answer_of(keys.get(operation.key));
+    case KeyCall::kSet:
+      return answer_of(keys.set(set));
+    case KeyCall::kTakeOut:
+      return answer_of(keys.take_out(operation.key));
+    case KeyCall::kAdd:
+      return answer_of(keys.add(operation.key, operation.by));
+    case KeyCall::kAddBounded:
+      return answer_of(keys.add_bounded(bounded));
+    case KeyCall::kQuotaSet:
+      return answer_of(keys.quota_set(operation.key, operation.quota));
+    case KeyCall::kQuotaGet:
+      return answer_of(keys.quota_get(operation.key));
+    case KeyCall::kQuotaRemove:
+      return answer_of(keys.quota_remove(operation.key));
+    case KeyCall::kQuotaTake:
+      return answer_of(keys.quota_take(operation.key, operation.quota, operation.by));
+    case KeyCall::kThrottle:
+      return answer_of(keys.throttle(operation.key, operation.throttle));
+    case KeyCall::kType:
+      return answer_of(keys.type(operation.key));
+    case KeyCall::kRemove:
+      return answer_of(keys.remove(operation.key));
+    case KeyCall::kTtl:
+      return answer_of(keys.ttl(operation.key));
+    case KeyCall::kExpire:
+      return answer_of(keys.expire(operation.key, operation.expiry));
+    case KeyCall::kPersist:
+      return answer_of(keys.persist(operation.key));
+    case KeyCall::kList:
+      return list(keys);
+  }
+  __builtin_unreachable();
+}
+
+std::string to_text(const KeyOperation& operation) {
+  std::string text = std::to_string(operation.at.ns()) + " ns: ";
+  text += std::string(kCallNames[static_cast<std::size_t>(operation.call)]) + " " + operation.key;
+  switch (operation.call) {
+    case KeyCall::kSet:
+      return text + " " + text_of(operation.set.value) + " expiry " + text_of(operation.expiry) + " condition " +
+             std::to_string(static_cast<int>(operation.set.condition)) + " old " + text_of(operation.set.wants_old);
+    case KeyCall::kAdd:
+      return text + " " + text_of(operation.by);
+    case KeyCall::kAddBounded:
+      return text + " " + text_of(operation.by) + " from " + text_of(operation.bounded.lower) + " to " +
+             text_of(operation.bounded.upper) + " saturate " + text_of(operation.bounded.saturate) + " expiry " +
+             text_of(operation.expiry) + " if none " + text_of(operation.bounded.expiry_only_if_none);
+    case KeyCall::kQuotaSet:
+      return text + " " + text_of(operation.quota);
+    case KeyCall::kQuotaTake:
+      return text + " " + text_of(operation.by) + " of " + text_of(operation.quota);
+    case KeyCall::kThrottle:
+      return text + " " + text_of(operation.throttle.quantity) + " of " + text_of(operation.throttle.capacity) + ", " +
+             text_of(operation.throttle.count) + " per " + text_of(operation.throttle.period);
+    case KeyCall::kExpire:
+      return text + " " + text_of(operation.expiry);
+    default:
+      return text;
+  }
+}
+
+void set_clock(ManualClock& clock, Instant at, const std::function<void(const KeyOperation&)>& look) {
+  KeyOperation type;
+  type.call = KeyCall::kType;
+  type.key = "k1";
+  if (at < clock.now()) look(type);
+  clock.set(at);
+}
+
+namespace {
+
+struct KeyDifference {
+  std::size_t operation = 0;
+  std::string expected;
+  std::string actual;
+};
+
+std::optional<KeyDifference> compare(const KeyHistory& history, const KeySubjectFactory& factory) {
+  ManualClock clock(history.empty() ? Instant() : history.front().at);
+  ModelKeys model(clock);
+  const KeySubject subject = factory(clock);
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    set_clock(clock, history[i].at, [&](const KeyOperation& look) { (void)(execute(model, look) + subject(look)); });
+    const std::string expected = execute(model, history[i]);
+    const std::string actual = subject(history[i]);
+    if (expected != actual) return KeyDifference{i, expected, actual};
+  }
+  return std::nullopt;
+}
+
+// Cuts operations as long as the rest still differs.
+KeyHistory shrink(KeyHistory history, const KeySubjectFactory& factory) {
+  history.resize(compare(history, factory)->operation + 1);
+  for (std::size_t at = history.size(); at > 0; --at) {
+    KeyHistory shorter = history;
+    shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(at - 1));
+    if (compare(shorter, factory)) history = std::move(shorter);
+  }
+  return history;
+}
+
+}  // namespace
+
+std::optional<std::string> find_key_difference(const KeySubjectFactory& factory, const KeySearch& search) {
+  for (int i = 0; i < search.histories; ++i) {
+    const std::uint64_t seed = search.seed + static_cast<std::uint64_t>(i);
+    const KeyHistory history = random_key_history(seed, search.operations);
+    if (!compare(history, factory)) continue;
+    const KeyHistory small = shrink(history, factory);
+    const auto difference = compare(small, factory);
+    std::string report = "The answers differ. Replay with METE_SEED=" + std::to_string(seed) + "\n";
+    for (const KeyOperation& operation : small) report += "  " + to_text(operation) + "\n";
+    return report + "expected: " + difference->expected + "\n  actual: " + difference->actual + "\n";
+  }
+  return std::nullopt;
+}
+
+}  // namespace mete::model

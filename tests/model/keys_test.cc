@@ -1,0 +1,111 @@
+// Random histories of keys through the embedded store and through the model. METE_SEED replays one.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "model/key_history.h"
+#include "model/model_keys.h"
+#include "store/embedded/embedded_store.h"
+
+namespace mete::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+KeySearch search_from_environment() {
+  KeySearch search;
+  if (const char* seed = std::getenv("METE_SEED")) {
+    search.seed = std::strtoull(seed, nullptr, 10);
+    search.histories = 1;
+  } else if (const char* is_long = std::getenv("METE_TEST_LONG"); is_long != nullptr && *is_long == '1') {
+    search.histories = 100'000;
+  }
+  return search;
+}
+
+KeySubject embedded(const Clock& clock) {
+  auto store = std::make_shared<store::EmbeddedStore>(Options{.clock = &clock});
+  return [store](const KeyOperation& operation) { return execute(*store->keys(), operation); };
+}
+
+TEST(KeyHistories, AnswerAsTheModel) {
+  const auto difference = find_key_difference(embedded, search_from_environment());
+  EXPECT_FALSE(difference.has_value()) << difference.value_or("");
+}
+
+// The comparison itself: the store with a mistake in what it is asked.
+KeySubjectFactory mistaken(const std::function<void(KeyOperation&)>& mistake) {
+  return [mistake](const Clock& clock) -> KeySubject {
+    return [subject = embedded(clock), mistake](const KeyOperation& operation) {
+      KeyOperation changed = operation;
+      mistake(changed);
+      return subject(changed);
+    };
+  };
+}
+
+TEST(KeyComparison, FindsSmallMistakes) {
+  const std::function<void(KeyOperation&)> mistakes[] = {
+      [](KeyOperation& operation) { operation.expiry.length = operation.expiry.length + Duration(1ns); },
+      [](KeyOperation& operation) { operation.throttle.period = operation.throttle.period + Duration(1ns); },
+      [](KeyOperation& operation) { operation.set.wants_old = false; },
+      [](KeyOperation& operation) { operation.bounded.expiry_only_if_none = false; },
+      [](KeyOperation& operation) {
+        if (operation.call == KeyCall::kQuotaSet) operation.call = KeyCall::kQuotaGet;
+      },
+  };
+  for (const auto& mistake : mistakes) {
+    const auto report = find_key_difference(mistaken(mistake), {.seed = 1, .histories = 200});
+    ASSERT_TRUE(report.has_value());
+    EXPECT_LE(std::count(report->begin(), report->end(), '\n'), 10) << *report;
+  }
+}
+
+// A store at its memory ceiling, with room for a few entries of each size: an operation may be refused if it needs a
+// new key, and then has changed nothing. What exists goes on working.
+TEST(KeyHistories, AnswerAsTheModelAtTheMemoryCeiling) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const KeyHistory history = random_key_history(seed, 3000);
+    ManualClock clock(history.front().at);
+    store::EmbeddedStore store({.clock = &clock, .max_memory = std::size_t{1} << 20});
+    store::Keys& keys = *store.keys();
+    ModelKeys model(clock);
+    // Entries of the sizes that the history needs, on which it has no effect.
+    const auto filler = [](int number) {
+      return "f" + std::string(1, static_cast<char>(number >> 8)) + static_cast<char>(number);
+    };
+    int quotas = 0;
+    for (; quotas < 1000; ++quotas) keys.quota_set("q" + filler(quotas), {1, 1s}).value();
+    int counters = 0;
+    while (keys.set({.key = filler(counters), .value = 1})) ++counters;
+    while (keys.quota_set("q" + filler(quotas), {1, 1s})) ++quotas;
+    ASSERT_GT(counters, 100);
+    ASSERT_GT(quotas, 2);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(keys.remove(filler(i)).value());
+      EXPECT_TRUE(keys.remove("q" + filler(i)).value());
+    }
+    int refused = 0;
+    int done = 0;
+    for (const KeyOperation& operation : history) {
+      if (operation.call == KeyCall::kList) continue;  // the fillers would be listed too
+      set_clock(clock, operation.at,
+                [&](const KeyOperation& look) { (void)(execute(model, look) + execute(keys, look)); });
+      const std::string actual = execute(keys, operation);
+      if (actual == "error OOM") {
+        ASSERT_EQ(model.type(operation.key).value(), store::KeyType::kNone) << to_text(operation);
+        ASSERT_EQ(keys.type(operation.key).value(), store::KeyType::kNone) << to_text(operation);
+        ++refused;
+        continue;
+      }
+      ASSERT_EQ(actual, execute(model, operation)) << to_text(operation);
+      ++done;
+    }
+    EXPECT_GT(refused, 20);
+    EXPECT_GT(done, 1000);
+  }
+}
+
+}  // namespace
+}  // namespace mete::model

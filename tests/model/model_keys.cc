@@ -1,0 +1,240 @@
+#include "model/model_keys.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "model/model_checks.h"
+
+namespace mete::model {
+
+namespace {
+
+using store::KeyType;
+
+Terms terms_of(const store::QuotaRule& rule) {
+  Terms terms;
+  terms.kind = Kind::kWindow;
+  terms.amount = rule.amount;
+  terms.capacity = rule.amount;
+  terms.period = rule.window.ns();
+  return terms;
+}
+
+Terms terms_of(const store::ThrottleRequest& request) {
+  Terms terms;
+  terms.kind = Kind::kBucket;
+  terms.amount = request.count;
+  terms.capacity = request.capacity;
+  terms.period = request.period.ns();
+  return terms;
+}
+
+bool is_int64(Wide number) {
+  return number >= std::numeric_limits<std::int64_t>::min() && number <= std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace
+
+ModelKeys::Place ModelKeys::find(std::string_view key) {
+  now_ = std::max(now_, Wide{clock_.now().ns()});
+  for (auto& [name, each] : keys_) {
+    if (each.meter) each.meter->pass_to(now_);
+  }
+  std::erase_if(keys_, [this](const auto& entry) {
+    const Key& each = entry.second;
+    if (each.type == KeyType::kThrottle) return each.meter->is_fresh();
+    return each.expires_at && *each.expires_at <= now_;
+  });
+  return keys_.find(key);
+}
+
+bool ModelKeys::is_of(Place place, KeyType type) const { return place != keys_.end() && place->second.type == type; }
+
+bool ModelKeys::is_other(Place place, KeyType type) const { return place != keys_.end() && !is_of(place, type); }
+
+void ModelKeys::set_expiry(Key& key, const store::Expiry& expiry) const {
+  using Kind = store::Expiry::Kind;
+  if (expiry.kind == Kind::kNone) key.expires_at.reset();
+  if (expiry.kind == Kind::kIn) key.expires_at = now_ + expiry.length.ns();
+  if (expiry.kind == Kind::kAt) key.expires_at = expiry.instant.ns();
+}
+
+Result<std::optional<std::int64_t>> ModelKeys::do_get(std::string_view key) {
+  const auto found = find(key);
+  if (found == keys_.end()) return std::nullopt;
+  if (is_of(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
+  return is_of(found, KeyType::kQuota) ? found->second.meter->remaining() : found->second.value;
+}
+
+Result<store::SetAnswer> ModelKeys::do_set(const store::SetRequest& request) {
+  const auto found = find(request.key);
+  const bool is_present = found != keys_.end();
+  if (request.wants_old && is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
+  store::SetAnswer answer;
+  Key key;
+  if (is_of(found, KeyType::kCounter)) {
+    key = found->second;
+    answer.old = key.value;
+  }
+  if (request.condition == store::SetCondition::kIfAbsent && is_present) return answer;
+  if (request.condition == store::SetCondition::kIfPresent && !is_present) return answer;
+  key.value = request.value;
+  set_expiry(key, request.expiry);
+  keys_.insert_or_assign(std::string(request.key), key);
+  answer.is_set = true;
+  return answer;
+}
+
+Result<std::optional<std::int64_t>> ModelKeys::do_take_out(std::string_view key) {
+  const auto found = find(key);
+  if (is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
+  if (found == keys_.end()) return std::nullopt;
+  const std::int64_t value = found->second.value;
+  keys_.erase(found);
+  return value;
+}
+
+Result<Amount> ModelKeys::consume(Key& key, Amount units) {
+  if (!is_from_to(units, 1)) return refuse(ErrorCode::kInvalid);
+  if (!key.meter->fits(units)) return -1;
+  key.meter->charge(units);
+  return key.meter->remaining();
+}
+
+Result<std::int64_t> ModelKeys::do_add(std::string_view key, std::int64_t by) {
+  const auto found = find(key);
+  if (is_of(found, KeyType::kQuota)) return consume(found->second, by);
+  if (is_of(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
+  const Wide sum = (found == keys_.end() ? Wide{0} : found->second.value) + by;
+  if (!is_int64(sum)) return refuse(ErrorCode::kInvalid);
+  keys_[std::string(key)].value = static_cast<std::int64_t>(sum);
+  return static_cast<std::int64_t>(sum);
+}
+
+Result<store::BoundedSum> ModelKeys::do_add_bounded(const store::BoundedAdd& request) {
+  const auto found = find(request.key);
+  if (is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
+  const Key before = found == keys_.end() ? Key() : found->second;
+  const Wide lower = request.lower.value_or(std::numeric_limits<std::int64_t>::min());
+  const Wide upper = request.upper.value_or(std::numeric_limits<std::int64_t>::max());
+  Wide sum = Wide{before.value} + request.by;
+  if (request.saturate) sum = std::clamp(sum, lower, upper);
+  if (sum < lower || sum > upper) return store::BoundedSum{before.value, 0};
+  const Wide applied = sum - before.value;
+  if (!is_int64(applied)) return refuse(ErrorCode::kInvalid);
+  Key after = before;
+  after.value = static_cast<std::int64_t>(sum);
+  if (!request.expiry_only_if_none || !before.expires_at) set_expiry(after, request.expiry);
+  keys_.insert_or_assign(std::string(request.key), after);
+  return store::BoundedSum{after.value, static_cast<std::int64_t>(applied)};
+}
+
+Result<void> ModelKeys::do_quota_set(std::string_view key, const store::QuotaRule& rule) {
+  const auto found = find(key);
+  if (is_other(found, KeyType::kQuota)) return refuse(ErrorCode::kWrongType);
+  if (found == keys_.end()) {
+    keys_[std::string(key)] = {KeyType::kQuota, 0, {}, ModelMeter(terms_of(rule), now_), rule};
+  } else {
+    found->second.meter->redefine(terms_of(rule));
+    found->second.quota = rule;
+  }
+  return {};
+}
+
+Result<std::optional<store::QuotaStanding>> ModelKeys::do_quota_get(std::string_view key) {
+  const auto found = find(key);
+  if (is_other(found, KeyType::kQuota)) return refuse(ErrorCode::kWrongType);
+  if (found == keys_.end()) return std::nullopt;
+  return store::QuotaStanding{found->second.quota, found->second.meter->remaining()};
+}
+
+Result<bool> ModelKeys::do_quota_remove(std::string_view key) {
+  const auto found = find(key);
+  if (is_other(found, KeyType::kQuota)) return refuse(ErrorCode::kWrongType);
+  if (found == keys_.end()) return false;
+  keys_.erase(found);
+  return true;
+}
+
+Result<Amount> ModelKeys::do_quota_take(std::string_view key, const store::QuotaRule& rule, Amount units) {
+  const auto found = find(key);
+  if (found == keys_.end()) {
+    if (auto made = do_quota_set(key, rule); !made) return tl::make_unexpected(made.error());
+  } else if (is_other(found, KeyType::kQuota)) {
+    return refuse(ErrorCode::kWrongType);
+  }
+  return consume(find(key)->second, units);
+}
+
+Result<core::Verdict> ModelKeys::do_throttle(std::string_view key, const store::ThrottleRequest& request) {
+  const auto found = find(key);
+  if (is_other(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
+  const Terms terms = terms_of(request);
+  ModelMeter meter = found == keys_.end() ? ModelMeter(terms, now_) : *found->second.meter;
+  meter.redefine(terms);
+  core::Verdict verdict;
+  verdict.is_allowed = meter.fits(request.quantity);
+  if (verdict.is_allowed) {
+    meter.charge(request.quantity);
+    verdict.taken = request.quantity;
+  } else {
+    verdict.violated = 1;
+    verdict.retry_after = meter.retry_after(request.quantity, {});
+  }
+  verdict.remaining = meter.remaining();
+  verdict.limit = meter.capacity();
+  verdict.reset_after = meter.reset_after();
+  const bool is_kept = request.quantity > 0 && (verdict.is_allowed || found != keys_.end());
+  if (is_kept) keys_[std::string(key)] = {KeyType::kThrottle, 0, {}, meter, {}};
+  return verdict;
+}
+
+Result<KeyType> ModelKeys::do_type(std::string_view key) {
+  const auto found = find(key);
+  return found == keys_.end() ? KeyType::kNone : found->second.type;
+}
+
+Result<bool> ModelKeys::do_remove(std::string_view key) {
+  const auto found = find(key);
+  if (found == keys_.end()) return false;
+  keys_.erase(found);
+  return true;
+}
+
+Result<std::optional<Duration>> ModelKeys::do_ttl(std::string_view key) {
+  const auto found = find(key);
+  if (found == keys_.end()) return std::nullopt;
+  if (is_of(found, KeyType::kThrottle)) return found->second.meter->reset_after();
+  if (!found->second.expires_at) return Duration::never();
+  return Duration::from_ns(static_cast<std::int64_t>(*found->second.expires_at - now_));
+}
+
+Result<bool> ModelKeys::do_expire(std::string_view key, const store::Expiry& expiry) {
+  const auto found = find(key);
+  if (is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
+  if (found == keys_.end()) return false;
+  set_expiry(found->second, expiry);
+  return true;
+}
+
+Result<bool> ModelKeys::do_persist(std::string_view key) {
+  const auto found = find(key);
+  if (is_of(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
+  if (found == keys_.end() || !found->second.expires_at) return false;
+  found->second.expires_at.reset();
+  return true;
+}
+
+Result<store::KeyPage> ModelKeys::do_scan(std::uint64_t, std::size_t) {
+  find({});
+  store::KeyPage page;
+  for (const auto& [name, key] : keys_) page.keys.push_back({name, key.type});
+  return page;
+}
+
+Result<std::size_t> ModelKeys::do_size() {
+  find({});
+  return keys_.size();
+}
+
+}  // namespace mete::model
