@@ -18,6 +18,7 @@ struct HeaderSpec {
   std::string_view name;
   std::string_view type;
   std::string_view summary;
+  bool is_of_denials = false;
 };
 constexpr std::array kDecisionHeaders = {
     HeaderSpec{"RateLimit-Policy", "string", "Each limit's quota, and its window in seconds: \"api\";q=100;w=60"},
@@ -25,8 +26,8 @@ constexpr std::array kDecisionHeaders = {
     HeaderSpec{"X-RateLimit-Limit", "integer", "What a fresh meter has, of the tightest charge."},
     HeaderSpec{"X-RateLimit-Remaining", "integer", "What is left of it."},
     HeaderSpec{"X-RateLimit-Reset", "integer", "The Unix time in seconds at which it is fresh again; not for a stock."},
+    HeaderSpec{"Retry-After", "integer", "Seconds; absent if no wait is enough.", true},
 };
-constexpr HeaderSpec kRetryAfterHeader = {"Retry-After", "integer", "Seconds; absent if no wait is enough."};
 
 bool is_decision(const Route& route) {
   return std::find(route.others.begin(), route.others.end(), 429) != route.others.end();
@@ -38,8 +39,9 @@ bool is_request(const Schema& schema) {
   return std::any_of(routes.begin(), routes.end(), [&](const Route& route) { return route.body == &schema; });
 }
 
-void write_reference(const Schema& schema, JsonWriter& writer) {
-  writer.begin_object().member("$ref", "#/components/schemas/" + std::string(schema.name)).end_object();
+void write_reference(std::string_view components, std::string_view name, JsonWriter& writer) {
+  const std::string reference = "#/components/" + std::string(components) + "/" + std::string(name);
+  writer.begin_object().member("$ref", reference).end_object();
 }
 
 std::string_view type_name(MemberType type) {
@@ -70,7 +72,7 @@ void write_type(MemberType type, std::string_view choices, JsonWriter& writer) {
   }
   if (const Schema* elements = element_schema(type)) {
     writer.name("items");
-    write_reference(*elements, writer);
+    write_reference("schemas", elements->name, writer);
   } else if (type == MemberType::kTexts || type == MemberType::kIntegers) {
     writer.name("items").begin_object();
     write_type(type == MemberType::kTexts ? MemberType::kText : MemberType::kInteger, {}, writer);
@@ -121,27 +123,30 @@ void write_content(std::string_view content_type, const Schema* schema, JsonWrit
   writer.name("content").begin_object().name(content_type).begin_object();
   if (schema != nullptr) {
     writer.name("schema");
-    write_reference(*schema, writer);
+    write_reference("schemas", schema->name, writer);
   }
   writer.end_object().end_object();
+}
+
+void write_decision_headers(bool is_denial, JsonWriter& writer) {
+  writer.name("headers").begin_object();
+  for (const HeaderSpec& header : kDecisionHeaders) {
+    if (header.is_of_denials && !is_denial) continue;
+    writer.name(header.name);
+    write_reference("headers", header.name, writer);
+  }
+  writer.end_object();
 }
 
 void write_response(const Route& route, int status, JsonWriter& writer) {
   const bool is_success = status < 300;
   const bool is_denial = status == 429;
-  const std::string_view phrase = wire::reason_phrase(status);
-  writer.name(std::to_string(status)).begin_object().member("description", phrase);
-  if (is_decision(route) && (is_success || is_denial)) {
-    writer.name("headers").begin_object();
-    for (const HeaderSpec& header : kDecisionHeaders) write_header(header, writer);
-    if (is_denial) write_header(kRetryAfterHeader, writer);
-    writer.end_object();
-  }
-  if (is_success) {
-    if (!route.content_type.empty()) write_content(route.content_type, route.answer, writer);
-  } else if (!is_denial || !route.content_type.empty()) {
-    write_content(kProblemContentType, is_denial ? &schema::kDenial : &schema::kProblem, writer);
-  }
+  writer.name(std::to_string(status)).begin_object();
+  if (!is_success && !is_denial) writer.member("$ref", "#/components/responses/Problem");
+  writer.member("description", wire::reason_phrase(status));
+  if (is_decision(route) && (is_success || is_denial)) write_decision_headers(is_denial, writer);
+  if (is_success && !route.content_type.empty()) write_content(route.content_type, route.answer, writer);
+  if (is_denial && !route.content_type.empty()) write_content(kProblemContentType, &schema::kDenial, writer);
   writer.end_object();
 }
 
@@ -196,6 +201,20 @@ void write_paths(JsonWriter& writer) {
   writer.end_object();
 }
 
+void write_components(JsonWriter& writer) {
+  writer.name("components").begin_object().name("schemas").begin_object();
+  for (const Schema* schema : schema::kAll) write_schema(*schema, writer);
+  writer.end_object().name("headers").begin_object();
+  for (const HeaderSpec& header : kDecisionHeaders) write_header(header, writer);
+  writer.end_object().name("responses").begin_object().name("Problem").begin_object();
+  writer.member("description", "What is wrong, and what would be right.");
+  write_content(kProblemContentType, &schema::kProblem, writer);
+  writer.end_object().end_object().name("securitySchemes").begin_object().name("token").begin_object();
+  writer.member("type", "http").member("scheme", "bearer");
+  writer.member("description", "The server's password, where one is set.");
+  writer.end_object().end_object().end_object();
+}
+
 std::string make_document() {
   std::string text;
   JsonWriter writer(text, JsonWriter::Layout::kIndented);
@@ -205,12 +224,8 @@ std::string make_document() {
   writer.name("license").begin_object().member("name", "Apache 2.0").member("identifier", "Apache-2.0");
   writer.end_object().end_object();
   write_paths(writer);
-  writer.name("components").begin_object().name("schemas").begin_object();
-  for (const Schema* schema : schema::kAll) write_schema(*schema, writer);
-  writer.end_object().name("securitySchemes").begin_object().name("token").begin_object();
-  writer.member("type", "http").member("scheme", "bearer");
-  writer.member("description", "The server's password, where one is set.");
-  writer.end_object().end_object().end_object().end_object();
+  write_components(writer);
+  writer.end_object();
   return text += '\n';
 }
 

@@ -54,7 +54,7 @@ struct JsonValue {
   [[nodiscard]] const T* as() const {
     return std::get_if<T>(&value);
   }
-  bool operator==(const JsonValue&) const;
+  bool operator==(const JsonValue& other) const;
 };
 
 struct JsonMember {
@@ -63,7 +63,7 @@ struct JsonMember {
   bool operator==(const JsonMember&) const = default;
 };
 
-inline bool JsonValue::operator==(const JsonValue&) const = default;
+inline bool JsonValue::operator==(const JsonValue& other) const { return value == other.value; }
 
 Result<JsonValue> read_json(std::string_view text);
 
