@@ -8,11 +8,11 @@
 namespace mete::cli {
 
 std::span<const Command> commands() {
-  static const std::vector<Command> all = {
+  static const std::vector<Command> kAll = {
       serve_command(),   check_config_command(), demo_command(), help_command(),
       version_command(), completion_command(),   man_command(),
   };
-  return all;
+  return kAll;
 }
 
 }  // namespace mete::cli

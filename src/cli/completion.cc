@@ -49,6 +49,7 @@ std::vector<Node> nodes(std::span<const Command> all, const std::string& prefix)
 
 std::vector<std::string> names(const std::vector<Node>& all) {
   std::vector<std::string> result;
+  result.reserve(all.size());
   for (const Node& node : all) result.push_back(node.name);
   return result;
 }
@@ -177,6 +178,11 @@ std::string fish_value(ValueKind kind, const std::vector<std::string>& choices) 
   return choices.empty() ? " -x" : " -x -a " + quoted(joined(choices), true);
 }
 
+std::string fish_option(const Option& option) {
+  const std::string value = option.kind == ValueKind::kNone ? "" : fish_value(option.kind, option.choices);
+  return " -l " + option.name + value + " -d " + quoted(option.help, true) + "\n";
+}
+
 std::string fish_command(const Command& command) {
   std::string condition = "__fish_seen_subcommand_from " + command.name;
   if (const std::size_t space = command.name.find(' '); space != std::string::npos) {
@@ -185,10 +191,7 @@ std::string fish_command(const Command& command) {
   }
   const std::string start = "complete -c mete -n " + quoted(condition, true);
   std::string text = start + " -l help -s h -d 'Print a summary'\n";
-  for (const Option& option : command.options) {
-    const std::string value = option.kind == ValueKind::kNone ? "" : fish_value(option.kind, option.choices);
-    text += start + " -l " + option.name + value + " -d " + quoted(option.help, true) + "\n";
-  }
+  for (const Option& option : command.options) text += start + fish_option(option);
   for (const Argument& argument : command.arguments) {
     if (argument.kind == ValueKind::kFile) text += start + " -F\n";
     if (!argument.choices.empty()) text += start + " -a " + quoted(joined(argument.choices), true) + "\n";

@@ -71,20 +71,26 @@ std::string markdown_table(std::string_view head, const std::vector<Listed>& row
   return text + "\n";
 }
 
+template <class Item>
+std::vector<Listed> rows_of(const std::vector<Item>& items, std::string (*head)(const Item&),
+                            std::string (*text)(const Item&)) {
+  std::vector<Listed> rows;
+  rows.reserve(items.size());
+  for (const Item& item : items) rows.push_back({head(item), text(item)});
+  return rows;
+}
+
+std::string status_head(const ExitStatus& status) { return std::to_string(status.status); }
+std::string status_help(const ExitStatus& status) { return status.meaning; }
+
 std::string command_markdown(const Command& command) {
   std::string text =
       "## mete " + command.name + "\n\n" + sentence(command.summary) + "\n\n    " + usage_line(command) + "\n\n";
   for (const std::string& paragraph : command.description) text += paragraph + "\n\n";
-  std::vector<Listed> rows;
-  for (const Argument& each : command.arguments) rows.push_back({argument_head(each), argument_help(each)});
-  text += markdown_table("argument", rows);
-  rows.clear();
-  for (const Option& each : command.options) rows.push_back({option_head(each), option_help(each)});
-  text += markdown_table("option", rows);
+  text += markdown_table("argument", rows_of(command.arguments, argument_head, argument_help));
+  text += markdown_table("option", rows_of(command.options, option_head, option_help));
   for (const Example& each : command.examples) text += each.purpose + ":\n\n    " + each.command + "\n\n";
-  rows.clear();
-  for (const ExitStatus& each : all_statuses(command)) rows.push_back({std::to_string(each.status), each.meaning});
-  return text + markdown_table("exit status", rows);
+  return text + markdown_table("exit status", rows_of(all_statuses(command), status_head, status_help));
 }
 
 }  // namespace

@@ -133,6 +133,7 @@ Result<void> set_value(Config& config, std::string_view name, std::string_view t
 
 std::vector<ConfigValue> list_values(const Config& config) {
   std::vector<ConfigValue> values;
+  values.reserve(settings().size());
   for (const Setting& setting : settings()) values.push_back({setting.name, value_text(config, setting)});
   return values;
 }

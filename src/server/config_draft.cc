@@ -66,6 +66,7 @@ Origin ConfigDraft::origin_of(std::string_view name) const {
 
 std::string suggest_setting(std::string_view name, std::string (*name_of)(const Setting&)) {
   std::vector<std::string> names;
+  names.reserve(settings().size());
   for (const Setting& setting : settings()) names.push_back(name_of(setting));
   return base::did_you_mean(name, names);
 }

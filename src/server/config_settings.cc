@@ -215,11 +215,11 @@ Result<std::size_t> parse_size(const Setting& setting, std::string_view text) {
 }
 
 Result<Duration> parse_duration(const Setting& setting, std::string_view text) {
-  const auto duration = wire::parse_duration(text);
+  auto duration = wire::parse_duration(text);
   if (!duration) return duration;
   const auto ms = check_range(setting, static_cast<std::size_t>(duration->ms()), text);
   if (!ms) return tl::make_unexpected(ms.error());
-  return *duration;
+  return duration;
 }
 
 Result<bool> parse_boolean(std::string_view text) {
@@ -263,7 +263,7 @@ Result<void> check_string(const Setting& setting, std::string_view text) {
   }
   const std::size_t colon = text.find(':');
   if (setting.kind == kUrl && (colon == std::string_view::npos || !is_scheme(text.substr(0, colon)))) {
-    return invalid("that is no URL; write \"embedded:\" or \"embedded:DIRECTORY\"");
+    return invalid(R"(that is no URL; write "embedded:" or "embedded:DIRECTORY")");
   }
   return {};
 }
