@@ -106,7 +106,7 @@ class Measurement {
     ConnectionOptions connecting = options_.server;
     connecting.address = target_;
     if (plan_.workload.is_http) connecting.password.clear();  // It is in each request.
-    std::vector<std::vector<Descriptor>> sockets(options_.threads);
+    std::vector<std::vector<net::Descriptor>> sockets(options_.threads);
     for (std::size_t index = 0; index < options_.connections; ++index) {
       auto connection = Connection::open(connecting);
       if (!connection) return tl::unexpected(connection.error());

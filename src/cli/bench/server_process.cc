@@ -25,7 +25,7 @@ Result<ServerProcess> find_server_process(const BenchOptions& options, Connectio
   }
   const auto told = wire::parse_integer(info_field(info->text, "process_id"));
   // The number means something only on the server's own machine.
-  if (server.process_id == 0 && told && control.endpoint().is_local()) server.process_id = static_cast<int>(*told);
+  if (server.process_id == 0 && told && control.is_local()) server.process_id = static_cast<int>(*told);
   if (options.process_id != 0 && !processor_time_ns(options.process_id)) {
     return tl::unexpected(Error{ErrorCode::kInvalid, "no process " + std::to_string(options.process_id) +
                                                          " here: --pid takes the server's, on this machine"});
