@@ -3,36 +3,34 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "cli/demo.h"
+#include "cli/command.h"
 
 namespace {
 
-constexpr std::string_view kHelp =
-    "Mete: rate limits, quotas and reservations, exact and atomic.\n"
-    "\n"
-    "usage: mete demo      try the engine at a prompt\n"
-    "       mete version   print the version\n"
-    "       mete help      print this\n";
+std::map<std::string, std::string> read_environment() {
+  std::map<std::string, std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view command = argc > 1 ? argv[1] : "help";
-  if (argc > 2) {
-    std::cerr << "mete: " << command << " takes no arguments\n";
-    return 2;
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  mete::cli::Console console{std::cin, std::cout, std::cerr, read_environment()};
+  const int status = mete::cli::run(mete::cli::commands(), words, console);
+  // What could not be written was not done.
+  if (!std::cout.flush() && status == mete::cli::kExitDone) {
+    return mete::cli::fail(console, "cannot write to standard output");
   }
-  if (command == "demo") return mete::cli::run_demo(std::cin, std::cout, ::isatty(STDIN_FILENO) == 1);
-  if (command == "version" || command == "--version") {
-    std::cout << "mete " METE_VERSION "\n";
-    return 0;
-  }
-  if (command == "help" || command == "--help" || command == "-h") {
-    std::cout << kHelp;
-    return 0;
-  }
-  std::cerr << "mete: unknown command '" << command << "'\n\n" << kHelp;
-  return 2;
+  return status;
 }

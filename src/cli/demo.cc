@@ -1,6 +1,7 @@
 #include "cli/demo.h"
 
 #include <mete/mete.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <iostream>
@@ -191,19 +192,28 @@ Limiter make_limiter() {
   return limiter;
 }
 
-}  // namespace
-
-int run_demo(std::istream& in, std::ostream& out, bool has_prompt) {
-  Demo demo(make_limiter(), out);
-  out << "Mete, in memory. Three limits to try:\n";
+// Reads commands until the input ends or says quit.
+int run_demo(const Invocation&, Console& console) {
+  const bool has_prompt = ::isatty(STDIN_FILENO) == 1;
+  Demo demo(make_limiter(), console.out);
+  console.out << "Mete, in memory. Three limits to try:\n";
   demo.obey("limits");
-  out << "For example: take api alice    hold credits alice 10    help\n";
+  console.out << "For example: take api alice    hold credits alice 10    help\n";
   std::string line;
   for (;;) {
-    if (has_prompt) out << "mete> " << std::flush;
-    if (!std::getline(in, line) || !demo.obey(line)) break;
+    if (has_prompt) console.out << "mete> " << std::flush;
+    if (!std::getline(console.in, line) || !demo.obey(line)) break;
   }
-  return 0;
+  return kExitDone;
+}
+
+}  // namespace
+
+Command demo_command() {
+  return {.name = "demo",
+          .summary = "Try the engine at a prompt",
+          .description = {"Everything is kept in memory and gone afterwards. 'help' lists what can be tried."},
+          .run = run_demo};
 }
 
 }  // namespace mete::cli

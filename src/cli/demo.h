@@ -1,11 +1,10 @@
-// The interactive demonstration: a limiter in memory, and a prompt to try it with.
+// mete demo: a limiter in memory, and a prompt to try it with.
 #pragma once
 
-#include <iosfwd>
+#include "cli/command.h"
 
 namespace mete::cli {
 
-// Reads commands until the input ends or says quit. `has_prompt`: a person is typing.
-int run_demo(std::istream& in, std::ostream& out, bool has_prompt);
+Command demo_command();
 
 }  // namespace mete::cli

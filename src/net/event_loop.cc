@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
 #include <utility>
 
 #include "base/check.h"
+#include "base/monotonic.h"
 
 namespace mete::net {
 
@@ -135,10 +135,6 @@ int EventLoop::wait_ms() const {
   return static_cast<int>(std::min<std::uint64_t>((due - now_ns_ + 999'999) / 1'000'000, 60'000));
 }
 
-void EventLoop::read_clock() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  now_ns_ = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
+void EventLoop::read_clock() { now_ns_ = base::monotonic_ns(); }
 
 }  // namespace mete::net

@@ -12,7 +12,7 @@ tl::unexpected<Error> refuse(const std::string& place, const std::string& messag
   return tl::make_unexpected(Error{ErrorCode::kInvalid, place + ": " + message});
 }
 
-// Two ways to say one thing; the first of them has a value even where nobody gave it one.
+// Two ways to say one thing.
 struct Alternatives {
   std::string_view one;
   std::string_view other;

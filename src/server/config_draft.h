@@ -28,8 +28,6 @@ class ConfigDraft {
   // Decides between settings of which there can be only one, and checks that all go together.
   Result<Config> finish() &&;
 
-  [[nodiscard]] const Config& config() const { return config_; }
-
  private:
   Result<void> choose(std::string_view one, std::string_view other);
   [[nodiscard]] Origin origin_of(std::string_view name) const;

@@ -1,6 +1,7 @@
 // mete.toml into a ConfigDraft.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include "server/config_draft.h"
@@ -147,11 +148,10 @@ class FileReader {
   }
 
   Result<void> add_limit(const Limit& limit, Place place) {
-    for (const FileLimit& other : draft_.config().limits) {
-      if (other.limit.name() != limit.name()) continue;
-      return refuse(place, limit_text(limit.name()) + ": it is already defined at " + other.place);
-    }
-    draft_.add({limit, file_ + ":" + std::to_string(place.line)});
+    const std::string line = file_ + ":" + std::to_string(place.line);
+    const auto [other, is_new] = limit_places_.emplace(limit.name(), line);
+    if (!is_new) return refuse(place, limit_text(limit.name()) + ": it is already defined at " + other->second);
+    draft_.add({limit, line});
     return {};
   }
 
@@ -203,6 +203,7 @@ class FileReader {
 
   ConfigDraft& draft_;
   const std::string& file_;
+  std::map<std::string, std::string> limit_places_;
 };
 
 }  // namespace

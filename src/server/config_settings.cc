@@ -285,6 +285,8 @@ template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 14 does not find this by itself
 
 // Puts what was parsed into its member, or hands on the error.
 template <class T>

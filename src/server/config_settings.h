@@ -20,7 +20,6 @@ namespace mete::server {
 
 // What a setting's text means; the member it is bound to has the type beside it.
 enum class SettingKind : std::uint8_t {
-  kText,       // std::string
   kSecret,     // std::string: never printed
   kUrl,        // std::string: what may be a password in it is never printed
   kFile,       // std::string: a path

@@ -12,6 +12,9 @@ namespace mete::server {
 namespace {
 
 constexpr std::array kKinds = {Kind::kBucket, Kind::kWindow, Kind::kSliding, Kind::kCalendar, Kind::kStock};
+constexpr std::array kDurables = {Durable::kAlways, Durable::kEverySecond, Durable::kNever};
+constexpr std::array kOnFails = {OnFail::kClosed, OnFail::kOpen};
+constexpr std::array kScopes = {Scope::kNode, Scope::kShared, Scope::kEscrow};
 constexpr std::array kUnits = {Unit::kHour, Unit::kDay, Unit::kWeek, Unit::kMonth, Unit::kYear};
 
 tl::unexpected<Error> invalid(std::string message) {
@@ -99,14 +102,39 @@ Result<void> set_shadow(Limit& limit, const Field& field) {
   return {};
 }
 
+Result<void> set_durable(Limit& limit, const Field& field) {
+  const auto name = text(field);
+  const auto durable = name ? find_named(kDurables, *name) : std::nullopt;
+  if (!durable) return invalid("durable must be \"always\", \"everysec\" or \"never\"");
+  limit.durable(*durable);
+  return {};
+}
+
+Result<void> set_on_fail(Limit& limit, const Field& field) {
+  const auto name = text(field);
+  const auto on_fail = name ? find_named(kOnFails, *name) : std::nullopt;
+  if (!on_fail) return invalid("on_fail must be \"closed\" or \"open\"");
+  limit.on_fail(*on_fail);
+  return {};
+}
+
+Result<void> set_scope(Limit& limit, const Field& field) {
+  const auto name = text(field);
+  const auto scope = name ? find_named(kScopes, *name) : std::nullopt;
+  if (!scope) return invalid("scope must be \"node\", \"shared\" or \"escrow\"");
+  limit.scope(*scope);
+  return {};
+}
+
 struct FieldSetter {
   std::string_view name;
   Result<void> (*set)(Limit&, const Field&);
 };
 // `kind` is not among them: it is read first, for the others depend on it.
 constexpr FieldSetter kSetters[] = {
-    {"amount", set_amount}, {"period", set_period}, {"burst", set_burst},
-    {"zone", set_zone},     {"anchor", set_anchor}, {"shadow", set_shadow},
+    {"amount", set_amount},   {"period", set_period},   {"burst", set_burst},
+    {"zone", set_zone},       {"anchor", set_anchor},   {"shadow", set_shadow},
+    {"durable", set_durable}, {"on_fail", set_on_fail}, {"scope", set_scope},
 };
 
 Result<Kind> find_kind(std::span<const Field> fields) {
@@ -124,8 +152,10 @@ Result<void> set_field(Limit& limit, const Field& field) {
   for (const FieldSetter& setter : kSetters) {
     if (setter.name == field.name) return setter.set(limit, field);
   }
-  return invalid(wire::quote(field.name) +
-                 " is no field of a limit; there are kind, amount, period, burst, zone, anchor and shadow");
+  return invalid(
+      wire::quote(field.name) +
+      " is no field of a limit; there are kind, amount, period, burst, zone, anchor, shadow, durable, on_fail and "
+      "scope");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A limit from named fields, as JSON and TOML have them: kind, amount, period, burst, zone, anchor, shadow.
+// A limit from named fields, as JSON and TOML have them: kind, amount, period, burst, zone, anchor, shadow,
+// durable, on_fail, scope.
 //
 // A message begins with the name of the field that it is about.
 #pragma once

@@ -1,7 +1,7 @@
 #include "server/limit_reload.h"
 
-#include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "calendar/calendar.h"
@@ -61,10 +61,6 @@ Result<void> define_all(store::Store& store, std::span<const Change> changes) {
   return {};
 }
 
-bool has_limit(std::span<const FileLimit> limits, std::string_view name) {
-  return std::any_of(limits.begin(), limits.end(), [&](const FileLimit& each) { return each.limit.name() == name; });
-}
-
 }  // namespace
 
 Result<void> check_limits(std::span<const FileLimit> limits) {
@@ -83,11 +79,13 @@ Result<LimitChanges> apply_limits(store::Store& store, const LimitReload& reload
   if (auto ok = define_all(store, *changes); !ok) return tl::make_unexpected(std::move(ok.error()));
 
   LimitChanges done;
+  std::set<std::string_view> names;
+  for (const FileLimit& each : reload.next) names.insert(each.limit.name());
   for (const Change& change : *changes) {
     (change.before ? done.changed : done.added).push_back(change.wanted->limit.name());
   }
   for (const FileLimit& old : reload.previous) {
-    if (has_limit(reload.next, old.limit.name())) continue;
+    if (names.contains(old.limit.name())) continue;
     const auto dropped = store.drop(old.limit.name());
     if (!dropped) return refuse(old, dropped.error());
     if (*dropped) done.removed.push_back(old.limit.name());

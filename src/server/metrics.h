@@ -18,6 +18,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "server/busy_keys.h"
 #include "server/decision_observer.h"
 
 namespace mete::server {
@@ -67,12 +68,17 @@ class alignas(64) LoopMetrics final : public DecisionObserver {
       Counts& counts = counts_of(charges[index].limit);
       (is_allowed ? counts.allowed : counts.denied).add();
       if (is_allowed && is_violated) counts.shadow_denied.add();
+      busy_keys.observe(charges[index], is_allowed, now_ns);
     }
   }
 
   // Adds this loop's counts by limit to `sums`.
   void add_decisions_to(std::map<std::string, DecisionCounts>& sums) const;
 
+  // The loop's time, for the rates of busy keys.
+  std::uint64_t now_ns = 0;
+
+  BusyKeys busy_keys;
   Counter commands;
   Counter command_errors;
   Counter http_requests;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
+#include "base/monotonic.h"
 #include "server/command_table.h"
 #include "store/store_clock.h"
 #include "wire/text.h"
@@ -16,12 +16,6 @@ namespace {
 
 // How long a wrong password is answered with silence.
 constexpr Duration kWrongPasswordDelay = std::chrono::milliseconds(200);
-
-std::uint64_t monotonic_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 std::string lower_case(std::string_view name) {
   std::string text(name);
@@ -116,6 +110,7 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
                                                   std::size_t output_max) {
   const std::uint64_t started_ns = worker_.loop.now_ns();
   client_->active_at_ns.store(started_ns, std::memory_order_relaxed);
+  worker_.metrics.now_ns = started_ns;
   wire::RespWriter reply(output, version_);
   Received received;
   std::uint64_t commands = 0;
@@ -142,7 +137,7 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
   }
   if (commands > 0) {
     worker_.metrics.commands.add(commands);
-    worker_.metrics.latency.observe(monotonic_ns() - started_ns, commands);
+    worker_.metrics.latency.observe(base::monotonic_ns() - started_ns, commands);
   }
   return received;
 }
@@ -209,7 +204,7 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
     command.handler(context);
     return;
   }
-  const std::uint64_t started_ns = monotonic_ns();
+  const std::uint64_t started_ns = base::monotonic_ns();
   command.handler(context);
   if (!command.has(kSecret)) note_if_slow(words, started_ns);
 }
@@ -225,14 +220,14 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
     Arguments arguments;
     const auto read = arguments.read(command, std::span(own_words).subspan(command.name_words()));
     LoopMetrics metrics;  // Slow commands decide nothing that is counted.
-    const std::uint64_t started_ns = monotonic_ns();
+    const std::uint64_t started_ns = base::monotonic_ns();
     if (read) {
       CommandContext context{service, arguments, reply, metrics, nullptr};
       command.handler(context);
     } else {
       reply.error(read.error());
     }
-    const auto elapsed_ns = static_cast<std::int64_t>(monotonic_ns() - started_ns);
+    const auto elapsed_ns = static_cast<std::int64_t>(base::monotonic_ns() - started_ns);
     if (elapsed_ns >= service.slow_threshold_ns) {
       service.slow_log.add(
           {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
@@ -247,7 +242,7 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
 }
 
 void RespSession::note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns) {
-  const auto elapsed_ns = static_cast<std::int64_t>(monotonic_ns() - started_ns);
+  const auto elapsed_ns = static_cast<std::int64_t>(base::monotonic_ns() - started_ns);
   if (elapsed_ns < service_.slow_threshold_ns.load(std::memory_order_relaxed)) return;
   service_.slow_log.add(
       {0, service_.store.now().unix_seconds(), elapsed_ns / 1000, shorten(words), client_->address, client_->name});

@@ -46,10 +46,17 @@ struct Service {
   std::uint64_t started_at_ns = 0;  // the monotonic clock
   std::uint64_t started_unix_seconds = 0;
   std::string run_id;
+  std::string config_file;
+  std::string store_name;
+  int resp_port = 0;
+  std::atomic<std::size_t> connections_open{0};
+  std::atomic<std::size_t> connections_max{0};
   std::atomic<std::uint64_t> connections_accepted{0};
   std::atomic<std::uint64_t> connections_refused{0};
+  std::atomic<std::uint64_t> fail_open_admissions{0};
   std::atomic<bool> is_ready{false};
-  std::function<void()> shut_down;  // from any thread
+  std::function<void()> shut_down;     // from any thread
+  std::function<void()> apply_config;  // makes `config` count; with config_mutex held
 };
 
 }  // namespace mete::server

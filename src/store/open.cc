@@ -1,8 +1,10 @@
-#include <mete/limiter.h>
+#include "store/open.h"
 
 #include "store/embedded/embedded_store.h"
 
 namespace mete {
+
+namespace store {
 
 namespace {
 
@@ -16,7 +18,7 @@ tl::unexpected<Error> invalid(std::string message) {
 
 }  // namespace
 
-Result<Limiter> open(std::string_view url, const Options& options) {
+Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options) {
   if (options.max_memory != 0 && options.max_memory < kMaxMemoryMin) {
     return invalid("max_memory must be 0 (no ceiling) or at least 4 MiB, not " + std::to_string(options.max_memory));
   }
@@ -25,8 +27,16 @@ Result<Limiter> open(std::string_view url, const Options& options) {
                    std::to_string(options.id_retention.ns()) + " ns");
   }
   if (options.ids_max == 0) return invalid("ids_max must be at least 1");
-  if (url == kEmbedded) return Limiter(std::make_unique<store::EmbeddedStore>(options));
+  if (url == kEmbedded) return std::make_unique<EmbeddedStore>(options);
   return invalid("url: no store for '" + std::string(url) + "': use 'embedded:', which keeps everything in memory");
+}
+
+}  // namespace store
+
+Result<Limiter> open(std::string_view url, const Options& options) {
+  return store::open_store(url, options).map([](std::unique_ptr<store::Store> store) {
+    return Limiter(std::move(store));
+  });
 }
 
 }  // namespace mete

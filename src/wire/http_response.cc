@@ -13,7 +13,7 @@ struct Reason {
   int status;
   std::string_view phrase;
 };
-constexpr std::array<Reason, 20> kReasons = {{
+constexpr std::array<Reason, 21> kReasons = {{
     {200, "OK"},
     {201, "Created"},
     {204, "No Content"},
@@ -22,6 +22,7 @@ constexpr std::array<Reason, 20> kReasons = {{
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
     {409, "Conflict"},
     {410, "Gone"},
     {413, "Content Too Large"},
@@ -103,7 +104,7 @@ void write_response(const HttpResponse& response, const HttpDelivery& delivery, 
   CHECK(response.body.empty() || !response.content_type.empty());
   out.append(delivery.minor_version == 0 ? "HTTP/1.0 " : "HTTP/1.1 ").append(std::to_string(response.status));
   out.append(" ").append(reason_phrase(response.status)).append("\r\nDate: ").append(delivery.date).append("\r\n");
-  if (!delivery.keeps_alive || response.closes) {
+  if (!delivery.keeps_alive) {
     out += "Connection: close\r\n";
   } else if (delivery.minor_version == 0) {
     out += "Connection: keep-alive\r\n";

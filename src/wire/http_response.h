@@ -14,7 +14,6 @@ struct HttpResponse {
   std::string_view content_type = {};  // a literal; empty where there is no body
   std::string headers = {};            // whole lines, each with its CR LF: see add_header
   std::string body = {};
-  bool closes = false;  // the connection ends with this answer
 
   // The value must not have control characters: whoever puts a client's bytes there escapes them first.
   void add_header(std::string_view name, std::string_view value);
@@ -26,7 +25,7 @@ std::string_view reason_phrase(int status);
 
 // What the answer's form depends on besides its contents.
 struct HttpDelivery {
-  std::string_view date;  // as HttpDate has it
+  std::string_view date = {};  // as HttpDate has it
   bool keeps_alive = true;
   bool is_head = false;  // the headers of a GET, and no body
   int minor_version = 1;

@@ -64,10 +64,10 @@ class RequestParser {
   RequestLimits limits_;
   std::vector<std::string_view> words_;
   std::list<std::string> unquoted_;  // the words of an inline command that had to be unescaped
-  const char* base_ = nullptr;        // where the input of the last call was
-  std::size_t position_ = 0;          // how far the request has been read
-  std::int64_t missing_ = -1;         // bulks still to come; -1: the array's length is not read yet
-  std::int64_t bulk_length_ = -1;     // of the bulk at position_; -1: not read yet
+  const char* base_ = nullptr;       // where the input of the last call was
+  std::size_t position_ = 0;         // how far the request has been read
+  std::int64_t missing_ = -1;        // bulks still to come; -1: the array's length is not read yet
+  std::int64_t bulk_length_ = -1;    // of the bulk at position_; -1: not read yet
   std::size_t consumed_ = 0;
   std::string error_;
 };

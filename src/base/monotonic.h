@@ -1,0 +1,15 @@
+// The monotonic clock: for how long things take, and never for when they happen.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace mete::base {
+
+inline std::uint64_t monotonic_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace mete::base

@@ -1,0 +1,111 @@
+// Command: a subcommand of `mete`, declared once. The parser, help, manual pages, shell completions and docs/cli.md
+// come from it.
+//
+// To add a subcommand: a file with its handler and the function that returns its Command, and a line in commands.cc.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mete::cli {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;  // the command line is wrong
+
+enum class ValueKind : std::uint8_t {
+  kNone,  // the option is a switch; `--switch=false` takes it back
+  kText,
+  kNumber,    // a decimal integer
+  kDuration,  // "250ms", "5m"
+  kFile,
+  kFolder,
+  kChoice,
+};
+
+struct Option {
+  std::string name;  // without its dashes
+  ValueKind kind = ValueKind::kNone;
+  std::string value_name = {};  // "N", in help
+  std::string help = {};        // a sentence without its full stop
+  std::string default_text = {};
+  std::string environment = {};  // the variable that is read where the option is not given
+  std::vector<std::string> choices = {};
+  bool is_repeatable = false;
+};
+
+struct Argument {
+  std::string name;  // "LIMIT"
+  std::string help = {};
+  ValueKind kind = ValueKind::kText;
+  std::vector<std::string> choices = {};
+  bool is_optional = false;
+  bool is_repeated = false;  // the last one may take all that follows
+};
+
+struct Example {
+  std::string command;
+  std::string purpose;
+};
+
+struct ExitStatus {
+  int status;
+  std::string meaning;
+};
+
+// Where a command reads and writes.
+struct Console {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& error;
+  std::map<std::string, std::string> environment;
+};
+
+struct Invocation;
+
+struct Command {
+  std::string name;                           // "take"; "limit set" belongs to the group "limit"
+  std::string summary;                        // a sentence without its full stop
+  std::vector<std::string> description = {};  // paragraphs
+  std::vector<Argument> arguments = {};
+  std::vector<Option> options = {};
+  std::vector<Example> examples = {};
+  std::vector<ExitStatus> statuses = {};  // besides kExitDone, kExitFailed and kExitUsage
+  int (*run)(const Invocation&, Console&) = nullptr;
+  bool is_hidden = false;  // works, but is not listed
+};
+
+// What somebody typed, checked against the command's declaration.
+struct Invocation {
+  const Command* command = nullptr;
+  std::span<const Command> all;  // for commands about commands
+  std::map<std::string, std::vector<std::string>> options = {};
+  std::vector<std::string> arguments = {};
+  bool wants_help = false;
+
+  // Whether the switch is on.
+  [[nodiscard]] bool is_on(const std::string& option) const;
+  // As given on the command line.
+  [[nodiscard]] std::optional<std::string> given(const std::string& option) const;
+  // As given, or else from the option's variable, or else its default; empty where there is none of these.
+  [[nodiscard]] std::string value(const std::string& option, const Console& console) const;
+  // The argument at `index`, or "".
+  [[nodiscard]] std::string argument(std::size_t index) const;
+};
+
+// All subcommands of `mete`, in the order in which help lists them.
+std::span<const Command> commands();
+
+// "mete: MESSAGE" to the console's errors; returns `status`.
+int fail(Console& console, std::string_view message, int status = kExitFailed);
+
+// Parses, and does what is asked for; returns the exit status. `words` are those after the program's name.
+int run(std::span<const Command> all, const std::vector<std::string>& words, Console& console);
+
+}  // namespace mete::cli

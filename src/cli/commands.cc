@@ -1,0 +1,16 @@
+// The table of subcommands.
+#include "cli/builtin.h"
+#include "cli/check_config.h"
+#include "cli/command.h"
+#include "cli/demo.h"
+
+namespace mete::cli {
+
+std::span<const Command> commands() {
+  static const std::vector<Command> all = {
+      check_config_command(), demo_command(), help_command(), version_command(), completion_command(), man_command(),
+  };
+  return all;
+}
+
+}  // namespace mete::cli

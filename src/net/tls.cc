@@ -1,0 +1,112 @@
+#include "net/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace mete::net {
+
+namespace {
+
+std::string last_reason() {
+  const unsigned long code = ::ERR_peek_last_error();
+  ::ERR_clear_error();
+  const char* const reason = ::ERR_reason_error_string(code);
+  return reason == nullptr ? "unknown reason" : reason;
+}
+
+tl::unexpected<Error> cannot_load(const std::string& what, const std::string& file) {
+  return tl::unexpected(Error{ErrorCode::kInvalid, "cannot load the " + what + " from " + file + ": " + last_reason()});
+}
+
+class TlsTransport final : public Transport {
+ public:
+  explicit TlsTransport(SSL* ssl) : ssl_(ssl) {}
+  TlsTransport(const TlsTransport&) = delete;
+  TlsTransport& operator=(const TlsTransport&) = delete;
+  ~TlsTransport() override { ::SSL_free(ssl_); }
+
+  Transferred read(char* to, std::size_t bytes_max) override {
+    ::ERR_clear_error();
+    const int count = ::SSL_read(ssl_, to, static_cast<int>(std::min<std::size_t>(bytes_max, INT_MAX)));
+    return outcome_of(count);
+  }
+  Transferred write(std::string_view bytes) override {
+    ::ERR_clear_error();
+    const int count = ::SSL_write(ssl_, bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));
+    return outcome_of(count);
+  }
+  [[nodiscard]] bool wants_write() const override { return wants_write_; }
+  [[nodiscard]] bool has_buffered_input() const override { return ::SSL_pending(ssl_) > 0; }
+  void shut_down() override {
+    ::ERR_clear_error();
+    ::SSL_shutdown(ssl_);
+  }
+
+ private:
+  Transferred outcome_of(int count) {
+    wants_write_ = false;
+    if (count > 0) return {Transfer::kDone, static_cast<std::size_t>(count)};
+    switch (::SSL_get_error(ssl_, count)) {
+      case SSL_ERROR_WANT_WRITE:
+        wants_write_ = true;
+        return {Transfer::kWouldBlock, 0};
+      case SSL_ERROR_WANT_READ:
+        return {Transfer::kWouldBlock, 0};
+      default:
+        return {Transfer::kClosed, 0};
+    }
+  }
+
+  SSL* ssl_;
+  bool wants_write_ = false;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<TlsContext>> TlsContext::load(const TlsFiles& files) {
+  SSL_CTX* const context = ::SSL_CTX_new(::TLS_server_method());
+  CHECK(context != nullptr);
+  std::shared_ptr<TlsContext> owner(new TlsContext(context));
+  ::SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  ::SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  // Answers are sent in pieces from buffers that move; an idle connection needs no buffers.
+  ::SSL_CTX_set_mode(context,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  if (::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
+    return cannot_load("certificate (tls.cert)", files.certificate);
+  }
+  if (::SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return cannot_load("private key (tls.key)", files.key);
+  }
+  if (::SSL_CTX_check_private_key(context) != 1) {
+    ::ERR_clear_error();
+    return tl::unexpected(Error{ErrorCode::kInvalid, "the private key " + files.key +
+                                                         " does not belong to the certificate " + files.certificate});
+  }
+  if (!files.client_authorities.empty()) {
+    if (::SSL_CTX_load_verify_locations(context, files.client_authorities.c_str(), nullptr) != 1) {
+      return cannot_load("authorities of clients (tls.client_ca)", files.client_authorities);
+    }
+    ::SSL_CTX_set_client_CA_list(context, ::SSL_load_client_CA_file(files.client_authorities.c_str()));
+    ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  }
+  return owner;
+}
+
+TlsContext::~TlsContext() { ::SSL_CTX_free(context_); }
+
+std::unique_ptr<Transport> TlsContext::make_transport(int socket) const {
+  SSL* const ssl = ::SSL_new(context_);
+  CHECK(ssl != nullptr);
+  CHECK(::SSL_set_fd(ssl, socket) == 1);
+  ::SSL_set_accept_state(ssl);
+  return std::make_unique<TlsTransport>(ssl);
+}
+
+}  // namespace mete::net

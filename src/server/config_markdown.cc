@@ -1,0 +1,112 @@
+#include "server/config_markdown.h"
+
+#include "server/config_settings.h"
+
+namespace mete::server {
+
+namespace {
+
+constexpr std::string_view kStart = R"(# Configuration
+
+<!-- Written by `mete help --markdown configuration`: change src/server/config_settings.cc, not this file. -->
+
+`mete serve` works without any. What it is told comes from flags, from the environment and from a file in
+[TOML](https://toml.io), given with `--config FILE` or in `METE_CONFIG`: flag over environment over file.
+`mete check-config FILE` says whether a file is good.
+
+```toml
+[server]
+resp = ["127.0.0.1:6380", "unix:/run/mete.sock"]
+http = "off"
+password_file = "/etc/mete/password"
+tls.cert = "/etc/mete/cert.pem"
+tls.key = "/etc/mete/key.pem"
+
+[[limit]]
+name = "api"
+kind = "bucket"
+amount = 100
+period = "1m"
+burst = 200
+
+[[limit]]
+name = "links"
+kind = "calendar"
+amount = 20
+period = "month"
+zone = "Europe/Berlin"
+
+[[limit]]
+name = "storage"
+kind = "stock"
+amount = 5_000_000_000
+```
+
+- **Mistakes** are refused, with file, line and column: unknown keys, wrong types, values out of range, limits that
+  contradict themselves. Variables that begin with `METE_SERVER_` or `METE_STORE_` and are none of those below are
+  refused too (but for those that Kubernetes sets for a service called `mete-server`).
+- **Sizes** are bytes, or strings: `"64kb"`, `"1mb"`, `"2gb"`; 1kb is 1024 bytes.
+- **Durations** are strings: `"250ms"`, `"1s"`, `"5m"`, `"1h"`, `"30d"`; a bare integer is seconds.
+- **Addresses** are `"127.0.0.1:6380"`, `"[::1]:6380"`, `"host.example:6380"` or `"unix:/path"`; several of them an array,
+  or in variables and flags separated by commas; `"off"` or `""` is none. Port 0 lets the system choose one.
+- **Paths** that are relative start from the directory in which the server was started.
+- **Alternatives**: of `password` and `password_file`, of `use_password` and `use_password_file`, and of `server.data` and
+  `store.url`, one is given; where they come from different sources, flag goes over environment over file.
+- **Reload**: on SIGHUP, and when the file changes, settings marked "at once" and the limits follow the file; a bad file
+  changes nothing. What is marked "at start" waits for the next start.
+
+An address that other machines can reach needs a password or `tls.client_ca`, or else `insecure`.
+
+)";
+
+constexpr std::string_view kLimits = R"(## [[limit]]
+
+One table for each limit; they can only stand in the file. What stands there is so after a start or reload, whatever
+`LIMIT SET` has changed since; what is in use stays in use. A limit that is taken out of the file is dropped with its
+meters at the reload. Limits that never stood in the file are left alone.
+
+| key | of | meaning |
+| --- | --- | --- |
+| `name` | all | 1 to 128 bytes without control characters |
+| `kind` | all | `"bucket"`, `"window"`, `"sliding"`, `"calendar"` or `"stock"` |
+| `amount` | all | 1 to 9007199254740991 |
+| `period` | all but stock | a duration of 1 ms to 3653 days; of a calendar `"hour"`, `"day"`, `"week"`, `"month"` or `"year"` |
+| `burst` | bucket | its capacity, where that is not the amount |
+| `zone` | calendar | an IANA time zone; `"UTC"` where there is none |
+| `anchor` | calendar | where the period starts: weekday 1 (Monday) to 7, day 1 to 31, or month * 100 + day of a year |
+| `shadow` | all | `true`: judged and reported, and denies nothing |
+
+## [[sync]] and [escrow]
+
+They are reserved, and not available in this version.
+)";
+
+std::string code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
+
+std::string section_of(const Setting& setting) { return std::string(setting.name.substr(0, setting.name.find('.'))); }
+
+std::string row(const Setting& setting) {
+  const std::string key(setting.name.substr(setting.name.find('.') + 1));
+  return "| `" + key + "` | " + code(default_text(setting)) + " | " + range_text(setting) + " | `--" +
+         flag_name(setting) + "` `" + environment_name(setting) + "` | " +
+         (setting.reload == Reload::kAtStart ? "at start" : "at once") + " | " + std::string(setting.help) + " |\n";
+}
+
+}  // namespace
+
+std::string config_markdown() {
+  std::string text(kStart);
+  std::string section;
+  for (const Setting& setting : settings()) {
+    if (section_of(setting) != section) {
+      if (!section.empty()) text += "\n";
+      section = section_of(setting);
+      text += "## [" + section + "]\n\n| key | default | allowed | flag, variable | reload | meaning |\n";
+      text += "| --- | --- | --- | --- | --- | --- |\n";
+    }
+    text += row(setting);
+  }
+  return text + "\n" + std::string(kLimits);
+}
+
+}  // namespace mete::server

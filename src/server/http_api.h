@@ -1,0 +1,34 @@
+// HttpApi: a request in, the answer out. No I/O of its own: what happens is between it and the store.
+//
+// In this order: the path finds its routes or 404, the method one of them or 405, the token must allow it (401, 403),
+// then the query (400), the body's type (415) and the body (400) are checked, and the route's handler does the rest.
+//
+// Ownership: the store and the clock must outlive it. Thread safety: handle() from any thread.
+#pragma once
+
+#include "server/http_route.h"
+#include "wire/http_request.h"
+#include "wire/http_response.h"
+
+namespace mete::server {
+
+class HttpApi {
+ public:
+  HttpApi(store::Store& store, const Clock& clock, HttpHooks hooks)
+      : store_(store), clock_(clock), hooks_(std::move(hooks)) {}
+
+  [[nodiscard]] wire::HttpResponse handle(const wire::HttpRequest& request, DecisionObserver& observer) const;
+
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+
+ private:
+  [[nodiscard]] wire::HttpResponse answer(const wire::HttpRequest& request, DecisionObserver& observer) const;
+  // The problem if the request's token does not allow it.
+  [[nodiscard]] std::optional<wire::HttpResponse> refuse(const wire::HttpRequest& request, Access access) const;
+
+  store::Store& store_;
+  const Clock& clock_;
+  HttpHooks hooks_;
+};
+
+}  // namespace mete::server

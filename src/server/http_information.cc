@@ -1,0 +1,28 @@
+// About the server itself.
+#include "server/http_fields.h"
+#include "server/http_handlers.h"
+#include "server/http_problem.h"
+#include "server/openapi.h"
+
+namespace mete::server {
+
+Result<wire::HttpResponse> handle_health(HttpCall& /*call*/) {
+  return json_answer([](wire::JsonWriter& writer) { writer.member("status", "ok"); });
+}
+
+Result<wire::HttpResponse> handle_readiness(HttpCall& call) {
+  if (!call.hooks.is_ready()) {
+    return problem(503, "the server is not ready: it is starting or stopping", to_string(ErrorCode::kUnavailable));
+  }
+  return json_answer([](wire::JsonWriter& writer) { writer.member("status", "ready"); });
+}
+
+Result<wire::HttpResponse> handle_metrics(HttpCall& call) {
+  return wire::HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = call.hooks.metrics()};
+}
+
+Result<wire::HttpResponse> handle_openapi(HttpCall& /*call*/) {
+  return wire::HttpResponse{.content_type = kJsonContentType, .body = openapi_document()};
+}
+
+}  // namespace mete::server

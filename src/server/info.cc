@@ -1,0 +1,154 @@
+// INFO: sections and names as Redis has them where it has them, so that its tools find what they look for.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "server/readings.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+using Write = void (*)(std::string& text, Service& service, const Readings& readings);
+
+struct Section {
+  std::string_view name;
+  Write write;
+};
+
+template <class Value>
+void line(std::string& text, std::string_view name, const Value& value) {
+  text += fmt::format("{}:{}\r\n", name, value);
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr std::array<char, 4> kUnits = {'K', 'M', 'G', 'T'};
+  auto size = static_cast<double>(bytes);
+  if (size < 1024) return fmt::format("{}B", bytes);
+  std::size_t unit = 0;
+  for (size /= 1024; size >= 1024 && unit + 1 < kUnits.size(); size /= 1024) ++unit;
+  return fmt::format("{:.2f}{}", size, kUnits[unit]);
+}
+
+void write_server(std::string& text, Service& service, const Readings& readings) {
+  // Clients choose their ways by this version: those of Redis 7 are spoken here.
+  line(text, "redis_version", "7.0.0");
+  line(text, "mete_version", METE_VERSION);
+  line(text, "redis_mode", "standalone");
+  line(text, "os", "Linux");
+  line(text, "arch_bits", 64);
+  line(text, "multiplexing_api", "epoll");
+  line(text, "process_id", ::getpid());
+  line(text, "run_id", service.run_id);
+  line(text, "tcp_port", service.resp_port);
+  line(text, "threads", service.workers.size());
+  line(text, "uptime_in_seconds", readings.uptime_seconds);
+  line(text, "uptime_in_days", readings.uptime_seconds / 86'400);
+  const std::lock_guard lock(service.config_mutex);
+  line(text, "config_file", service.config_file);
+  line(text, "store", service.store_name);
+}
+
+void write_clients(std::string& text, Service& service, const Readings& readings) {
+  line(text, "connected_clients", readings.connections);
+  line(text, "blocked_clients", service.waits.size());
+  line(text, "maxclients", service.connections_max.load());
+}
+
+void write_memory(std::string& text, Service& service, const Readings& readings) {
+  line(text, "used_memory", readings.store.memory_bytes);
+  line(text, "used_memory_human", human_bytes(readings.store.memory_bytes));
+  line(text, "used_memory_rss", readings.resident_bytes);
+  line(text, "used_memory_rss_human", human_bytes(readings.resident_bytes));
+  const std::lock_guard lock(service.config_mutex);
+  line(text, "maxmemory", service.config.max_memory);
+  line(text, "maxmemory_human", human_bytes(service.config.max_memory));
+  line(text, "maxmemory_policy", "noeviction");
+}
+
+void write_persistence(std::string& text, Service& service, const Readings& /*readings*/) {
+  line(text, "loading", 0);
+  line(text, "rdb_last_save_time", service.started_unix_seconds);
+  line(text, "aof_enabled", 0);
+}
+
+void write_stats(std::string& text, Service& service, const Readings& readings) {
+  line(text, "total_connections_received", service.connections_accepted.load());
+  line(text, "rejected_connections", service.connections_refused.load());
+  line(text, "total_commands_processed", readings.commands);
+  line(text, "total_error_replies", readings.command_errors);
+  line(text, "total_http_requests", readings.http_requests);
+  line(text, "protocol_errors", readings.protocol_errors);
+  line(text, "total_net_input_bytes", readings.bytes_in);
+  line(text, "total_net_output_bytes", readings.bytes_out);
+  line(text, "decisions_allowed", readings.all_decisions.allowed);
+  line(text, "decisions_denied", readings.all_decisions.denied);
+  line(text, "decisions_shadow_denied", readings.all_decisions.shadow_denied);
+  line(text, "reloads_succeeded", service.reloads.succeeded.load());
+  line(text, "reloads_failed", service.reloads.failed.load());
+}
+
+void write_store(std::string& text, Service& /*service*/, const Readings& readings) {
+  line(text, "limits", readings.store.limits);
+  line(text, "rules", readings.store.rules);
+  line(text, "meters", readings.store.meters);
+  line(text, "overrides", readings.store.overrides);
+  line(text, "keys", readings.store.keys);
+  line(text, "ids", readings.store.ids);
+  line(text, "holds_open", readings.store.open_holds);
+  line(text, "holds_expired", readings.store.expired_holds);
+}
+
+void write_replication(std::string& text, Service& /*service*/, const Readings& /*readings*/) {
+  line(text, "role", "master");
+  line(text, "connected_slaves", 0);
+}
+
+void write_cpu(std::string& text, Service& /*service*/, const Readings& readings) {
+  line(text, "used_cpu_sys", fmt::format("{:.6f}", readings.cpu_system_seconds));
+  line(text, "used_cpu_user", fmt::format("{:.6f}", readings.cpu_user_seconds));
+}
+
+void write_limits(std::string& text, Service& /*service*/, const Readings& readings) {
+  for (const auto& [limit, counts] : readings.decisions) {
+    const std::string quoted = wire::quote(limit);
+    text += fmt::format("limit_{}:allowed={},denied={},shadow_denied={}\r\n", quoted.substr(1, quoted.size() - 2),
+                        counts.allowed, counts.denied, counts.shadow_denied);
+  }
+}
+
+void write_keyspace(std::string& text, Service& /*service*/, const Readings& readings) {
+  if (readings.store.keys > 0) text += fmt::format("db0:keys={},expires=0,avg_ttl=0\r\n", readings.store.keys);
+}
+
+constexpr std::array kSections = {
+    Section{"Server", write_server}, Section{"Clients", write_clients},
+    Section{"Memory", write_memory}, Section{"Persistence", write_persistence},
+    Section{"Stats", write_stats},   Section{"Replication", write_replication},
+    Section{"CPU", write_cpu},       Section{"Store", write_store},
+    Section{"Limits", write_limits}, Section{"Keyspace", write_keyspace},
+};
+
+bool is_wanted(std::string_view section, std::span<const std::string_view> wanted) {
+  if (wanted.empty()) return true;
+  return std::any_of(wanted.begin(), wanted.end(), [&](std::string_view name) {
+    return wire::equals_ignoring_case(name, section) || wire::equals_ignoring_case(name, "all") ||
+           wire::equals_ignoring_case(name, "default") || wire::equals_ignoring_case(name, "everything");
+  });
+}
+
+}  // namespace
+
+std::string info_text(Service& service, std::span<const std::string_view> sections) {
+  const Readings readings = read(service);
+  std::string text;
+  for (const Section& section : kSections) {
+    if (!is_wanted(section.name, sections)) continue;
+    if (!text.empty()) text += "\r\n";
+    text += fmt::format("# {}\r\n", section.name);
+    section.write(text, service, readings);
+  }
+  return text;
+}
+
+}  // namespace mete::server

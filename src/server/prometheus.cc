@@ -1,0 +1,126 @@
+// /metrics: names by Prometheus's rules: base units, _total for counters.
+#include <fmt/format.h>
+
+#include "server/readings.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+// In a label's value: backslash, quote and line feed are escaped, and what is not UTF-8 is shown as \xNN.
+std::string label(std::string_view value) {
+  if (!wire::is_utf8(value)) {
+    const std::string quoted = wire::quote(value);
+    return label(quoted.substr(1, quoted.size() - 2));
+  }
+  std::string text;
+  for (const char byte : value) {
+    if (byte == '\\' || byte == '"') text += '\\';
+    if (byte == '\n') {
+      text += "\\n";
+    } else {
+      text += byte;
+    }
+  }
+  return text;
+}
+
+void family(std::string& text, std::string_view name, std::string_view type, std::string_view help) {
+  text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+}
+
+template <class Value>
+void single(std::string& text, std::string_view name, std::string_view type, std::string_view help,
+            const Value& value) {
+  family(text, name, type, help);
+  text += fmt::format("{} {}\n", name, value);
+}
+
+void write_decisions(std::string& text, const Readings& readings) {
+  family(text, "mete_decisions_total", "counter", "Decisions by limit and outcome; one per charge.");
+  for (const auto& [limit, counts] : readings.decisions) {
+    const std::string name = label(limit);
+    text += fmt::format("mete_decisions_total{{limit=\"{}\",outcome=\"allowed\"}} {}\n", name, counts.allowed);
+    text += fmt::format("mete_decisions_total{{limit=\"{}\",outcome=\"denied\"}} {}\n", name, counts.denied);
+  }
+  family(text, "mete_shadow_denials_total", "counter", "Allowed decisions that a shadow limit would have denied.");
+  for (const auto& [limit, counts] : readings.decisions) {
+    text += fmt::format("mete_shadow_denials_total{{limit=\"{}\"}} {}\n", label(limit), counts.shadow_denied);
+  }
+}
+
+void write_latency(std::string& text, const Readings& readings) {
+  constexpr std::string_view kName = "mete_request_duration_seconds";
+  family(text, kName, "histogram", "From reading a request to its reply, in the server.");
+  std::uint64_t sum = 0;
+  for (std::size_t bucket = 0; bucket < LatencyHistogram::kBuckets; ++bucket) {
+    sum += readings.latency_counts[bucket];
+    text += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", kName, static_cast<double>(1ULL << bucket) / 1e6, sum);
+  }
+  sum += readings.latency_counts[LatencyHistogram::kBuckets];
+  text += fmt::format("{}_bucket{{le=\"+Inf\"}} {}\n", kName, sum);
+  text += fmt::format("{}_sum {:.9f}\n", kName, static_cast<double>(readings.latency_sum_ns) / 1e9);
+  text += fmt::format("{}_count {}\n", kName, sum);
+}
+
+void write_store(std::string& text, const store::StoreStatistics& store) {
+  single(text, "mete_limits", "gauge", "Limits that are defined.", store.limits);
+  single(text, "mete_meters", "gauge", "Meters that differ from fresh ones.", store.meters);
+  single(text, "mete_overrides", "gauge", "Keys with an amount of their own.", store.overrides);
+  single(text, "mete_keys", "gauge", "Counters, quotas and throttles.", store.keys);
+  single(text, "mete_operation_ids", "gauge", "Operation ids that are remembered.", store.ids);
+  single(text, "mete_holds_active", "gauge", "Holds that are open.", store.open_holds);
+  single(text, "mete_holds_expired_total", "counter", "Holds that nobody committed or cancelled in time.",
+         store.expired_holds);
+  single(text, "mete_store_memory_bytes", "gauge", "Memory of the embedded store.", store.memory_bytes);
+}
+
+void write_traffic(std::string& text, const Service& service, const Readings& readings) {
+  single(text, "mete_connections", "gauge", "Open connections.", readings.connections);
+  single(text, "mete_connections_accepted_total", "counter", "Connections accepted.",
+         service.connections_accepted.load());
+  single(text, "mete_connections_refused_total", "counter", "Connections refused because there were too many.",
+         service.connections_refused.load());
+  single(text, "mete_received_bytes_total", "counter", "Bytes received.", readings.bytes_in);
+  single(text, "mete_sent_bytes_total", "counter", "Bytes sent.", readings.bytes_out);
+  single(text, "mete_commands_total", "counter", "RESP commands.", readings.commands);
+  single(text, "mete_command_errors_total", "counter", "RESP commands refused before they ran.",
+         readings.command_errors);
+  single(text, "mete_protocol_errors_total", "counter", "Connections closed for what they sent.",
+         readings.protocol_errors);
+  single(text, "mete_http_requests_total", "counter", "HTTP requests.", readings.http_requests);
+  single(text, "mete_waiting_takes", "gauge", "Takes that wait until they fit.", service.waits.size());
+}
+
+void write_server(std::string& text, const Service& service, const Readings& readings) {
+  family(text, "mete_config_reloads_total", "counter", "Reloads of the configuration by result.");
+  text += fmt::format("mete_config_reloads_total{{result=\"success\"}} {}\n", service.reloads.succeeded.load());
+  text += fmt::format("mete_config_reloads_total{{result=\"failure\"}} {}\n", service.reloads.failed.load());
+  single(text, "mete_config_last_reload_success_timestamp_seconds", "gauge", "When the configuration was last loaded.",
+         service.reloads.last_success_unix_seconds.load());
+  single(text, "mete_fail_open_admissions_total", "counter",
+         "Admissions while the store did not answer, by on_fail = open.", service.fail_open_admissions.load());
+  single(text, "process_resident_memory_bytes", "gauge", "Resident memory of the process.", readings.resident_bytes);
+  single(text, "process_cpu_seconds_total", "counter", "User and system CPU time of the process.",
+         readings.cpu_user_seconds + readings.cpu_system_seconds);
+  single(text, "process_start_time_seconds", "gauge", "Start of the process, in Unix time.",
+         service.started_unix_seconds);
+  family(text, "mete_build_info", "gauge", "Version of the server; the value is always 1.");
+  text += fmt::format("mete_build_info{{version=\"{}\",compiler=\"{}\"}} 1\n", METE_VERSION, label(__VERSION__));
+}
+
+}  // namespace
+
+std::string prometheus_text(const Service& service) {
+  const Readings readings = read(service);
+  std::string text;
+  write_decisions(text, readings);
+  write_latency(text, readings);
+  write_store(text, readings.store);
+  write_traffic(text, service, readings);
+  write_server(text, service, readings);
+  return text;
+}
+
+}  // namespace mete::server

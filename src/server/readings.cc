@@ -1,0 +1,73 @@
+#include "server/readings.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/monotonic.h"
+
+namespace mete::server {
+
+namespace {
+
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+}  // namespace
+
+Readings read(const Service& service) {
+  Readings readings;
+  readings.store = service.store.statistics();
+  for (const auto& worker : service.workers) {
+    const LoopMetrics& metrics = worker->metrics;
+    metrics.add_decisions_to(readings.decisions);
+    readings.commands += metrics.commands.get();
+    readings.command_errors += metrics.command_errors.get();
+    readings.http_requests += metrics.http_requests.get();
+    readings.protocol_errors += metrics.protocol_errors.get();
+    for (std::size_t bucket = 0; bucket < readings.latency_counts.size(); ++bucket) {
+      readings.latency_counts[bucket] += metrics.latency.count(bucket);
+    }
+    readings.latency_sum_ns += metrics.latency.sum_ns();
+    readings.bytes_in += worker->connections.traffic().bytes_in;
+    readings.bytes_out += worker->connections.traffic().bytes_out;
+  }
+  for (const auto& [limit, counts] : readings.decisions) {
+    readings.all_decisions.allowed += counts.allowed;
+    readings.all_decisions.denied += counts.denied;
+    readings.all_decisions.shadow_denied += counts.shadow_denied;
+  }
+  readings.connections = service.connections_open;
+  readings.uptime_seconds = (base::monotonic_ns() - service.started_at_ns) / 1'000'000'000;
+  readings.resident_bytes = resident_bytes();
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  readings.cpu_user_seconds = seconds_of(usage.ru_utime);
+  readings.cpu_system_seconds = seconds_of(usage.ru_stime);
+  return readings;
+}
+
+std::vector<BusyKey> busiest_keys(const Service& service, std::size_t count_max) {
+  std::map<std::pair<std::string, std::string>, BusyKey> sums;
+  for (const auto& worker : service.workers) worker->metrics.busy_keys.add_to(sums, base::monotonic_ns());
+  std::vector<BusyKey> keys;
+  for (auto& [name, sum] : sums) keys.push_back({name.first, name.second, sum.decisions, sum.denied});
+  const auto count = static_cast<std::ptrdiff_t>(std::min(count_max, keys.size()));
+  std::partial_sort(keys.begin(), keys.begin() + count, keys.end(),
+                    [](const BusyKey& a, const BusyKey& b) { return a.decisions > b.decisions; });
+  keys.resize(static_cast<std::size_t>(count));
+  return keys;
+}
+
+}  // namespace mete::server

@@ -1,0 +1,43 @@
+// Readings: the numbers that INFO and /metrics tell, gathered from all event loops at one moment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "server/metrics.h"
+#include "server/service.h"
+
+namespace mete::server {
+
+struct Readings {
+  store::StoreStatistics store;
+  std::map<std::string, DecisionCounts> decisions;  // by limit
+  DecisionCounts all_decisions;
+  std::uint64_t commands = 0;
+  std::uint64_t command_errors = 0;
+  std::uint64_t http_requests = 0;
+  std::uint64_t protocol_errors = 0;
+  std::array<std::uint64_t, LatencyHistogram::kBuckets + 1> latency_counts{};
+  std::uint64_t latency_sum_ns = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t connections = 0;
+  std::uint64_t uptime_seconds = 0;
+  std::uint64_t resident_bytes = 0;
+  double cpu_user_seconds = 0;
+  double cpu_system_seconds = 0;
+};
+
+Readings read(const Service& service);
+
+// Of all event loops together, the busiest first.
+std::vector<BusyKey> busiest_keys(const Service& service, std::size_t count_max);
+
+// INFO: "# Section" and name:value lines. `sections` empty, "all", "default" or "everything": all of them.
+std::string info_text(Service& service, std::span<const std::string_view> sections);
+// The exposition format of Prometheus, version 0.0.4.
+std::string prometheus_text(const Service& service);
+
+}  // namespace mete::server

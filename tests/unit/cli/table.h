@@ -1,0 +1,74 @@
+// A table of commands to test with: every kind of option and argument, a group, and one that is hidden.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace mete::cli {
+
+// Prints what it was given: "take api alice cost=5".
+inline int echo_invocation(const Invocation& invocation, Console& console) {
+  console.out << invocation.command->name;
+  for (const std::string& argument : invocation.arguments) console.out << ' ' << argument;
+  for (const auto& [name, values] : invocation.options) {
+    for (const std::string& value : values) console.out << ' ' << name << '=' << value;
+  }
+  console.out << '\n';
+  return 7;
+}
+
+inline const std::vector<Command>& test_commands() {
+  static const std::vector<Command> kCommands = {
+      {.name = "take",
+       .summary = "May this happen",
+       .description = {"It's \\fBone\\fR step.", ".TH is no request here"},
+       .arguments = {{.name = "LIMIT", .help = "The limit"}, {.name = "KEY", .help = "Who"}},
+       .options =
+           {{.name = "cost",
+             .kind = ValueKind::kNumber,
+             .value_name = "N",
+             .help = "How much",
+             .default_text = "1",
+             .environment = "TEST_COST"},
+            {.name = "force", .help = "Even past the limit"},
+            {.name = "wait", .kind = ValueKind::kDuration, .value_name = "DURATION", .help = "How long"},
+            {.name = "mode",
+             .kind = ValueKind::kChoice,
+             .value_name = "MODE",
+             .help = "How",
+             .choices = {"hard", "soft"}},
+            {.name = "and", .kind = ValueKind::kText, .value_name = "CHARGE", .help = "More", .is_repeatable = true}},
+       .examples = {{"mete take api alice", "One unit"}},
+       .statuses = {{kExitFailed, "denied"}, {3, "unknown limit"}},
+       .run = echo_invocation},
+      {.name = "limit set",
+       .summary = "Define a limit",
+       .arguments = {{.name = "NAME"}, {.name = "WORD", .is_optional = true, .is_repeated = true}},
+       .run = echo_invocation},
+      {.name = "limit list", .summary = "List the limits", .run = echo_invocation},
+      {.name = "version", .summary = "Print the version", .run = echo_invocation},
+      {.name = "secret", .summary = "Not listed", .run = echo_invocation, .is_hidden = true},
+  };
+  return kCommands;
+}
+
+struct Ran {
+  int status;
+  std::string out;
+  std::string error;
+};
+
+inline Ran run_words(const std::vector<Command>& commands, const std::vector<std::string>& words,
+                     std::map<std::string, std::string> environment = {}) {
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream error;
+  Console console{in, out, error, std::move(environment)};
+  const int status = run(commands, words, console);
+  return {status, out.str(), error.str()};
+}
+
+}  // namespace mete::cli
