@@ -1,4 +1,5 @@
 // The table of subcommands.
+#include "cli/bench/bench_command.h"
 #include "cli/builtin.h"
 #include "cli/check_config.h"
 #include "cli/command.h"
@@ -8,7 +9,8 @@ namespace mete::cli {
 
 std::span<const Command> commands() {
   static const std::vector<Command> all = {
-      check_config_command(), demo_command(), help_command(), version_command(), completion_command(), man_command(),
+      check_config_command(), bench_command(),      demo_command(), help_command(),
+      version_command(),      completion_command(), man_command(),
   };
   return all;
 }

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/command.h"
 #include "net/descriptor.h"
 
 namespace mete::cli {
@@ -106,7 +107,8 @@ TEST(BenchTest, CountsRepliesAndDenials) {
   BenchOptions options = small_bench(server);
   options.fill = true;
   std::ostringstream output;
-  EXPECT_EQ(run_bench(options, output), 0);
+  std::ostringstream error;
+  EXPECT_EQ(run_bench(options, output, error), 0);
   EXPECT_GE(number_of(output.str(), "requests"), 200U);
   EXPECT_EQ(number_of(output.str(), "denials"), number_of(output.str(), "requests"));
   EXPECT_EQ(number_of(output.str(), "errors"), 0U);
@@ -117,7 +119,8 @@ TEST(BenchTest, CountsRepliesAndDenials) {
 TEST(BenchTest, TellsErrors) {
   EchoServer server("-NOLIMIT unknown limit 'api'\r\n");
   std::ostringstream output;
-  EXPECT_EQ(run_bench(small_bench(server), output), 1);
+  std::ostringstream error;
+  EXPECT_EQ(run_bench(small_bench(server), output, error), 1);
   EXPECT_EQ(number_of(output.str(), "errors"), number_of(output.str(), "requests"));
   EXPECT_NE(output.str().find("\"first_error\":\"NOLIMIT unknown limit 'api'\""), std::string::npos) << output.str();
 }
@@ -130,7 +133,8 @@ TEST(BenchTest, KeepsToTheRate) {
   options.duration = 500ms;
   options.rate = 2'000;
   std::ostringstream output;
-  EXPECT_EQ(run_bench(options, output), 0);
+  std::ostringstream error;
+  EXPECT_EQ(run_bench(options, output, error), 0);
   EXPECT_GE(number_of(output.str(), "requests"), 100U);
   EXPECT_LE(number_of(output.str(), "requests"), 4'000U);
 }
@@ -141,7 +145,8 @@ TEST(BenchTest, RefusesWhatMakesNoSense) {
     BenchOptions options = small_bench(server);
     change(options);
     std::ostringstream output;
-    return run_bench(options, output) == 2 && output.str().empty();
+    std::ostringstream error;
+    return run_bench(options, output, error) == kExitUsage && output.str().empty() && !error.str().empty();
   };
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.connections = 0; }));
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.pipeline = kBenchPipelineMax + 1; }));
