@@ -6,7 +6,7 @@ from html import escape
 from scenarios import CONTESTANTS
 
 WIDTH, HEIGHT = 860, 520
-LEFT, RIGHT, TOP, BOTTOM = 70, 240, 50, 55
+LEFT, RIGHT, TOP, BOTTOM = 70, 240, 60, 55
 LABEL_DISTANCE = 15  # so that labels do not lie on one another
 
 # Readable on white and on black.
@@ -33,8 +33,9 @@ def text(x, y, content, anchor="start", colour=TEXT, size=12):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" font-size="{size}">{escape(content)}</text>'
 
 
-def line(x1, y1, x2, y2, colour=GRID):
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>'
+def line(x1, y1, x2, y2, colour=GRID, dashes=""):
+    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{dashed}/>'
 
 
 def format_time(ns):
@@ -51,6 +52,7 @@ def grid(axes):
         yield line(x, TOP, x, HEIGHT - BOTTOM)
         yield text(x, HEIGHT - BOTTOM + 18, str(pipeline), "middle")
     yield text(LEFT, 24, "Server's processor time per decision (less is better)", size=15)
+    yield text(LEFT, 42, "Mete: solid lines; Redis: dashed. Both axes are logarithmic.")
     yield text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, "requests that a connection sends at once (pipeline)", "middle")
 
 
@@ -87,11 +89,11 @@ def draw(results):
     for (title, colour, is_dashed, points), label_y in zip(drawn, labels):
         places = [(axes.x(pipeline), axes.y(value)) for pipeline, value in points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        dashes = ' stroke-dasharray="6 4"' if is_dashed else ""
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>')
+        dashed = ' stroke-dasharray="6 4"' if is_dashed else ""
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dashed}/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
         x, y = places[-1]
-        parts.append(line(x + 4, y, WIDTH - RIGHT + 22, label_y, colour))
+        parts.append(line(x + 4, y, WIDTH - RIGHT + 22, label_y, colour, "1 4"))  # leads to the label
         parts.append(text(WIDTH - RIGHT + 26, label_y + 4, f"{title}, {points[-1][1]:,.0f} ns", colour=colour))
     body = "\n".join(parts)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '

@@ -1,5 +1,7 @@
 #include "cli/bench/server_process.h"
 
+#include <fmt/format.h>
+
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -19,9 +21,9 @@ Result<ServerProcess> find_server_process(const BenchOptions& options, Connectio
   const auto info = control.call({"INFO", "server"});
   if (!info) return tl::unexpected(info.error());
   ServerProcess server = {.process_id = options.process_id};
-  for (const std::string name : {"mete", "valkey", "redis"}) {
-    const std::string version = info_field(info->text, name + "_version");
-    if (server.version.empty() && !version.empty()) server.version = name + " " + version;
+  for (const std::string_view name : {"mete", "valkey", "redis"}) {
+    const std::string version = info_field(info->text, fmt::format("{}_version", name));
+    if (server.version.empty() && !version.empty()) server.version = fmt::format("{} {}", name, version);
   }
   const auto told = wire::parse_integer(info_field(info->text, "process_id"));
   // The number means something only on the server's own machine.

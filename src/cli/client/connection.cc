@@ -20,7 +20,7 @@ namespace mete::cli {
 
 namespace {
 
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kReadBytes = std::size_t{16} << 10;
 
 }  // namespace
 
