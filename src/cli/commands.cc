@@ -1,4 +1,5 @@
 // The table of subcommands.
+#include "cli/bench/bench_command.h"
 #include "cli/builtin.h"
 #include "cli/check_config.h"
 #include "cli/command.h"
@@ -9,8 +10,8 @@ namespace mete::cli {
 
 std::span<const Command> commands() {
   static const std::vector<Command> kAll = {
-      serve_command(),   check_config_command(), demo_command(), help_command(),
-      version_command(), completion_command(),   man_command(),
+      serve_command(), check_config_command(), bench_command(),      demo_command(),
+      help_command(),  version_command(),      completion_command(), man_command(),
   };
   return kAll;
 }

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
-#include <iostream>
+#include <ostream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "cli/bench/report.h"
 #include "cli/bench/scenarios.h"
 #include "cli/bench/server_process.h"
+#include "cli/command.h"
 #include "wire/text.h"
 
 namespace mete::cli {
@@ -23,6 +24,7 @@ namespace {
 
 constexpr auto kPollEvery = std::chrono::milliseconds(1);
 constexpr std::size_t kSpareDescriptors = 64;
+constexpr std::uint64_t kProcessIdMax = 1 << 22;  // of Linux
 
 tl::unexpected<Error> invalid(std::string message) {
   return tl::unexpected(Error{ErrorCode::kInvalid, std::move(message)});
@@ -47,12 +49,17 @@ Result<void> check_options(const BenchOptions& options) {
       {"threads", options.threads, 1, std::min<std::uint64_t>(kBenchThreadsMax, options.connections)},
       {"keys", options.keys, 1, kBenchKeysMax},
       {"rate", options.rate, 0, kBenchRateMax},
+      {"requests", options.requests, 0, kBenchRequestsMax},
+      {"pid", options.process_id, 0, kProcessIdMax},
   };
   for (const Range& range : ranges) {
     if (auto done = check_range(range.name, range.value, range.min, range.max); !done) return done;
   }
   if (options.server.tls) return invalid("bench does not speak TLS: leave out --tls");
   if (options.requests == 0 && options.duration <= Duration()) return invalid("--duration must be longer than 0");
+  if (std::max(options.duration, options.warm_up) > kBenchDurationMax) {
+    return invalid("--duration and --warm-up must be at most " + wire::format_duration(kBenchDurationMax));
+  }
   return Done{};
 }
 
@@ -106,7 +113,7 @@ class Measurement {
     ConnectionOptions connecting = options_.server;
     connecting.address = target_;
     if (plan_.workload.is_http) connecting.password.clear();  // It is in each request.
-    std::vector<std::vector<Descriptor>> sockets(options_.threads);
+    std::vector<std::vector<net::Descriptor>> sockets(options_.threads);
     for (std::size_t index = 0; index < options_.connections; ++index) {
       auto connection = Connection::open(connecting);
       if (!connection) return tl::unexpected(connection.error());
@@ -214,18 +221,18 @@ Result<BenchReport> measure(const BenchOptions& options) {
 
 }  // namespace
 
-int run_bench(const BenchOptions& options, std::ostream& output) {
+int run_bench(const BenchOptions& options, std::ostream& output, std::ostream& error) {
   if (const auto done = check_options(options); !done) {
-    std::cerr << "mete bench: " << done.error().message << '\n';
-    return 2;
+    error << "mete bench: " << done.error().message << '\n';
+    return kExitUsage;
   }
   const auto report = measure(options);
   if (!report) {
-    std::cerr << "mete bench: " << report.error().message << '\n';
-    return 1;
+    error << "mete bench: " << report.error().message << '\n';
+    return kExitFailed;
   }
   (options.json ? print_json : print_table)(*report, options, output);
-  return report->counts.errors == 0 ? 0 : 1;
+  return report->counts.errors == 0 ? kExitDone : kExitFailed;
 }
 
 }  // namespace mete::cli

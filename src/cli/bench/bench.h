@@ -4,14 +4,14 @@
 //     the server's processor time    per request: comparable on a machine that others use too
 #pragma once
 
-#include <ostream>
+#include <iosfwd>
 
 #include "cli/bench/options.h"
 
 namespace mete::cli {
 
-// Prints what it measured; a failure goes to standard error. Returns the program's exit status: 0; 1 if it could not
+// Prints what it measured to `output`, and failures to `error`. Returns the program's exit status: 0; 1 if it could not
 // measure, or replies were errors; 2 if the options make no sense.
-int run_bench(const BenchOptions& options, std::ostream& output);
+int run_bench(const BenchOptions& options, std::ostream& output, std::ostream& error);
 
 }  // namespace mete::cli

@@ -16,7 +16,7 @@ namespace mete::cli {
 
 class HttpSkimmer {
  public:
-  static constexpr std::size_t kHeadBytesMax = 16 * 1024;
+  static constexpr std::size_t kHeadBytesMax = std::size_t{16} << 10;
 
   // As wire::ReplySkimmer: the reply's integer is 0 for 429 (a denial), 1 for any other success; the rest is an error,
   // whose text is the status line. What is left over is less than a response's head.

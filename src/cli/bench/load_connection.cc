@@ -26,14 +26,14 @@ Result<void> LoadConnection::send(std::string_view bytes, std::size_t requests, 
     unsent_ += bytes;
     return Done{};
   }
-  const ssize_t sent = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) return lost(std::generic_category().message(errno));
   if (sent < static_cast<ssize_t>(bytes.size())) unsent_ = bytes.substr(sent < 0 ? 0 : static_cast<std::size_t>(sent));
   return Done{};
 }
 
 Result<void> LoadConnection::send_rest() {
-  const ssize_t sent = ::send(socket_.number(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  const ssize_t sent = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) return lost(std::generic_category().message(errno));
   if (sent > 0) unsent_.erase(0, static_cast<std::size_t>(sent));
   return Done{};
@@ -42,7 +42,7 @@ Result<void> LoadConnection::send_rest() {
 Result<std::string_view> LoadConnection::read_into(std::span<char> room) {
   CHECK(unread_.size() < room.size());
   unread_.copy(room.data(), unread_.size());
-  const ssize_t read = ::recv(socket_.number(), room.data() + unread_.size(), room.size() - unread_.size(), 0);
+  const ssize_t read = ::recv(socket_.get(), room.data() + unread_.size(), room.size() - unread_.size(), 0);
   if (read == 0) return lost("the server closed it");
   if (read < 0 && errno != EAGAIN && errno != EINTR) return lost(std::generic_category().message(errno));
   return std::string_view(room.data(), unread_.size() + static_cast<std::size_t>(read < 0 ? 0 : read));

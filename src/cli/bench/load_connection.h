@@ -13,7 +13,7 @@
 
 #include "cli/bench/http_skimmer.h"
 #include "cli/bench/requests.h"
-#include "cli/client/descriptor.h"
+#include "net/descriptor.h"
 #include "wire/resp_skimmer.h"
 
 namespace mete::cli {
@@ -23,7 +23,7 @@ class LoadConnection {
   // A server that falls so far behind gets nothing more on this connection until it has caught up.
   static constexpr std::size_t kBatchesInFlightMax = 1024;
 
-  LoadConnection(Descriptor socket, bool is_http) : socket_(std::move(socket)) {
+  LoadConnection(net::Descriptor socket, bool is_http) : socket_(std::move(socket)) {
     if (is_http) skimmer_.emplace<HttpSkimmer>();
   }
 
@@ -31,7 +31,7 @@ class LoadConnection {
   Operation operation = {};
   std::size_t step = 0;
 
-  [[nodiscard]] int socket() const { return socket_.number(); }
+  [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] bool is_idle() const { return in_flight_.empty(); }
   [[nodiscard]] bool has_room() const { return in_flight_.size() < kBatchesInFlightMax; }
   // The socket did not take everything: call send_rest() once it can be written to.
@@ -85,7 +85,7 @@ class LoadConnection {
   // The bytes left over from last time and those that the socket has.
   Result<std::string_view> read_into(std::span<char> room);
 
-  Descriptor socket_;
+  net::Descriptor socket_;
   std::variant<wire::ReplySkimmer, HttpSkimmer> skimmer_;
   std::deque<Batch> in_flight_;
   std::string unsent_;

@@ -52,14 +52,14 @@ std::uint64_t steady_now_ns() {
 }
 
 LoadWorker::LoadWorker(const LoadPlan& plan, const std::atomic<LoadPhase>& phase, std::size_t index,
-                       std::vector<Descriptor> sockets)
+                       std::vector<net::Descriptor> sockets)
     : plan_(plan),
       shared_phase_(phase),
       index_(index),
       room_(kReadBytes),
       random_state_(base::random_number()),
       fill_key_(index) {
-  for (Descriptor& socket : sockets) {
+  for (net::Descriptor& socket : sockets) {
     LoadConnection& connection = connections_.emplace_back(std::move(socket), plan.workload.is_http);
     // Each connection has numbers of its own: those that leave its place as the rest when divided by all places.
     connection.operation.sequence = plan.first_sequence + index + (connections_.size() - 1) * plan.workers;
@@ -103,7 +103,7 @@ Result<void> LoadWorker::run_until_drained() {
 }
 
 Result<void> LoadWorker::watch_connections() {
-  epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_ = net::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_.is_open()) return system_failure("epoll_create1");
   for (LoadConnection& connection : connections_) {
     watch(connection, true);
@@ -118,7 +118,7 @@ void LoadWorker::watch(LoadConnection& connection, bool is_new) {
   epoll_event event = {};
   event.events = EPOLLIN | (connection.has_unsent() ? static_cast<std::uint32_t>(EPOLLOUT) : 0U);
   event.data.ptr = &connection;
-  CHECK(::epoll_ctl(epoll_.number(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, connection.socket(), &event) == 0);
+  CHECK(::epoll_ctl(epoll_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, connection.socket(), &event) == 0);
 }
 
 Result<void> LoadWorker::send_due(std::uint64_t now_ns) {
@@ -157,7 +157,7 @@ Result<void> LoadWorker::wait_and_handle() {
   }
   const timespec timeout = {.tv_sec = 0, .tv_nsec = static_cast<long>(wait_ns)};
   std::array<epoll_event, kEventsMax> events = {};
-  const int ready = ::epoll_pwait2(epoll_.number(), events.data(), kEventsMax, &timeout, nullptr);
+  const int ready = ::epoll_pwait2(epoll_.get(), events.data(), kEventsMax, &timeout, nullptr);
   if (ready < 0 && errno != EINTR) return system_failure("epoll_pwait2");
   for (int index = 0; index < ready; ++index) {
     const epoll_event& event = events[static_cast<std::size_t>(index)];

@@ -20,7 +20,7 @@
 #include "cli/bench/load_connection.h"
 #include "cli/bench/requests.h"
 #include "cli/bench/scenarios.h"
-#include "cli/client/descriptor.h"
+#include "net/descriptor.h"
 
 namespace mete::cli {
 
@@ -51,7 +51,7 @@ class LoadWorker {
  public:
   // `phase` is set by whoever conducts the measurement.
   LoadWorker(const LoadPlan& plan, const std::atomic<LoadPhase>& phase, std::size_t index,
-             std::vector<Descriptor> sockets);
+             std::vector<net::Descriptor> sockets);
 
   void run();
 
@@ -84,7 +84,7 @@ class LoadWorker {
   std::vector<LoadConnection> connections_;
   std::vector<RequestBatch> batches_;  // by the step that they begin with
   std::vector<char> room_;
-  Descriptor epoll_;
+  net::Descriptor epoll_;
   std::uint64_t random_state_;
   std::uint64_t fill_key_;
   std::uint64_t schedule_start_ns_ = 0;

@@ -192,7 +192,7 @@ Result<std::string> address_of_url(std::string_view url) {
   std::string_view address = url;
   if (address.starts_with(kScheme)) address.remove_prefix(kScheme.size());
   if (address.ends_with('/')) address.remove_suffix(1);
-  if (url.starts_with(kScheme) && address.find('/') == std::string_view::npos && parse_endpoint(address)) {
+  if (url.starts_with(kScheme) && address.find('/') == std::string_view::npos && net::parse_address(address)) {
     return std::string(address);
   }
   return tl::unexpected(

@@ -1,5 +1,7 @@
 #include "cli/bench/server_process.h"
 
+#include <fmt/format.h>
+
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +13,7 @@ namespace mete::cli {
 
 namespace {
 
-std::string threads_of(int process_id) { return "/proc/" + std::to_string(process_id) + "/task"; }
+std::string threads_of(std::uint64_t process_id) { return "/proc/" + std::to_string(process_id) + "/task"; }
 
 }  // namespace
 
@@ -19,13 +21,14 @@ Result<ServerProcess> find_server_process(const BenchOptions& options, Connectio
   const auto info = control.call({"INFO", "server"});
   if (!info) return tl::unexpected(info.error());
   ServerProcess server = {.process_id = options.process_id};
-  for (const std::string name : {"mete", "valkey", "redis"}) {
-    const std::string version = info_field(info->text, name + "_version");
-    if (server.version.empty() && !version.empty()) server.version = name + " " + version;
+  for (const std::string_view name : {"mete", "valkey", "redis"}) {
+    const std::string version = info_field(info->text, fmt::format("{}_version", name));
+    if (server.version.empty() && !version.empty()) server.version = fmt::format("{} {}", name, version);
   }
   const auto told = wire::parse_integer(info_field(info->text, "process_id"));
   // The number means something only on the server's own machine.
-  if (server.process_id == 0 && told && control.endpoint().is_local()) server.process_id = static_cast<int>(*told);
+  if (server.process_id == 0 && told && *told > 0 && control.is_local())
+    server.process_id = static_cast<std::uint64_t>(*told);
   if (options.process_id != 0 && !processor_time_ns(options.process_id)) {
     return tl::unexpected(Error{ErrorCode::kInvalid, "no process " + std::to_string(options.process_id) +
                                                          " here: --pid takes the server's, on this machine"});
@@ -34,7 +37,7 @@ Result<ServerProcess> find_server_process(const BenchOptions& options, Connectio
   return server;
 }
 
-Result<std::uint64_t> processor_time_ns(int process_id) {
+Result<std::uint64_t> processor_time_ns(std::uint64_t process_id) {
   std::error_code error;
   std::uint64_t total = 0;
   for (const auto& thread : std::filesystem::directory_iterator(threads_of(process_id), error)) {

@@ -20,7 +20,7 @@ namespace mete::cli {
 
 namespace {
 
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kReadBytes = std::size_t{16} << 10;
 
 }  // namespace
 
@@ -32,17 +32,17 @@ struct Connection::Attempt {
 };
 
 Result<Connection> Connection::open(const ConnectionOptions& options) {
-  auto endpoint = parse_endpoint(options.address);
-  if (!endpoint) return tl::unexpected(endpoint.error());
-  auto socket = connect_to(*endpoint, options.timeout);
+  auto address = net::parse_address(options.address);
+  if (!address) return tl::unexpected(address.error());
+  auto socket = connect_to(*address, options.timeout);
   if (!socket) return tl::unexpected(socket.error());
   TlsSession tls;
   if (options.tls) {
-    auto session = start_tls(*socket, *endpoint, *options.tls, options.timeout);
+    auto session = start_tls(*socket, *address, *options.tls, options.timeout);
     if (!session) return tl::unexpected(session.error());
     tls = std::move(*session);
   }
-  Connection connection(std::move(*endpoint), std::move(*socket), std::move(tls), options.timeout);
+  Connection connection(std::move(*address), std::move(*socket), std::move(tls), options.timeout);
   if (auto done = connection.authenticate(options); !done) return tl::unexpected(done.error());
   return connection;
 }
@@ -55,7 +55,7 @@ Result<void> Connection::authenticate(const ConnectionOptions& options) {
   const auto reply = call(words);
   if (!reply) return tl::unexpected(reply.error());
   if (!reply->is_error()) return Done{};
-  return tl::unexpected(Error{ErrorCode::kInvalid, endpoint_.to_string() + " refused the password: " + reply->text +
+  return tl::unexpected(Error{ErrorCode::kInvalid, address_.to_string() + " refused the password: " + reply->text +
                                                        "; check it, and the user if one is named"});
 }
 
@@ -65,7 +65,7 @@ Result<wire::RespValue> Connection::call(std::span<const std::string_view> words
     auto reply = parser_.next();
     if (!reply) {
       return tl::unexpected(
-          Error{reply.error().code, endpoint_.to_string() + " does not speak RESP: " + reply.error().message});
+          Error{reply.error().code, address_.to_string() + " does not speak RESP: " + reply.error().message});
     }
     // A push is no reply to anything: the server sends it of its own accord.
     if (*reply && (*reply)->type != wire::RespType::kPush) return std::move(**reply);
@@ -74,7 +74,14 @@ Result<wire::RespValue> Connection::call(std::span<const std::string_view> words
   }
 }
 
-Descriptor Connection::release_socket() && {
+bool Connection::is_local() const {
+  net::SocketAddress peer;
+  peer.size = sizeof peer.storage;
+  const int failed = ::getpeername(socket_.get(), reinterpret_cast<sockaddr*>(&peer.storage), &peer.size);
+  return failed == 0 && peer.is_local();
+}
+
+net::Descriptor Connection::release_socket() && {
   CHECK(!tls_);
   return std::move(socket_);
 }
@@ -112,7 +119,7 @@ Connection::Attempt Connection::try_write(std::string_view bytes) {
     const short awaited = awaited_by_tls(tls_, written);
     return {.awaited = awaited, .failure = awaited == 0 ? tls_failure() : ""};
   }
-  const ssize_t written = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const ssize_t written = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (written >= 0) return {.bytes = static_cast<std::size_t>(written)};
   if (errno == EAGAIN || errno == EINTR) return {.awaited = POLLOUT};
   return {.failure = std::generic_category().message(errno)};
@@ -126,7 +133,7 @@ Connection::Attempt Connection::try_read(std::span<char> room) {
     const short awaited = awaited_by_tls(tls_, read);
     return {.awaited = awaited, .failure = awaited == 0 ? tls_failure() : ""};
   }
-  const ssize_t read = ::recv(socket_.number(), room.data(), room.size(), 0);
+  const ssize_t read = ::recv(socket_.get(), room.data(), room.size(), 0);
   if (read > 0) return {.bytes = static_cast<std::size_t>(read)};
   if (read == 0) return {.failure = "the server closed the connection"};
   if (errno == EAGAIN || errno == EINTR) return {.awaited = POLLIN};
@@ -139,7 +146,7 @@ Result<void> Connection::wait(short events) {
 }
 
 Error Connection::lost(std::string_view reason) const {
-  return {ErrorCode::kUnavailable, "lost the connection to " + endpoint_.to_string() + ": " + std::string(reason) +
+  return {ErrorCode::kUnavailable, "lost the connection to " + address_.to_string() + ": " + std::string(reason) +
                                        "; whether the command was carried out is not known"};
 }
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/client/endpoint.h"
+#include "cli/client/connect.h"
 #include "cli/client/tls.h"
 #include "wire/resp_reply.h"
 
@@ -40,13 +40,14 @@ class Connection {
     return call(std::span(words.begin(), words.size()));
   }
 
-  [[nodiscard]] const Endpoint& endpoint() const { return endpoint_; }
+  // The server is on this machine.
+  [[nodiscard]] bool is_local() const;
   // Hands the socket over, for whoever does his own reading and writing; not with TLS.
-  Descriptor release_socket() &&;
+  net::Descriptor release_socket() &&;
 
  private:
-  Connection(Endpoint endpoint, Descriptor socket, TlsSession tls, Duration timeout)
-      : endpoint_(std::move(endpoint)), socket_(std::move(socket)), tls_(std::move(tls)), timeout_(timeout) {}
+  Connection(net::Address address, net::Descriptor socket, TlsSession tls, Duration timeout)
+      : address_(std::move(address)), socket_(std::move(socket)), tls_(std::move(tls)), timeout_(timeout) {}
 
   Result<void> authenticate(const ConnectionOptions& options);
   Result<void> send(std::string_view bytes);
@@ -58,8 +59,8 @@ class Connection {
   Attempt try_read(std::span<char> room);
   [[nodiscard]] Error lost(std::string_view reason) const;
 
-  Endpoint endpoint_;
-  Descriptor socket_;
+  net::Address address_;
+  net::Descriptor socket_;
   TlsSession tls_;  // null without TLS; goes before the socket
   Duration timeout_;
   wire::ReplyParser parser_;

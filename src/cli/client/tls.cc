@@ -61,8 +61,8 @@ bool expect_host(SSL* session, const std::string& host) {
   return told == 1 && SSL_set1_host(session, host.c_str()) == 1;
 }
 
-Error handshake_failure(const TlsSession& session, const Endpoint& endpoint) {
-  const std::string what = "cannot use TLS with " + endpoint.to_string() + ": ";
+Error handshake_failure(const TlsSession& session, const net::Address& address) {
+  const std::string what = "cannot use TLS with " + address.to_string() + ": ";
   const long verdict = SSL_get_verify_result(session.get());
   if (verdict != X509_V_OK) {
     return {ErrorCode::kUnavailable, what + X509_verify_cert_error_string(verdict) +
@@ -73,9 +73,9 @@ Error handshake_failure(const TlsSession& session, const Endpoint& endpoint) {
 
 }  // namespace
 
-Result<TlsSession> start_tls(const Descriptor& socket, const Endpoint& endpoint, const TlsOptions& options,
+Result<TlsSession> start_tls(const net::Descriptor& socket, const net::Address& address, const TlsOptions& options,
                              Duration timeout) {
-  if (endpoint.is_unix()) {
+  if (address.is_unix()) {
     return tl::unexpected(
         Error{ErrorCode::kInvalid, "TLS needs a host, not a socket of this machine: leave out --tls"});
   }
@@ -85,16 +85,16 @@ Result<TlsSession> start_tls(const Descriptor& socket, const Endpoint& endpoint,
   if (!context) return tl::unexpected(context.error());
   TlsSession session(SSL_new(context->get()));
   const bool is_ready =
-      session && expect_host(session.get(), endpoint.host) && SSL_set_fd(session.get(), socket.number()) == 1;
+      session && expect_host(session.get(), address.host) && SSL_set_fd(session.get(), socket.get()) == 1;
   if (!is_ready) return failed(ErrorCode::kUnavailable, "cannot start TLS", "is the host's name right?");
   for (;;) {
     ERR_clear_error();
     const int result = SSL_connect(session.get());
     if (result == 1) return session;
     const short events = awaited_by_tls(session, result);
-    if (events == 0) return tl::unexpected(handshake_failure(session, endpoint));
+    if (events == 0) return tl::unexpected(handshake_failure(session, address));
     if (!wait_for_socket(socket, events, timeout)) {
-      return tl::unexpected(Error{ErrorCode::kUnavailable, "no answer to TLS from " + endpoint.to_string() +
+      return tl::unexpected(Error{ErrorCode::kUnavailable, "no answer to TLS from " + address.to_string() +
                                                                "; does the server speak TLS on this port?"});
     }
   }

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/client/endpoint.h"
+#include "cli/client/connect.h"
 
 namespace mete::cli {
 
@@ -27,7 +27,7 @@ struct TlsDeleter {
 using TlsSession = std::unique_ptr<SSL, TlsDeleter>;
 
 // Shakes hands over the socket, which must stay open for as long as the session.
-Result<TlsSession> start_tls(const Descriptor& socket, const Endpoint& endpoint, const TlsOptions& options,
+Result<TlsSession> start_tls(const net::Descriptor& socket, const net::Address& address, const TlsOptions& options,
                              Duration timeout);
 
 // What SSL_read or SSL_write is waiting for, by its result: POLLIN, POLLOUT, or 0 if it has failed.

@@ -24,9 +24,9 @@ class StubServer {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(listener_.number(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::getsockname(listener_.number(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-    EXPECT_EQ(::listen(listener_.number(), 1), 0);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 1), 0);
     port_ = ntohs(address.sin_port);
     thread_ = std::thread([this, words = std::move(words)] { serve(words); });
   }
@@ -43,12 +43,12 @@ class StubServer {
 
  private:
   void serve(const std::string& words) {
-    const Descriptor socket(::accept(listener_.number(), nullptr, nullptr));
+    const net::Descriptor socket(::accept(listener_.get(), nullptr, nullptr));
     char room[1024];
     bool has_answered = false;
-    for (ssize_t read = 0; (read = ::recv(socket.number(), room, sizeof room, 0)) > 0;) {
+    for (ssize_t read = 0; (read = ::recv(socket.get(), room, sizeof room, 0)) > 0;) {
       received_.append(room, static_cast<std::size_t>(read));
-      if (!has_answered && !words.empty()) ::send(socket.number(), words.data(), words.size(), MSG_NOSIGNAL);
+      if (!has_answered && !words.empty()) ::send(socket.get(), words.data(), words.size(), MSG_NOSIGNAL);
       has_answered = true;
       if (words == kHangUp) return;
     }
@@ -58,7 +58,7 @@ class StubServer {
   static constexpr std::string_view kHangUp = "+half of a reply";
 
  private:
-  Descriptor listener_;
+  net::Descriptor listener_;
   std::uint16_t port_ = 0;
   std::string received_;
   std::thread thread_;
