@@ -1,6 +1,8 @@
 // Commands on keys, as Redis has them: counters, and what every key can be asked.
 #include <array>
+#include <charconv>
 
+#include "base/decimal.h"
 #include "server/commands.h"
 #include "wire/glob.h"
 #include "wire/text.h"
@@ -46,8 +48,8 @@ void with_keys(CommandContext& context, Use use, Write write) {
 
 void write_value(wire::RespWriter& reply, std::optional<std::int64_t> value) {
   if (value) {
-    std::array<char, 20> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *value).ptr;
+    std::array<char, base::kDecimalBytesMax> digits;
+    const char* const end = base::write_decimal(digits.data(), *value);
     reply.bulk({digits.data(), static_cast<std::size_t>(end - digits.data())});
   } else {
     reply.null();

@@ -6,12 +6,8 @@
 namespace mete::server {
 
 void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict) {
-  reply.array(6);
-  reply.integer(mode == Mode::kUpTo ? verdict.taken : verdict.is_allowed ? 1 : 0);
-  reply.integer(verdict.remaining);
-  reply.integer(verdict.limit);
-  reply.integer(verdict.retry_after.ms());
-  reply.integer(verdict.reset_after.ms());
+  const std::int64_t allowed = mode == Mode::kUpTo ? verdict.taken : verdict.is_allowed ? 1 : 0;
+  reply.integers({allowed, verdict.remaining, verdict.limit, verdict.retry_after.ms(), verdict.reset_after.ms()}, 1);
   write_violated(reply, charges, verdict.violated);
 }
 

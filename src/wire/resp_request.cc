@@ -1,6 +1,6 @@
 #include "wire/resp_request.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "wire/text.h"
@@ -71,10 +71,41 @@ RequestParser::Status RequestParser::parse(std::string_view input) {
     if (input.empty()) return Status::kNeedMore;
     words_.clear();
     if (input[0] != '*') return parse_inline(input);
+    if (parse_usual(input)) return Status::kRequest;
+    words_.clear();
   } else if (missing_ < 0 && input[0] != '*') {
     return parse_inline(input);
   }
   return parse_array(input);
+}
+
+bool RequestParser::parse_usual(std::string_view input) {
+  constexpr std::size_t kUsualWordsMax = 9;
+  const char* at = input.data();
+  const char* const end = at + input.size();
+  const auto digit = [](char byte) { return static_cast<unsigned>(static_cast<unsigned char>(byte)) - '0'; };
+  if (end - at < 4 || at[2] != '\r' || at[3] != '\n') return false;
+  const unsigned count = digit(at[1]);
+  if (count - 1 >= std::min(kUsualWordsMax, limits_.arguments_max)) return false;
+  at += 4;
+  for (unsigned index = 0; index < count; ++index) {
+    if (end - at < 5 || at[0] != '$') return false;
+    unsigned length = digit(at[1]);
+    if (length > 9) return false;
+    at += 2;
+    if (*at != '\r') {
+      if (length == 0 || digit(*at) > 9) return false;
+      length = length * 10 + digit(*at++);
+    }
+    // The line's end, the word and its line's end.
+    if (end - at < static_cast<std::ptrdiff_t>(length) + 4) return false;
+    const char* const word = at + 2;
+    at = word + length + 2;
+    if (word[-2] != '\r' || word[-1] != '\n' || at[-2] != '\r' || at[-1] != '\n') return false;
+    words_.emplace_back(word, length);
+  }
+  consumed_ = static_cast<std::size_t>(at - input.data());
+  return true;
 }
 
 RequestParser::Status RequestParser::parse_array(std::string_view input) {
@@ -126,12 +157,6 @@ RequestParser::Status RequestParser::parse_length(std::string_view input, char m
     return Status::kNeedMore;
   }
   if (line[0] != mark) return fail("expected '" + std::string(1, mark) + "', got " + quote(line.substr(0, 1)));
-  // Most lengths have one or two digits.
-  if (line.size() >= 4 && line[2] == '\r' && line[3] == '\n' && line[1] >= '0' && line[1] <= '9') {
-    length = line[1] - '0';
-    position_ += 4;
-    return Status::kRequest;
-  }
   const std::size_t end = line.find_first_of("\r\n");
   const char* const what = mark == '*' ? "invalid multibulk length" : "invalid bulk length";
   if (end == std::string_view::npos) return line.size() < kLengthLineMax ? Status::kNeedMore : fail(what);

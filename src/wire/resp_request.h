@@ -51,6 +51,8 @@ class RequestParser {
   [[nodiscard]] bool is_within_request() const { return position_ > 0; }
 
  private:
+  // A whole request whose lengths have one or two digits, as nearly all have; false: nothing has been read.
+  bool parse_usual(std::string_view input);
   Status parse_array(std::string_view input);
   Status parse_inline(std::string_view input);
   Status split_words(std::string_view line);

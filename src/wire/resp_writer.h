@@ -6,12 +6,12 @@
 #include <mete/result.h>
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <string_view>
 
+#include "base/decimal.h"
 #include "base/output.h"
 
 namespace mete::wire {
@@ -58,27 +58,27 @@ class RespWriter {
     number(version_ == RespVersion::k3 ? '~' : '*', static_cast<std::int64_t>(elements));
   }
 
-  // An array of integers, in one piece: what decisions are made of.
-  void integers(std::initializer_list<std::int64_t> values) {
-    array(values.size());
-    for (const std::int64_t value : values) integer(value);
+  // An array of integers, in one piece: what decisions are made of. `more`: how many elements will follow them.
+  void integers(std::initializer_list<std::int64_t> values, std::size_t more = 0) {
+    char* at = output_.reserve((values.size() + 1) * kNumberBytesMax);
+    at = put_number(at, '*', static_cast<std::int64_t>(values.size() + more));
+    for (const std::int64_t value : values) at = put_number(at, ':', value);
+    output_.advance_to(at);
   }
 
  private:
-  // A mark, 20 characters of number, CR LF.
-  static constexpr std::size_t kNumberBytesMax = 23;
+  // A mark, the number, CR LF.
+  static constexpr std::size_t kNumberBytesMax = base::kDecimalBytesMax + 3;
 
   void line(char mark, std::string_view text);
   void number(char mark, std::int64_t value) {
-    char* at = output_.reserve(kNumberBytesMax);
-    *at++ = mark;
-    if (value >= 0 && value < 10) {
-      *at++ = static_cast<char>('0' + value);
-    } else {
-      at = std::to_chars(at, at + 20, value).ptr;
-    }
+    output_.advance_to(put_number(output_.reserve(kNumberBytesMax), mark, value));
+  }
+  static char* put_number(char* at, char mark, std::int64_t value) {
+    *at = mark;
+    at = base::write_decimal(at + 1, value);
     std::memcpy(at, "\r\n", 2);
-    output_.advance_to(at + 2);
+    return at + 2;
   }
 
   base::Output& output_;
