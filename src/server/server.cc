@@ -67,6 +67,14 @@ sigset_t handled_signals() {
   return signals;
 }
 
+// Every thread inherits this, so it comes before the first of them: signals are read as events, and a client that has
+// gone is no reason to die.
+void take_over_signals() {
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
+  const sigset_t signals = handled_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -106,6 +114,7 @@ class Server::Signals final : public net::EventHandler {
 Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base::Log& log) {
   auto config = load_config(sources);
   if (!config) return tl::unexpected(config.error());
+  take_over_signals();
   Options options;
   options.max_memory = config->max_memory;
   options.id_retention = config->id_retention;
@@ -145,10 +154,6 @@ Result<void> Server::prepare() {
   if (!applied) return tl::unexpected(applied.error());
   service_.reloads.last_success_unix_seconds = service_.started_unix_seconds;
 
-  // Every thread inherits this: signals are read as events, and a client that has gone is no reason to die.
-  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
-  const sigset_t signals = handled_signals();
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   raise_descriptor_limit(service_.config.max_connections, log_);
   if (const auto loaded = load_tls(); !loaded) return loaded;
   make_protocols();
