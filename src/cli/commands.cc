@@ -4,13 +4,14 @@
 #include "cli/check_config.h"
 #include "cli/command.h"
 #include "cli/demo.h"
+#include "cli/serve.h"
 
 namespace mete::cli {
 
 std::span<const Command> commands() {
   static const std::vector<Command> all = {
-      check_config_command(), bench_command(),      demo_command(), help_command(),
-      version_command(),      completion_command(), man_command(),
+      serve_command(), check_config_command(), bench_command(),      demo_command(),
+      help_command(),  version_command(),      completion_command(), man_command(),
   };
   return all;
 }

@@ -23,8 +23,13 @@ bool has_passed(std::uint64_t since_ns, std::uint64_t now_ns, Duration length) {
 
 }  // namespace
 
-Connection::Connection(ConnectionSet& set, std::uint64_t id, Descriptor socket, const ConnectionLimits& limits)
-    : set_(set), id_(id), socket_(std::move(socket)), limits_(limits), active_at_ns_(set.loop().now_ns()) {}
+Connection::Connection(ConnectionSet& set, std::uint64_t id, Descriptor socket, const Protocol& protocol)
+    : set_(set),
+      id_(id),
+      socket_(std::move(socket)),
+      protocol_(protocol),
+      limits_(protocol.limits),
+      active_at_ns_(set.loop().now_ns()) {}
 
 Connection::~Connection() = default;
 

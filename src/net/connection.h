@@ -20,6 +20,7 @@
 namespace mete::net {
 
 class ConnectionSet;
+struct Protocol;
 
 struct ConnectionLimits {
   std::size_t input_max = 2 * 1024 * 1024;          // bytes kept of a request that is not complete
@@ -31,7 +32,7 @@ struct ConnectionLimits {
 
 class Connection final : public EventHandler {
  public:
-  Connection(ConnectionSet& set, std::uint64_t id, Descriptor socket, const ConnectionLimits& limits);
+  Connection(ConnectionSet& set, std::uint64_t id, Descriptor socket, const Protocol& protocol);
   ~Connection() override;
 
   // Before the first event. No transport: the bare socket.
@@ -49,9 +50,7 @@ class Connection final : public EventHandler {
   void check_time(std::uint64_t now_ns);
 
   [[nodiscard]] std::uint64_t id() const { return id_; }
-  [[nodiscard]] Session& session() { return *session_; }
-  [[nodiscard]] std::size_t input_waiting() const { return input_.size(); }
-  [[nodiscard]] std::size_t output_waiting() const { return output_.size(); }
+  [[nodiscard]] const Protocol& protocol() const { return protocol_; }
 
  private:
   enum class State : std::uint8_t {
@@ -79,9 +78,10 @@ class Connection final : public EventHandler {
   Descriptor socket_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Transport> transport_;
-  const ConnectionLimits& limits_;
-  base::Output input_;   // what the session has left over
-  base::Output output_;  // what the socket has not taken yet
+  const Protocol& protocol_;
+  const ConnectionLimits& limits_;  // the protocol's
+  base::Output input_;              // what the session has left over
+  base::Output output_;             // what the socket has not taken yet
   State state_ = State::kOpen;
   bool wants_drain_ = false;  // the session stopped because the output was full
   bool is_finishing_soon_ = false;

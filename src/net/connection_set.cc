@@ -21,7 +21,7 @@ ConnectionSet::~ConnectionSet() { loop_.cancel(time_check_); }
 
 void ConnectionSet::add(Descriptor socket, std::uint64_t id, const Protocol& protocol) {
   const int fd = socket.get();
-  auto connection = std::make_unique<Connection>(*this, id, std::move(socket), protocol.limits);
+  auto connection = std::make_unique<Connection>(*this, id, std::move(socket), protocol);
   Connection& added = *connection;
   connections_.emplace(id, std::move(connection));
   auto transport = protocol.make_transport ? protocol.make_transport(fd) : nullptr;
@@ -36,6 +36,7 @@ Connection* ConnectionSet::find(std::uint64_t id) {
 void ConnectionSet::remove(Connection& connection) {
   const auto found = connections_.find(connection.id());
   CHECK(found != connections_.end());
+  if (connection.protocol().on_closed) connection.protocol().on_closed();
   loop_.bury(std::move(found->second));
   connections_.erase(found);
   if (connections_.empty() && when_empty_) loop_.post(std::exchange(when_empty_, nullptr));

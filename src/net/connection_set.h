@@ -19,6 +19,7 @@ struct Protocol {
   std::function<std::unique_ptr<Session>(ConnectionSet& set, std::uint64_t connection_id, int socket)> make_session;
   std::function<std::unique_ptr<Transport>(int socket)> make_transport;  // none: the bare socket
   ConnectionLimits limits;
+  std::function<void()> on_closed;  // after each of its connections
 };
 
 struct Traffic {

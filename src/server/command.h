@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "server/role.h"
+
 namespace mete::server {
 
 enum class ArgumentType : std::uint8_t {
@@ -33,13 +35,6 @@ struct Argument {
 enum class Group : std::uint8_t { kDecisions, kHolds, kLimits, kKeys, kQuotas, kThrottles, kConnection, kServer };
 
 std::string_view to_string(Group group);
-
-// Who may call it.
-enum class Access : std::uint8_t {
-  kAnyone,  // before authentication too
-  kUse,
-  kAdmin,
-};
 
 enum CommandFlag : std::uint32_t {
   kWrite = 1,

@@ -135,7 +135,6 @@ wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObs
   auto body = read_body(request.body, route);
   if (!body) return problem(body.error());
   HttpCall call{.store = store_,
-                .clock = clock_,
                 .hooks = hooks_,
                 .observer = observer,
                 .parameters = take_parameters(route.path, *std::move(segments)),

@@ -3,7 +3,7 @@
 // In this order: the path finds its routes or 404, the method one of them or 405, the token must allow it (401, 403),
 // then the query (400), the body's type (415) and the body (400) are checked, and the route's handler does the rest.
 //
-// Ownership: the store and the clock must outlive it. Thread safety: handle() from any thread.
+// Ownership: the store must outlive it. Thread safety: handle() from any thread.
 #pragma once
 
 #include "server/http_route.h"
@@ -14,12 +14,12 @@ namespace mete::server {
 
 class HttpApi {
  public:
-  HttpApi(store::Store& store, const Clock& clock, HttpHooks hooks)
-      : store_(store), clock_(clock), hooks_(std::move(hooks)) {}
+  HttpApi(store::Store& store, HttpHooks hooks) : store_(store), hooks_(std::move(hooks)) {}
 
   [[nodiscard]] wire::HttpResponse handle(const wire::HttpRequest& request, DecisionObserver& observer) const;
 
-  [[nodiscard]] const Clock& clock() const { return clock_; }
+  // The store's time.
+  [[nodiscard]] Instant now() const { return store_.now(); }
 
  private:
   [[nodiscard]] wire::HttpResponse answer(const wire::HttpRequest& request, DecisionObserver& observer) const;
@@ -27,7 +27,6 @@ class HttpApi {
   [[nodiscard]] std::optional<wire::HttpResponse> refuse(const wire::HttpRequest& request, Access access) const;
 
   store::Store& store_;
-  const Clock& clock_;
   HttpHooks hooks_;
 };
 

@@ -125,7 +125,7 @@ void add_decision_headers(const HttpCall& call, const HttpDecision& decision, wi
   response.add_header("X-RateLimit-Limit", verdict.limit);
   response.add_header("X-RateLimit-Remaining", verdict.remaining);
   if (!verdict.reset_after.is_never()) {
-    response.add_header("X-RateLimit-Reset", reset_time(call.clock.now(), verdict.reset_after));
+    response.add_header("X-RateLimit-Reset", reset_time(call.store.now(), verdict.reset_after));
   }
   if (!verdict.is_allowed && !verdict.retry_after.is_never()) {
     response.add_header("Retry-After", verdict.retry_after.seconds());

@@ -2,7 +2,6 @@
 // and 405, and the OpenAPI document all come from the table of routes in http_routes.cc.
 #pragma once
 
-#include <mete/clock.h>
 #include <mete/result.h>
 
 #include <array>
@@ -34,7 +33,6 @@ struct HttpHooks {
 // A request that has been found its route, and checked against it.
 struct HttpCall {
   store::Store& store;
-  const Clock& clock;  // the store's
   const HttpHooks& hooks;
   DecisionObserver& observer;
   std::vector<std::string> parameters;      // of the path, in its order
@@ -43,8 +41,6 @@ struct HttpCall {
 
   [[nodiscard]] const std::string* find_query(std::string_view name) const;
 };
-
-enum class Access : std::uint8_t { kAnyone, kUse, kAdmin };
 
 struct QuerySpec {
   std::string_view name;

@@ -52,7 +52,7 @@ void HttpSession::answer_failure(base::Output& output) {
 void HttpSession::write(const wire::HttpResponse& response, const wire::HttpDelivery& delivery, base::Output& output) {
   buffer_.clear();
   wire::HttpDelivery dated = delivery;
-  dated.date = date_.at(api_.clock().now());
+  dated.date = date_.at(api_.now());
   wire::write_response(response, dated, buffer_);
   output.append(buffer_);
 }

@@ -10,4 +10,11 @@ enum class Role : std::uint8_t {
   kAdmin,  // everything: define, delete, flush, configure, shut down
 };
 
+// Who may do something.
+enum class Access : std::uint8_t {
+  kAnyone,  // before authentication too
+  kUse,
+  kAdmin,
+};
+
 }  // namespace mete::server

@@ -28,6 +28,16 @@ struct ReloadCounts {
 };
 
 struct Service {
+  Service(store::Store& with_store, Config with_config, std::vector<std::unique_ptr<Worker>> with_workers)
+      : store(with_store),
+        workers(std::move(with_workers)),
+        authentication(with_config.password, with_config.use_password),
+        waits(workers[0]->loop, store, with_config.waiters_max),
+        config(std::move(with_config)) {
+    request_limits.arguments_max = config.arguments_max;
+    request_limits.bulk_bytes_max = config.bulk_max;
+  }
+
   store::Store& store;
   std::vector<std::unique_ptr<Worker>> workers;
   Authentication authentication;

@@ -1,0 +1,41 @@
+#include "cli/serve.h"
+
+#include <unistd.h>
+
+#include <ostream>
+
+#include "base/log.h"
+#include "cli/config_options.h"
+#include "server/server.h"
+
+namespace mete::cli {
+
+namespace {
+
+int run_serve(const Invocation& invocation, Console& console) {
+  base::Log log(STDERR_FILENO);
+  const auto server = server::Server::start(config_sources(invocation, console), log);
+  if (!server) return fail(console, server.error().message);
+  console.out << (*server)->banner() << std::flush;
+  (*server)->run();
+  return kExitDone;
+}
+
+}  // namespace
+
+Command serve_command() {
+  return {
+      .name = "serve",
+      .summary = "Run the server: RESP and HTTP, in front of a store",
+      .description = {"Answers until SIGTERM or SIGINT: then it takes no new connections, answers what has arrived, "
+                      "and ends. SIGHUP, or a change of the file, reloads the configuration: limits are added, "
+                      "changed (what is in use stays in use) and removed; a file with a mistake changes nothing."},
+      .options = config_options(),
+      .examples = {{"mete serve", "RESP on 127.0.0.1:6380, HTTP on 127.0.0.1:8380, no limits yet"},
+                   {"mete serve --config /etc/mete/mete.toml", "With the limits of a file"},
+                   {"mete serve --resp 0.0.0.0:6380 --password-file /run/secrets/mete", "For other machines"}},
+      .statuses = {{kExitFailed, "the server could not start; the message says why"}},
+      .run = run_serve};
+}
+
+}  // namespace mete::cli

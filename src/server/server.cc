@@ -1,0 +1,417 @@
+#include "server/server.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/check.h"
+#include "base/monotonic.h"
+#include "base/random.h"
+#include "server/http_session.h"
+#include "server/limit_reload.h"
+#include "server/readings.h"
+#include "server/resp_session.h"
+#include "server/systemd.h"
+#include "store/open.h"
+
+namespace mete::server {
+
+namespace {
+
+// After this long, what has not been sent is given up.
+constexpr Duration kStopTime = std::chrono::seconds(10);
+// An HTTP client that sends nothing holds a connection for this long, and a request may take so long to arrive.
+constexpr Duration kHttpIdleMax = std::chrono::seconds(75);
+constexpr Duration kHttpRequestMax = std::chrono::seconds(10);
+// Descriptors that are not connections: listeners, event loops, files.
+constexpr std::size_t kOtherDescriptors = 64;
+
+// An event loop with few connections wakes up for each of their requests, one with many for several at a time: so there
+// are fewer loops than cores.
+std::size_t worker_count(const Config& config) {
+  if (config.threads != 0) return config.threads;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 16);
+}
+
+std::vector<std::unique_ptr<Worker>> make_workers(std::size_t count) {
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (std::size_t index = 0; index < count; ++index) workers.push_back(std::make_unique<Worker>());
+  return workers;
+}
+
+// Each connection is a descriptor: as many as the configuration allows, if the system does.
+void raise_descriptor_limit(std::size_t connections_max, base::Log& log) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t wanted = connections_max + kOtherDescriptors;
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  if (limit.rlim_max < wanted) {  // Root may raise that one too.
+    rlimit raised{wanted, wanted};
+    if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return;
+    log.warning("fewer connections than max_connections: the system's limit of open files is lower",
+                {{"limit", static_cast<std::int64_t>(limit.rlim_max)}, {"wanted", static_cast<std::int64_t>(wanted)}});
+  }
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+sigset_t handled_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&signals, signal);
+  return signals;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+// Signals as events of the first loop.
+class Server::Signals final : public net::EventHandler {
+ public:
+  Signals(net::EventLoop& loop, Server& server) : loop_(loop), server_(server) {
+    const sigset_t signals = handled_signals();
+    fd_ = net::Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    CHECK(fd_.is_open());
+    CHECK(loop_.watch(fd_.get(), EPOLLIN, *this));
+  }
+  ~Signals() override { loop_.forget(fd_.get()); }
+
+  void on_events(std::uint32_t /*events*/) override {
+    signalfd_siginfo info{};
+    while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGHUP) {
+        server_.reload();
+      } else {
+        server_.stop();
+      }
+    }
+  }
+
+ private:
+  net::EventLoop& loop_;
+  Server& server_;
+  net::Descriptor fd_;
+};
+
+Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base::Log& log) {
+  auto config = load_config(sources);
+  if (!config) return tl::unexpected(config.error());
+  Options options;
+  options.max_memory = config->max_memory;
+  options.id_retention = config->id_retention;
+  options.ids_max = config->ids_max;
+  auto store = store::open_store(config->store_url.empty() ? "embedded:" : config->store_url, options);
+  if (!store) return tl::unexpected(store.error());
+  std::unique_ptr<Server> server(new Server(sources, *config, std::move(*store), log));
+  if (const auto prepared = server->prepare(); !prepared) return tl::unexpected(prepared.error());
+  return server;
+}
+
+Server::Server(const ConfigSources& sources, const Config& config, std::unique_ptr<store::Store> store, base::Log& log)
+    : sources_(sources),
+      log_(log),
+      store_(std::move(store)),
+      service_(*store_, config, make_workers(worker_count(config))),
+      http_api_(*store_,
+                {.metrics = [this] { return prometheus_text(service_); },
+                 .is_ready = [this] { return service_.is_ready.load(); },
+                 .authenticate = [this](std::string_view token) { return service_.authentication.role_of(token); },
+                 .needs_authentication = service_.authentication.is_needed()}) {}
+
+Server::~Server() {
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Result<void> Server::prepare() {
+  service_.started_at_ns = base::monotonic_ns();
+  service_.started_unix_seconds = store_->now().unix_seconds();
+  service_.run_id = base::random_id();
+  service_.config_file = sources_.file;
+  service_.store_name = service_.config.store_url.empty() ? "memory" : service_.config.store_url;
+  service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
+  service_.apply_config = [this] { apply_settings(); };
+  apply_settings();
+  const auto applied = apply_limits(*store_, {.previous = {}, .next = service_.config.limits});
+  if (!applied) return tl::unexpected(applied.error());
+  service_.reloads.last_success_unix_seconds = service_.started_unix_seconds;
+
+  // Every thread inherits this: signals are read as events, and a client that has gone is no reason to die.
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
+  const sigset_t signals = handled_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  raise_descriptor_limit(service_.config.max_connections, log_);
+  if (const auto loaded = load_tls(); !loaded) return loaded;
+  make_protocols();
+  if (const auto listening = listen(); !listening) return listening;
+  net::EventLoop& loop = service_.workers[0]->loop;
+  signals_ = std::make_unique<Signals>(loop, *this);
+  if (!sources_.file.empty()) {
+    watched_config_ = std::make_unique<WatchedFile>(loop, sources_.file, [this] { reload(); });
+  }
+  return Done{};
+}
+
+Result<void> Server::load_tls() {
+  const Config& config = service_.config;
+  if (config.tls_cert.empty()) return Done{};
+  auto tls = net::TlsContext::load({config.tls_cert, config.tls_key, config.tls_client_ca});
+  if (!tls) return tl::unexpected(tls.error());
+  tls_ = *tls;
+  return Done{};
+}
+
+void Server::make_protocols() {
+  const Config& config = service_.config;
+  const auto on_closed = [this] { --service_.connections_open; };
+  std::function<std::unique_ptr<net::Transport>(int)> make_transport;
+  if (tls_) make_transport = [this](int socket) { return tls_->make_transport(socket); };
+  const Duration idle = config.idle_timeout == Duration() ? Duration::never() : config.idle_timeout;
+
+  resp_.make_transport = make_transport;
+  resp_.on_closed = on_closed;
+  resp_.limits.input_max = config.query_buffer_max;
+  resp_.limits.output_max = config.output_buffer_max;
+  resp_.limits.idle_max = idle;
+  resp_.make_session = [this](net::ConnectionSet& set, std::uint64_t id, int socket) -> std::unique_ptr<net::Session> {
+    const auto worker = std::find_if(service_.workers.begin(), service_.workers.end(),
+                                     [&](const auto& candidate) { return &candidate->connections == &set; });
+    auto client = std::make_shared<Client>();
+    client->id = id;
+    client->worker = worker->get();
+    client->address = net::peer_address(socket).to_string();
+    client->local_address = net::local_address(socket).to_string();
+    client->connected_at_ns = set.loop().now_ns();
+    client->active_at_ns = client->connected_at_ns;
+    return std::make_unique<RespSession>(service_, **worker, std::move(client));
+  };
+
+  http_.make_transport = make_transport;
+  http_.on_closed = on_closed;
+  http_.limits.input_max = config.http_header_max + config.http_body_max * 2;  // a body in chunks is longer than itself
+  http_.limits.output_max = config.output_buffer_max;
+  http_.limits.idle_max = std::min(idle, kHttpIdleMax);
+  http_.limits.request_max = kHttpRequestMax;
+  http_.make_session = [this](net::ConnectionSet& set, std::uint64_t /*id*/,
+                              int /*socket*/) -> std::unique_ptr<net::Session> {
+    const auto worker = std::find_if(service_.workers.begin(), service_.workers.end(),
+                                     [&](const auto& candidate) { return &candidate->connections == &set; });
+    return std::make_unique<HttpSession>(
+        http_api_, (*worker)->metrics,
+        wire::HttpLimits{service_.config.http_header_max, service_.config.http_body_max});
+  };
+}
+
+Result<void> Server::listen() {
+  bool has_resp = false;
+  bool has_http = false;
+  for (PassedSocket& passed : take_passed_sockets()) {
+    const bool is_resp = passed.name == "resp";
+    (is_resp ? has_resp : has_http) = true;
+    if (const auto safe = check_exposure(net::local_address(passed.socket.get())); !safe) return safe;
+    add_listener(std::move(passed.socket), is_resp ? Language::kResp : Language::kHttp);
+  }
+  if (!has_resp) {
+    if (const auto listening = listen(service_.config.resp, Language::kResp); !listening) return listening;
+  }
+  if (!has_http) {
+    if (const auto listening = listen(service_.config.http, Language::kHttp); !listening) return listening;
+  }
+  if (listeners_.empty()) {
+    return tl::unexpected(Error{ErrorCode::kInvalid, "nothing to listen on: set --resp or --http"});
+  }
+  return Done{};
+}
+
+Result<void> Server::listen(const std::vector<std::string>& addresses, Language language) {
+  for (const std::string& text : addresses) {
+    const auto address = net::parse_address(text);
+    if (!address) return tl::unexpected(address.error());
+    const auto resolved = net::resolve(*address);
+    if (!resolved) return tl::unexpected(resolved.error());
+    for (const net::SocketAddress& one : *resolved) {
+      if (const auto safe = check_exposure(one); !safe) return safe;
+    }
+    auto sockets = net::listen_on(*address);
+    if (!sockets) return tl::unexpected(sockets.error());
+    for (net::Descriptor& socket : *sockets) add_listener(std::move(socket), language);
+  }
+  return Done{};
+}
+
+// Whoever reaches the port could use up every limit.
+Result<void> Server::check_exposure(const net::SocketAddress& address) const {
+  const Config& config = service_.config;
+  const bool is_guarded = service_.authentication.is_needed() || !config.tls_cert.empty();
+  if (address.is_local() || is_guarded || config.insecure) return Done{};
+  return tl::unexpected(Error{
+      ErrorCode::kInvalid, "refusing to listen on " + address.to_string() +
+                               ": other machines can reach it, and there is neither a password nor a certificate. Set "
+                               "--password (or password_file) or --tls-cert and --tls-key, or say --insecure"});
+}
+
+void Server::add_listener(net::Descriptor socket, Language language) {
+  const net::Protocol& protocol = language == Language::kResp ? resp_ : http_;
+  auto listener = std::make_unique<net::Listener>(
+      service_.workers[0]->loop, std::move(socket),
+      [this, &protocol, language](net::Descriptor client) { accept(std::move(client), protocol, language); },
+      [this](const std::string& problem) {
+        log_.error("cannot accept connections", {{"reason", problem}});
+      });
+  const std::string address = listener->address().to_string();
+  (language == Language::kResp ? resp_addresses_ : http_addresses_).push_back(address);
+  if (language == Language::kResp && service_.resp_port == 0 && !address.starts_with("unix:")) {
+    service_.resp_port = std::stoi(address.substr(address.rfind(':') + 1));
+  }
+  listeners_.push_back(std::move(listener));
+}
+
+void Server::accept(net::Descriptor socket, const net::Protocol& protocol, Language language) {
+  if (service_.connections_open >= service_.connections_max) {
+    ++service_.connections_refused;
+    const std::string_view words =
+        language == Language::kResp
+            ? "-ERR max number of clients reached\r\n"
+            : "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    std::ignore = ::send(socket.get(), words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    log_.warning("connection refused: max_connections is reached",
+                 {{"max_connections", static_cast<std::int64_t>(service_.connections_max.load())}});
+    return;
+  }
+  ++service_.connections_open;
+  ++service_.connections_accepted;
+  Worker& worker = *service_.workers[next_worker_++ % service_.workers.size()];
+  const std::uint64_t id = next_connection_++;
+  if (&worker == service_.workers[0].get()) {
+    worker.connections.add(std::move(socket), id, protocol);
+    return;
+  }
+  auto handed_over = std::make_shared<net::Descriptor>(std::move(socket));
+  worker.loop.post(
+      [&worker, handed_over, id, &protocol] { worker.connections.add(std::move(*handed_over), id, protocol); });
+}
+
+std::string Server::banner() const {
+  const Config& config = service_.config;
+  std::string text = fmt::format("Mete {}\n", METE_VERSION);
+  if (!resp_addresses_.empty()) text += fmt::format("  RESP   {}{}\n", join(resp_addresses_), tls_ ? " (TLS)" : "");
+  if (!http_addresses_.empty()) text += fmt::format("  HTTP   {}{}\n", join(http_addresses_), tls_ ? " (TLS)" : "");
+  text += fmt::format("  data   {}\n",
+                      config.store_url.empty() ? "in memory: lost when the server stops" : config.store_url);
+  text += fmt::format("  limits {}\n", config.limits.empty() ? "none yet" : std::to_string(config.limits.size()));
+  if (service_.resp_port == 0) return text;
+  std::string client = fmt::format("redis-cli -p {}", service_.resp_port);
+  if (tls_) client += " --tls --insecure";
+  if (service_.authentication.is_needed()) client += " --askpass";
+  if (config.limits.empty()) {
+    text += fmt::format("Try: {0} LIMIT SET api BUCKET 10 PER 1m && {0} TAKE api alice\n", client);
+  } else {
+    text += fmt::format("Try: {} TAKE {} alice\n", client, config.limits[0].limit.name());
+  }
+  return text;
+}
+
+void Server::run() {
+  start_workers();
+  service_.is_ready = true;
+  notify_manager("READY=1");
+  log_.info("ready",
+            {{"resp", join(resp_addresses_)}, {"http", join(http_addresses_)}, {"store", service_.store_name}});
+  service_.workers[0]->loop.run();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  log_.info("stopped", {});
+}
+
+void Server::start_workers() {
+  for (std::size_t index = 1; index < service_.workers.size(); ++index) {
+    threads_.emplace_back([&worker = *service_.workers[index]] { worker.loop.run(); });
+  }
+}
+
+void Server::stop() {
+  if (is_stopping_) return;
+  is_stopping_ = true;
+  service_.is_ready = false;
+  notify_manager("STOPPING=1");
+  log_.info("stopping", {{"connections", static_cast<std::int64_t>(service_.connections_open.load())}});
+  listeners_.clear();
+  watched_config_.reset();
+  service_.waits.finish();
+  for (const auto& worker : service_.workers) {
+    worker->loop.post([this, &worker = *worker] { stop_worker(worker); });
+  }
+}
+
+// The first loop serves the others' waiting takes, so it stops last: when it has no connections and they have stopped.
+void Server::stop_worker(Worker& worker) {
+  worker.connections.finish_all([&worker] { worker.loop.stop(); });
+  worker.loop.after(kStopTime, [this, &worker] {
+    log_.warning("connections that would not end were cut off",
+                 {{"connections", static_cast<std::int64_t>(worker.connections.size())}});
+    worker.loop.stop();
+  });
+}
+
+void Server::reload() {
+  if (is_stopping_) return;
+  auto next = load_config(sources_);
+  if (!next) {
+    ++service_.reloads.failed;
+    log_.error("configuration not reloaded: nothing has changed", {{"reason", next.error().message}});
+    return;
+  }
+  // Changing limits looks at every meter: that is not done on an event loop.
+  const bool is_queued = service_.background.run([this, config = std::move(*next)] { finish_reload(config); });
+  if (!is_queued) log_.error("configuration not reloaded: too much is waiting to be done", {});
+}
+
+void Server::finish_reload(const Config& next) {
+  std::vector<FileLimit> previous;
+  {
+    const std::lock_guard lock(service_.config_mutex);
+    if (service_.config == next) return;
+    previous = service_.config.limits;
+  }
+  const auto changes = apply_limits(*store_, {.previous = previous, .next = next.limits});
+  if (!changes) {
+    ++service_.reloads.failed;
+    log_.error("configuration not reloaded: nothing has changed", {{"reason", changes.error().message}});
+    return;
+  }
+  {
+    const std::lock_guard lock(service_.config_mutex);
+    for (const std::string_view name : changes_for_restart(service_.config, next)) {
+      log_.warning("this setting takes effect at the next start", {{"setting", name}});
+    }
+    service_.config = next;
+    apply_settings();
+  }
+  ++service_.reloads.succeeded;
+  service_.reloads.last_success_unix_seconds = store_->now().unix_seconds();
+  service_.waits.nudge_all();
+  log_.info(
+      "configuration reloaded",
+      {{"added", join(changes->added)}, {"changed", join(changes->changed)}, {"removed", join(changes->removed)}});
+}
+
+void Server::apply_settings() {
+  const Config& config = service_.config;
+  service_.connections_max = config.max_connections;
+  service_.slow_threshold_ns = config.slowlog_threshold.ns();
+  const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
+  const bool is_text = config.log_format == "text" || (config.log_format == "auto" && is_terminal);
+  log_.set(is_text ? base::LogFormat::kText : base::LogFormat::kJson,
+           base::parse_log_level(config.log_level).value_or(base::LogLevel::kInfo));
+}
+
+}  // namespace mete::server

@@ -1,0 +1,77 @@
+// Server: `mete serve`: listeners, event loops, the store, signals and the reload of the configuration.
+//
+// start() makes it ready to answer; run() answers until a signal or SHUTDOWN stops it: no new connections, what has
+// arrived is answered, then it returns.
+#pragma once
+
+#include <mete/result.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "net/connection_set.h"
+#include "net/listener.h"
+#include "net/tls.h"
+#include "server/config.h"
+#include "server/http_api.h"
+#include "server/service.h"
+#include "server/watched_file.h"
+
+namespace mete::server {
+
+class Server {
+ public:
+  // `sources` are read again at each reload.
+  static Result<std::unique_ptr<Server>> start(const ConfigSources& sources, base::Log& log);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  // What people want to see first: addresses, data, a line to try.
+  [[nodiscard]] std::string banner() const;
+  void run();
+
+ private:
+  class Signals;
+  enum class Language : std::uint8_t { kResp, kHttp };
+
+  Server(const ConfigSources& sources, const Config& config, std::unique_ptr<store::Store> store, base::Log& log);
+
+  Result<void> prepare();
+  Result<void> load_tls();
+  Result<void> listen();
+  Result<void> listen(const std::vector<std::string>& addresses, Language language);
+  Result<void> check_exposure(const net::SocketAddress& address) const;
+  void add_listener(net::Descriptor socket, Language language);
+  void make_protocols();
+  void accept(net::Descriptor socket, const net::Protocol& protocol, Language language);
+  void start_workers();
+  void stop();
+  void stop_worker(Worker& worker);
+  void reload();
+  void finish_reload(const Config& next);
+  void apply_settings();
+
+  ConfigSources sources_;
+  base::Log& log_;
+  std::unique_ptr<store::Store> store_;
+  Service service_;
+  HttpApi http_api_;
+  std::shared_ptr<net::TlsContext> tls_;
+  net::Protocol resp_;
+  net::Protocol http_;
+  std::vector<std::unique_ptr<net::Listener>> listeners_;
+  std::vector<std::string> resp_addresses_;
+  std::vector<std::string> http_addresses_;
+  std::unique_ptr<Signals> signals_;
+  std::unique_ptr<WatchedFile> watched_config_;
+  std::vector<std::thread> threads_;  // of all workers but the first
+  std::uint64_t next_connection_ = 1;
+  std::size_t next_worker_ = 0;
+  bool is_stopping_ = false;
+};
+
+}  // namespace mete::server
