@@ -10,6 +10,8 @@ void BusyKeys::count(const Charge& charge, bool is_allowed, std::uint64_t now_ns
   const std::lock_guard lock(mutex_);
   if (slots_.empty()) slots_.resize(kSlots);
   turn_slices(now_ns);
+  until_sample_ = period_;
+  seen_ += period_;
   const std::uint64_t hash = base::hash_bytes(charge.key, base::hash_bytes(charge.limit, 0));
   Slot& slot = slots_[hash % kSlots];
   if (slot.hash != hash) {

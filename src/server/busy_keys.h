@@ -29,7 +29,7 @@ struct BusyKey {
 class BusyKeys {
  public:
   void observe(const Charge& charge, bool is_allowed, std::uint64_t now_ns) {
-    if (++seen_ % period_ == 0) count(charge, is_allowed, now_ns);
+    if (--until_sample_ == 0) count(charge, is_allowed, now_ns);
   }
   // Adds the rates to `sums`, by limit and key.
   void add_to(std::map<std::pair<std::string, std::string>, BusyKey>& sums, std::uint64_t now_ns) const;
@@ -53,10 +53,11 @@ class BusyKeys {
   void count(const Charge& charge, bool is_allowed, std::uint64_t now_ns);
   void turn_slices(std::uint64_t now_ns);
 
-  std::uint64_t seen_ = 0;    // in this slice
+  std::uint64_t until_sample_ = 1;
   std::uint64_t period_ = 1;  // one of so many is looked at
   mutable std::mutex mutex_;
   std::uint64_t slice_ = 0;
+  std::uint64_t seen_ = 0;   // in this slice
   std::vector<Slot> slots_;  // none until something is counted
 };
 

@@ -170,7 +170,7 @@ void RespSession::execute(std::span<const std::string_view> words, wire::RespWri
     reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", lower_case(command.name)));
     return;
   }
-  run(command, words, reply);
+  run(command, words, found.name_words, reply);
 }
 
 bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const {
@@ -187,9 +187,10 @@ bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const
   return true;
 }
 
-void RespSession::run(const Command& command, std::span<const std::string_view> words, wire::RespWriter& reply) {
+void RespSession::run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
+                      wire::RespWriter& reply) {
   Arguments& arguments = worker_.arguments;
-  if (const auto read = arguments.read(command, words.subspan(command.name_words())); !read) {
+  if (const auto read = arguments.read(command, words.subspan(name_words)); !read) {
     worker_.metrics.command_errors.add();
     reply.error(read.error());
     return;
