@@ -9,11 +9,7 @@
 namespace mete::cli {
 
 std::span<const Command> commands() {
-<<<<<<< HEAD
   static const std::vector<Command> kAll = {
-=======
-  static const std::vector<Command> all = {
->>>>>>> bench
       serve_command(), check_config_command(), bench_command(),      demo_command(),
       help_command(),  version_command(),      completion_command(), man_command(),
   };
