@@ -149,10 +149,10 @@ std::optional<wire::HttpResponse> HttpApi::refuse(const wire::HttpRequest& reque
   if (access == Access::kAnyone || !hooks_.needs_authentication) return std::nullopt;
   const auto token = bearer_token(request);
   if (!token) {
-    return unauthorized("Bearer realm=\"mete\"", "send the password as Authorization: Bearer PASSWORD");
+    return unauthorized(R"(Bearer realm="mete")", "send the password as Authorization: Bearer PASSWORD");
   }
   const auto role = hooks_.authenticate(*token);
-  if (!role) return unauthorized("Bearer realm=\"mete\", error=\"invalid_token\"", "the token is not a password here");
+  if (!role) return unauthorized(R"(Bearer realm="mete", error="invalid_token")", "the token is not a password here");
   if (access == Access::kAdmin && *role != Role::kAdmin) {
     return problem(403, "the token may use limits, not change them: this takes the admin's", "NOPERM");
   }

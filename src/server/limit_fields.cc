@@ -53,7 +53,7 @@ Result<void> set_burst(Limit& limit, const Field& field) {
 Result<void> set_calendar_period(Limit& limit, const Field& field) {
   const auto name = text(field);
   const auto unit = name ? find_named(kUnits, *name) : std::nullopt;
-  if (!unit) return invalid("period of a calendar must be \"hour\", \"day\", \"week\", \"month\" or \"year\"");
+  if (!unit) return invalid(R"(period of a calendar must be "hour", "day", "week", "month" or "year")");
   limit.per(*unit);
   return {};
 }
@@ -114,9 +114,9 @@ Result<Kind> find_kind(std::span<const Field> fields) {
     if (field.name != "kind") continue;
     const auto name = text(field);
     if (const auto kind = name ? find_named(kKinds, *name) : std::nullopt) return *kind;
-    return invalid("kind must be \"bucket\", \"window\", \"sliding\", \"calendar\" or \"stock\"");
+    return invalid(R"(kind must be "bucket", "window", "sliding", "calendar" or "stock")");
   }
-  return invalid("kind is missing: \"bucket\", \"window\", \"sliding\", \"calendar\" or \"stock\"");
+  return invalid(R"(kind is missing: "bucket", "window", "sliding", "calendar" or "stock")");
 }
 
 Result<void> set_field(Limit& limit, const Field& field) {
