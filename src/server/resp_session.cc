@@ -14,9 +14,6 @@ namespace mete::server {
 
 namespace {
 
-// How long a wrong password is answered with silence.
-constexpr Duration kWrongPasswordDelay = std::chrono::milliseconds(200);
-
 std::string lower_case(std::string_view name) {
   std::string text(name);
   for (char& letter : text) letter = letter == ' ' ? '|' : static_cast<char>(std::tolower(letter));
@@ -88,9 +85,7 @@ void RespSession::delay_reply(std::size_t position) {
   std::string bytes(output_->view().substr(position));
   output_->cut_to(position);
   block();
-  worker_.loop.after(kWrongPasswordDelay, [&worker = worker_, id = client_->id, bytes = std::move(bytes)] {
-    if (net::Connection* connection = worker.connections.find(id)) connection->resume(bytes);
-  });
+  worker_.answer_after(kWrongPasswordDelay, client_->id, std::move(bytes));
 }
 
 net::Session::Received RespSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
@@ -131,7 +126,7 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
       received.next = Next::kClose;
     } else if (is_blocked_) {
       received.next = Next::kBlock;
-    } else if (output.size() >= output_max) {
+    } else if (output.size() >= output_max || commands == service_.pipeline_max) {
       received.next = Next::kDrain;
     }
   }
