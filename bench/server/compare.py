@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares the built `mete serve` with redis-server, and judges the bars that Mete must reach.
 
-Both run on free ports of this machine, side by side; `mete bench` loads them in turns. The tables are printed, and written
+They run on free ports of this machine, one for each scenario, and `mete bench` loads them in turns. The tables are printed, and written
 to docs/bench/server.md with a plot, docs/bench/server.svg. The exit status is 1 if a bar is missed.
 """
 
 import argparse
+import contextlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -32,19 +33,20 @@ def parse_arguments():
 
 def measure_all(arguments):
     program = str(arguments.program)
-    starts = [partial(servers.start_mete, program), servers.start_redis]
+    starts = {"Mete": partial(servers.start_mete, program), "Redis": servers.start_redis}
     results = measure.Results(tuple(arguments.pipelines))
-    for start in starts:
+    for start in starts.values():
         measure.measure_start(start, results)
-    for start in starts:
+    for start in starts.values():
         with start() as server:
             measure.measure_idle_connections(server, results)
-    with starts[0]() as mete, starts[1]() as redis:
-        bench = measure.Bench(program, [mete, redis], arguments.seconds)
+    with contextlib.ExitStack() as stack:
+        running = {contestant: stack.enter_context(starts[contestant.server]()) for contestant in scenarios.CONTESTANTS}
+        bench = measure.Bench(program, running, arguments.seconds)
         measure.fill(bench, results)
         measure.measure_slices(bench, results, arguments.rounds)
         measure.measure_latencies(bench, results, arguments.rounds)
-        versions = [mete.version(), redis.version()]
+        versions = sorted({server.version() for server in running.values()})
     return results, versions
 
 

@@ -59,16 +59,16 @@ def decisions_per_second(report):
 
 
 class Bench:
-    """Runs `mete bench` on the servers."""
+    """Runs `mete bench` on the servers: each contestant has one of its own, so that it holds no keys but its own."""
 
     def __init__(self, program, servers, seconds):
         self.program = program
-        self.servers = {server.name: server for server in servers}
+        self.servers = servers
         self.duration = f"{round(seconds * 1000)}ms"
 
     def run(self, contestant, pipeline, *options):
         """The report; RuntimeError says why there is none."""
-        server = self.servers[contestant.server]
+        server = self.servers[contestant]
         command = [self.program, "bench", "--server", server.address, "--scenario", contestant.scenario,
                    "--connections", str(CONNECTIONS), "--keys", str(KEYS), "--pipeline", str(pipeline),
                    "--pid", str(server.process.pid), "--warm-up", WARM_UP, "--duration", self.duration, "--json",

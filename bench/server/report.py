@@ -101,7 +101,7 @@ Written by `bench/server/compare.py` (`./x bench` runs it); do not edit.
 - machine: {machine()}
 - commit: {facts['commit']}; {', '.join(facts['versions'])}
 - {facts['rounds']} rounds of {facts['seconds']} s each, in turns; {CONNECTIONS} connections, {KEYS:,} random keys
-  that all exist; every take is allowed
+  that all exist; every take is allowed; each scenario has a server of its own
 - Mete runs in memory alone (`--data ""`), Redis without snapshots and log (`--save "" --appendonly no`)
 
 The machine is shared, so processor time of the server decides, as Linux counts it for the server's process; the

@@ -32,7 +32,11 @@ Result<void> Arguments::read(const Command& command, std::span<const std::string
   for (; index < command.arguments.size() && command.arguments[index].token.empty(); ++index) {
     const Argument& argument = command.arguments[index];
     if (argument.type == ArgumentType::kCharges) {
-      if (const auto added = add_charge(words); !added) return added;
+      if (words.size() < 2) return syntax_error();
+      charges_[0] = {words[0], words[1], 1};
+      charge_count_ = 1;
+      has_cost_ = false;
+      words = words.subspan(2);
       continue;
     }
     if (words.empty()) break;  // The arity has been checked: what is missing is optional.

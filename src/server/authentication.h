@@ -4,6 +4,8 @@
 // password. Thread safety: immutable.
 #pragma once
 
+#include <mete/time.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -13,6 +15,9 @@
 #include "server/role.h"
 
 namespace mete::server {
+
+// How long a wrong password waits for its answer.
+inline constexpr Duration kWrongPasswordDelay = std::chrono::milliseconds(200);
 
 class Authentication {
  public:

@@ -10,18 +10,22 @@ void BusyKeys::count(const Charge& charge, bool is_allowed, std::uint64_t now_ns
   const std::lock_guard lock(mutex_);
   if (slots_.empty()) slots_.resize(kSlots);
   turn_slices(now_ns);
+  const std::uint64_t weight = period_;
+  seen_ += weight;
+  period_ = seen_ < kCountedAll ? 1 : kSamplePeriod;
+  until_sample_ = period_;
   const std::uint64_t hash = base::hash_bytes(charge.key, base::hash_bytes(charge.limit, 0));
   Slot& slot = slots_[hash % kSlots];
   if (slot.hash != hash) {
-    if (slot.now + slot.before > period_) {
-      std::uint64_t& count = slot.now > period_ ? slot.now : slot.before;
-      count -= std::min(count, period_);
+    if (slot.now + slot.before > weight) {
+      std::uint64_t& count = slot.now > weight ? slot.now : slot.before;
+      count -= std::min(count, weight);
       return;
     }
     slot = {.hash = hash, .limit = std::string(charge.limit), .key = std::string(charge.key)};
   }
-  slot.now += period_;
-  if (!is_allowed) slot.denied_now += period_;
+  slot.now += weight;
+  if (!is_allowed) slot.denied_now += weight;
 }
 
 void BusyKeys::turn_slices(std::uint64_t now_ns) {
@@ -35,7 +39,6 @@ void BusyKeys::turn_slices(std::uint64_t now_ns) {
     slot.denied_now = 0;
   }
   slice_ = slice;
-  period_ = seen_ > kSampledAbove ? kSamplePeriod : 1;
   seen_ = 0;
 }
 

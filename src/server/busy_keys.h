@@ -1,9 +1,9 @@
 // BusyKeys: which keys are asked about most, in a few kilobytes.
 //
-// It counts in slices of a few seconds, and tells rates over the last two. When there are many decisions it looks at
-// one in sixteen. A key has one slot, by its hash; of those that share it the busiest one wins: every other one takes
-// away from its count, and has the slot when nothing is left. So a busy key is underrated at most, and counting takes
-// the same short time whatever the keys are.
+// It counts in slices of a few seconds, and tells rates over the last two. Past the first thousand decisions of a slice
+// it looks at one in 64. A key has one slot, by its hash; of those that share it the busiest one wins: every other one
+// takes away from its count, and has the slot when nothing is left. So a busy key is underrated at most, and counting
+// takes the same short time whatever the keys are.
 //
 // Thread safety: observe() from one thread; add_to() from any.
 #pragma once
@@ -29,7 +29,7 @@ struct BusyKey {
 class BusyKeys {
  public:
   void observe(const Charge& charge, bool is_allowed, std::uint64_t now_ns) {
-    if (++seen_ % period_ == 0) count(charge, is_allowed, now_ns);
+    if (--until_sample_ == 0) count(charge, is_allowed, now_ns);
   }
   // Adds the rates to `sums`, by limit and key.
   void add_to(std::map<std::pair<std::string, std::string>, BusyKey>& sums, std::uint64_t now_ns) const;
@@ -37,8 +37,8 @@ class BusyKeys {
  private:
   static constexpr std::size_t kSlots = 1024;
   static constexpr std::uint64_t kSliceNs = 5'000'000'000;
-  static constexpr std::uint64_t kSamplePeriod = 16;
-  static constexpr std::uint64_t kSampledAbove = 50'000;  // decisions in a slice
+  static constexpr std::uint64_t kSamplePeriod = 64;
+  static constexpr std::uint64_t kCountedAll = 1'000;  // decisions of a slice
 
   struct Slot {
     std::uint64_t hash = 0;
@@ -53,10 +53,11 @@ class BusyKeys {
   void count(const Charge& charge, bool is_allowed, std::uint64_t now_ns);
   void turn_slices(std::uint64_t now_ns);
 
-  std::uint64_t seen_ = 0;    // in this slice
-  std::uint64_t period_ = 1;  // one of so many is looked at
+  std::uint64_t until_sample_ = 1;
+  std::uint64_t period_ = 1;  // how many decisions the next sample stands for
   mutable std::mutex mutex_;
   std::uint64_t slice_ = 0;
+  std::uint64_t seen_ = 0;   // in this slice
   std::vector<Slot> slots_;  // none until something is counted
 };
 

@@ -449,14 +449,14 @@ FoundCommand find_command(std::span<const std::string_view> words) {
   static NameIndex index;
   if (words[0].empty() || words[0].size() > kNameMax) return {};
   const NameIndex::Slot& slot = index.find(words[0]);
-  if (!slot.is_container) return {slot.command, slot.arity, false};
+  if (!slot.is_container) return {slot.command, slot.arity, 1, false};
   for (const Command& command : kCommands) {
     if (!command.is_subcommand() || words.size() < 2 || !wire::equals_ignoring_case(command.container(), words[0]))
       continue;
     if (wire::equals_ignoring_case(command.name.substr(command.container().size() + 1), words[1]))
-      return {&command, command.arity(), true};
+      return {&command, command.arity(), 2, true};
   }
-  return {slot.command, slot.arity, true};
+  return {slot.command, slot.arity, 1, true};
 }
 
 }  // namespace mete::server

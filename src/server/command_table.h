@@ -15,6 +15,7 @@ std::span<const Command> all_commands();
 struct FoundCommand {
   const Command* command = nullptr;  // none: unknown
   int arity = 0;                     // the command's
+  std::size_t name_words = 1;        // the command's
   bool is_container = false;         // the first word is a container, but its subcommand is unknown or missing
 };
 // By the first one or two words of a request; their case does not matter.

@@ -48,15 +48,15 @@ struct Config {
   std::string tls_key;
   std::string tls_client_ca;
 
-  std::size_t threads = 0;  // 0: one per core
+  std::size_t threads = 0;  // 0: one for every two cores
   std::size_t max_connections = 10'000;
   Duration idle_timeout;  // zero: connections may be idle for ever
-  // Per connection. A client that goes beyond one of these is told so and disconnected.
-  std::size_t query_buffer_max = std::size_t{1} << 20;
-  std::size_t bulk_max = std::size_t{64} << 10;
-  std::size_t arguments_max = 4096;
+  // Per connection. A client that goes beyond one of these is told so and disconnected, but for the next two.
+  std::size_t query_buffer_max = std::size_t{32} << 20;
+  std::size_t bulk_max = std::size_t{1} << 20;
+  std::size_t arguments_max = 1'048'576;
   std::size_t output_buffer_max = std::size_t{16} << 20;
-  std::size_t pipeline_max = 1024;  // only this one makes the client wait instead
+  std::size_t pipeline_max = 1024;
   std::size_t http_header_max = std::size_t{16} << 10;
   std::size_t http_body_max = std::size_t{1} << 20;
   std::size_t waiters_max = 10'000;

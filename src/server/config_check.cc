@@ -7,9 +7,9 @@ namespace mete::server {
 
 namespace {
 
-bool asks_who_connects(const Config& config) {
+bool is_guarded(const Config& config) {
   return !config.password.empty() || !config.password_file.empty() || !config.use_password.empty() ||
-         !config.use_password_file.empty() || !config.tls_client_ca.empty();
+         !config.use_password_file.empty() || !config.tls_cert.empty();
 }
 
 std::optional<Conflict> check_reach(std::string_view setting, const std::vector<std::string>& addresses) {
@@ -17,10 +17,11 @@ std::optional<Conflict> check_reach(std::string_view setting, const std::vector<
     const auto address = parse_address(text);
     CHECK(address.has_value());
     if (address->is_local()) continue;
-    return Conflict{setting, text +
-                                 " can be reached from other machines, and there is no password; set "
-                                 "server.password or server.tls.client_ca, or server.insecure (--insecure) if that "
-                                 "is meant"};
+    return Conflict{setting,
+                    text +
+                        " can be reached from other machines, and there is neither a password nor a certificate; set "
+                        "server.password or server.tls.cert and .key, or server.insecure (--insecure) if "
+                        "that is meant"};
   }
   return std::nullopt;
 }
@@ -29,7 +30,7 @@ std::optional<Conflict> check_listeners(const Config& config) {
   if (config.resp.empty() && config.http.empty()) {
     return Conflict{"server.resp", "nothing is left to listen on: server.resp and server.http are both off"};
   }
-  if (config.insecure || asks_who_connects(config)) return std::nullopt;
+  if (config.insecure || is_guarded(config)) return std::nullopt;
   if (auto conflict = check_reach("server.resp", config.resp)) return conflict;
   return check_reach("server.http", config.http);
 }

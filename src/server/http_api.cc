@@ -86,12 +86,15 @@ Result<std::vector<wire::QueryParameter>> read_query(std::string_view query, con
   return parameters;
 }
 
-// "application/json", whatever parameters follow: JSON is UTF-8, and that is checked.
+// "application/json", whatever parameters follow: JSON is UTF-8, and that is checked. What curl calls a body that it
+// was not told the type of will do as well, but not from a browser: any page could send us that, and JSON it can not.
 bool is_json(const wire::HttpRequest& request) {
   std::string_view type = request.header("Content-Type").value_or("");
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
-  return wire::equals_ignoring_case(type, kJsonContentType);
+  if (wire::equals_ignoring_case(type, kJsonContentType)) return true;
+  const bool is_untold = type.empty() || wire::equals_ignoring_case(type, "application/x-www-form-urlencoded");
+  return is_untold && !request.header("Origin");
 }
 
 Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
@@ -105,6 +108,15 @@ Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
 }
 
 }  // namespace
+
+bool HttpApi::is_slow(const wire::HttpRequest& request) const {
+  if (request.method == "GET" || request.method == "POST" || request.method == "HEAD") return false;
+  const auto target = wire::split_target(request.target);
+  const auto segments = target ? wire::split_path(target->path) : tl::make_unexpected(target.error());
+  if (!segments) return false;
+  const Match match = find_route(request.method, *segments);
+  return match.route != nullptr && match.route->access == Access::kAdmin;
+}
 
 wire::HttpResponse HttpApi::handle(const wire::HttpRequest& request, DecisionObserver& observer) const {
   auto response = answer(request, observer);
@@ -141,6 +153,7 @@ wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObs
                 .query = *std::move(query),
                 .body = *std::move(body)};
   auto response = route.handle(call);
+  if (request.method != "GET" && hooks_.on_change) hooks_.on_change();
   return response ? *std::move(response) : problem(response.error());
 }
 
@@ -148,10 +161,10 @@ std::optional<wire::HttpResponse> HttpApi::refuse(const wire::HttpRequest& reque
   if (access == Access::kAnyone || !hooks_.needs_authentication) return std::nullopt;
   const auto token = bearer_token(request);
   if (!token) {
-    return unauthorized("Bearer realm=\"mete\"", "send the password as Authorization: Bearer PASSWORD");
+    return unauthorized(R"(Bearer realm="mete")", "send the password as Authorization: Bearer PASSWORD");
   }
   const auto role = hooks_.authenticate(*token);
-  if (!role) return unauthorized("Bearer realm=\"mete\", error=\"invalid_token\"", "the token is not a password here");
+  if (!role) return unauthorized(R"(Bearer realm="mete", error="invalid_token")", "the token is not a password here");
   if (access == Access::kAdmin && *role != Role::kAdmin) {
     return problem(403, "the token may use limits, not change them: this takes the admin's", "NOPERM");
   }

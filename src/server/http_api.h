@@ -16,6 +16,8 @@ class HttpApi {
  public:
   HttpApi(store::Store& store, HttpHooks hooks) : store_(store), hooks_(std::move(hooks)) {}
 
+  // Whether handling it may take time in proportion to all that the store keeps.
+  [[nodiscard]] bool is_slow(const wire::HttpRequest& request) const;
   [[nodiscard]] wire::HttpResponse handle(const wire::HttpRequest& request, DecisionObserver& observer) const;
 
   // The store's time.

@@ -28,6 +28,7 @@ struct HttpHooks {
   std::function<bool()> is_ready;
   std::function<std::optional<Role>(std::string_view token)> authenticate;  // none: the token is no good
   bool needs_authentication = false;
+  std::function<void()> on_change = {};  // after a request that may have made room for others
 };
 
 // A request that has been found its route, and checked against it.
@@ -49,7 +50,8 @@ struct QuerySpec {
   std::string_view summary;
 };
 
-struct Route {
+// In the order in which a row reads best.
+struct Route {              // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string_view name;    // in the OpenAPI document, and so in clients made from it
   std::string_view method;  // HEAD works where GET does
   std::string_view path;    // segments in braces are parameters

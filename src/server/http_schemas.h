@@ -85,6 +85,9 @@ inline constexpr std::array kLimitMembers = {
     MemberSpec{"anchor", kInteger, kOptional,
                "Where a calendar's period starts: weekday 1 to 7, day 1 to 31, or month * 100 + day of a year."},
     MemberSpec{"shadow", kBoolean, kOptional, "Judged and reported, but denies nothing."},
+    MemberSpec{"durable", kText, kOptional, "When a take reaches the disk.", "always|everysec|never"},
+    MemberSpec{"on_fail", kText, kOptional, "What is answered while the store does not answer.", "closed|open"},
+    MemberSpec{"scope", kText, kOptional, "Who shares the limit.", "node|shared|escrow"},
 };
 inline constexpr Schema kLimit = {"Limit", kLimitMembers};
 

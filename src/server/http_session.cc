@@ -1,8 +1,18 @@
 #include "server/http_session.h"
 
+#include "base/check.h"
 #include "server/http_problem.h"
 
 namespace mete::server {
+
+namespace {
+
+wire::HttpDelivery delivery_of(const wire::HttpRequest& request) {
+  return {
+      .keeps_alive = request.keeps_alive, .is_head = request.method == "HEAD", .minor_version = request.minor_version};
+}
+
+}  // namespace
 
 HttpSession::Received HttpSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
   std::size_t consumed = 0;
@@ -15,14 +25,16 @@ HttpSession::Received HttpSession::receive(std::string_view input, base::Output&
         }
         return {consumed, Next::kRead};
       case wire::HttpRequestParser::Outcome::kFailed:
+        metrics_.protocol_errors.add();
         answer_failure(output);
         return {input.size(), Next::kClose};
       case wire::HttpRequestParser::Outcome::kComplete:
-        const bool stays_open = answer_request(output);
+        const Next next = answer_request(input.substr(consumed, parser_.consumed()), output);
         consumed += parser_.consumed();
         parser_.reset();
         has_continued_ = false;
-        if (!stays_open) return {input.size(), Next::kClose};
+        if (next == Next::kClose) return {input.size(), next};
+        if (next == Next::kBlock) return {consumed, next};
         break;
     }
   }
@@ -34,14 +46,33 @@ void HttpSession::on_timeout(base::Output& output) {
   write(problem(408, "the request did not come to its end in time"), {.keeps_alive = false}, output);
 }
 
-bool HttpSession::answer_request(base::Output& output) {
+net::Session::Next HttpSession::answer_request(std::string_view bytes, base::Output& output) {
+  metrics_.http_requests.add();
   const wire::HttpRequest& request = parser_.request();
-  const wire::HttpResponse response = api_.handle(request, observer_);
-  write(
-      response,
-      {.keeps_alive = request.keeps_alive, .is_head = request.method == "HEAD", .minor_version = request.minor_version},
-      output);
-  return request.keeps_alive;
+  if (later_.run_beside && request.keeps_alive && api_.is_slow(request) && answer_beside(bytes)) return Next::kBlock;
+  const wire::HttpResponse response = api_.handle(request, metrics_);
+  const std::size_t start = output.size();
+  write(response, delivery_of(request), output);
+  if (!request.keeps_alive) return Next::kClose;
+  if (response.status != 401 || !later_.answer_late) return Next::kRead;
+  later_.answer_late(std::string(output.view().substr(start)));
+  output.cut_to(start);
+  return Next::kBlock;
+}
+
+// The request is read again from a copy of its bytes: the input buffer is not its own.
+bool HttpSession::answer_beside(std::string_view bytes) {
+  return later_.run_beside([&api = api_, limits = limits_, copy = std::string(bytes)] {
+    wire::HttpRequestParser parser(limits);
+    CHECK(parser.parse(copy) == wire::HttpRequestParser::Outcome::kComplete);
+    LoopMetrics metrics;  // What is slow decides nothing that is counted.
+    wire::HttpDate date;
+    wire::HttpDelivery delivery = delivery_of(parser.request());
+    delivery.date = date.at(api.now());
+    std::string answer;
+    wire::write_response(api.handle(parser.request(), metrics), delivery, answer);
+    return answer;
+  });
 }
 
 void HttpSession::answer_failure(base::Output& output) {

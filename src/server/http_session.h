@@ -4,33 +4,45 @@
 // request that could not be read is the last one: nobody knows where the next request starts.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "net/session.h"
 #include "server/http_api.h"
+#include "server/metrics.h"
 #include "wire/http_request.h"
 #include "wire/http_response.h"
 
 namespace mete::server {
 
+// How a session gets answers to its connection that do not come at once; without these, all do.
+struct HttpLater {
+  // Runs `work` beside the event loop, and sends what it returns; false if too much is waiting already.
+  std::function<bool(std::function<std::string()> work)> run_beside;
+  // Sends the bytes after a while: guessing passwords takes time.
+  std::function<void(std::string bytes)> answer_late;
+};
+
 class HttpSession final : public net::Session {
  public:
-  HttpSession(const HttpApi& api, DecisionObserver& observer, const wire::HttpLimits& limits = {})
-      : api_(api), observer_(observer), parser_(limits) {}
+  HttpSession(const HttpApi& api, LoopMetrics& metrics, const wire::HttpLimits& limits = {}, HttpLater later = {})
+      : api_(api), metrics_(metrics), limits_(limits), parser_(limits), later_(std::move(later)) {}
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
   // A request that never came to its end is answered with 408; a client that was idle just sees the connection close.
   void on_timeout(base::Output& output) override;
 
  private:
-  // Returns whether the connection stays open.
-  bool answer_request(base::Output& output);
+  Next answer_request(std::string_view bytes, base::Output& output);
+  bool answer_beside(std::string_view bytes);
   void answer_failure(base::Output& output);
   void write(const wire::HttpResponse& response, const wire::HttpDelivery& delivery, base::Output& output);
 
   const HttpApi& api_;
-  DecisionObserver& observer_;
+  LoopMetrics& metrics_;
+  const wire::HttpLimits limits_;
   wire::HttpRequestParser parser_;
+  HttpLater later_;
   wire::HttpDate date_;
   std::string buffer_;  // an answer on its way to the output; kept for its memory
   bool has_continued_ = false;

@@ -14,9 +14,6 @@ namespace mete::server {
 
 namespace {
 
-// How long a wrong password is answered with silence.
-constexpr Duration kWrongPasswordDelay = std::chrono::milliseconds(200);
-
 // What a browser or a scanner sends to a RESP port. Taking its lines for commands could be turned against us by a page
 // that makes a browser send them, so it is cut off, as Redis does.
 bool is_http(std::string_view word) {
@@ -82,9 +79,7 @@ void RespSession::delay_reply(std::size_t position) {
   std::string bytes(output_->view().substr(position));
   output_->cut_to(position);
   block();
-  worker_.loop.after(kWrongPasswordDelay, [&worker = worker_, id = client_->id, bytes = std::move(bytes)] {
-    if (net::Connection* connection = worker.connections.find(id)) connection->resume(bytes);
-  });
+  worker_.answer_after(kWrongPasswordDelay, client_->id, std::move(bytes));
 }
 
 net::Session::Received RespSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
@@ -125,7 +120,7 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
       received.next = Next::kClose;
     } else if (is_blocked_) {
       received.next = Next::kBlock;
-    } else if (output.size() >= output_max) {
+    } else if (output.size() >= output_max || commands == service_.pipeline_max) {
       received.next = Next::kDrain;
     }
   }
@@ -164,7 +159,7 @@ void RespSession::execute(std::span<const std::string_view> words, wire::RespWri
     reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(command.name)));
     return;
   }
-  run(command, words, reply);
+  run(command, words, found.name_words, reply);
 }
 
 bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const {
@@ -181,9 +176,10 @@ bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const
   return true;
 }
 
-void RespSession::run(const Command& command, std::span<const std::string_view> words, wire::RespWriter& reply) {
+void RespSession::run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
+                      wire::RespWriter& reply) {
   Arguments& arguments = worker_.arguments;
-  if (const auto read = arguments.read(command, words.subspan(command.name_words())); !read) {
+  if (const auto read = arguments.read(command, words.subspan(name_words)); !read) {
     worker_.metrics.command_errors.add();
     reply.error(read.error());
     return;

@@ -54,7 +54,8 @@ class RespSession final : public net::Session {
  private:
   Received receive_batch(std::string_view input, base::Output& output, std::size_t output_max);
   void execute(std::span<const std::string_view> words, wire::RespWriter& reply);
-  void run(const Command& command, std::span<const std::string_view> words, wire::RespWriter& reply);
+  void run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
+           wire::RespWriter& reply);
   void run_beside(const Command& command, std::span<const std::string_view> words);
   [[nodiscard]] bool may_run(const Command& command, wire::RespWriter& reply) const;
   void note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns);

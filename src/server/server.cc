@@ -135,7 +135,8 @@ Server::Server(const ConfigSources& sources, const Config& config, std::unique_p
                 {.metrics = [this] { return prometheus_text(service_); },
                  .is_ready = [this] { return service_.is_ready.load(); },
                  .authenticate = [this](std::string_view token) { return service_.authentication.role_of(token); },
-                 .needs_authentication = service_.authentication.is_needed()}) {}
+                 .needs_authentication = service_.authentication.is_needed(),
+                 .on_change = [this] { service_.waits.nudge_all(); }}) {}
 
 Server::~Server() {
   for (std::thread& thread : threads_) thread.join();
@@ -188,16 +189,15 @@ void Server::make_protocols() {
   resp_.limits.output_max = config.output_buffer_max;
   resp_.limits.idle_max = idle;
   resp_.make_session = [this](net::ConnectionSet& set, std::uint64_t id, int socket) -> std::unique_ptr<net::Session> {
-    const auto worker = std::find_if(service_.workers.begin(), service_.workers.end(),
-                                     [&](const auto& candidate) { return &candidate->connections == &set; });
+    Worker& worker = worker_of(set);
     auto client = std::make_shared<Client>();
     client->id = id;
-    client->worker = worker->get();
+    client->worker = &worker;
     client->address = net::peer_address(socket).to_string();
     client->local_address = net::local_address(socket).to_string();
     client->connected_at_ns = set.loop().now_ns();
     client->active_at_ns = client->connected_at_ns;
-    return std::make_unique<RespSession>(service_, **worker, std::move(client));
+    return std::make_unique<RespSession>(service_, worker, std::move(client));
   };
 
   http_.make_transport = make_transport;
@@ -206,14 +206,26 @@ void Server::make_protocols() {
   http_.limits.output_max = config.output_buffer_max;
   http_.limits.idle_max = std::min(idle, kHttpIdleMax);
   http_.limits.request_max = kHttpRequestMax;
-  http_.make_session = [this](net::ConnectionSet& set, std::uint64_t /*id*/,
+  http_.make_session = [this](net::ConnectionSet& set, std::uint64_t id,
                               int /*socket*/) -> std::unique_ptr<net::Session> {
-    const auto worker = std::find_if(service_.workers.begin(), service_.workers.end(),
-                                     [&](const auto& candidate) { return &candidate->connections == &set; });
-    return std::make_unique<HttpSession>(
-        http_api_, (*worker)->metrics,
-        wire::HttpLimits{service_.config.http_header_max, service_.config.http_body_max});
+    Worker& worker = worker_of(set);
+    HttpLater later;
+    later.run_beside = [this, &worker, id](std::function<std::string()> work) {
+      return service_.background.run([&worker, id, work = std::move(work)] { worker.answer(id, work()); });
+    };
+    later.answer_late = [&worker, id](std::string bytes) {
+      worker.answer_after(kWrongPasswordDelay, id, std::move(bytes));
+    };
+    const wire::HttpLimits limits{service_.config.http_header_max, service_.config.http_body_max};
+    return std::make_unique<HttpSession>(http_api_, worker.metrics, limits, std::move(later));
   };
+}
+
+Worker& Server::worker_of(const net::ConnectionSet& set) {
+  const auto found = std::find_if(service_.workers.begin(), service_.workers.end(),
+                                  [&](const auto& worker) { return &worker->connections == &set; });
+  CHECK(found != service_.workers.end());
+  return **found;
 }
 
 Result<void> Server::listen() {
@@ -412,7 +424,8 @@ void Server::finish_reload(const Config& next) {
 void Server::apply_settings() {
   const Config& config = service_.config;
   service_.connections_max = config.max_connections;
-  service_.slow_threshold_ns = config.slowlog_threshold.ns();
+  const Duration slow = config.slowlog_threshold == Duration() ? Duration::never() : config.slowlog_threshold;
+  service_.slow_threshold_ns = slow.ns();
   const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
   const bool is_text = config.log_format == "text" || (config.log_format == "auto" && is_terminal);
   log_.set(is_text ? base::LogFormat::kText : base::LogFormat::kJson,

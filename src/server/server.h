@@ -47,6 +47,7 @@ class Server {
   Result<void> check_exposure(const net::SocketAddress& address) const;
   void add_listener(net::Descriptor socket, Language language);
   void make_protocols();
+  [[nodiscard]] Worker& worker_of(const net::ConnectionSet& set);
   void accept(net::Descriptor socket, const net::Protocol& protocol, Language language);
   void start_workers();
   void stop();

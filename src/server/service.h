@@ -36,6 +36,7 @@ struct Service {
         config(std::move(with_config)) {
     request_limits.arguments_max = config.arguments_max;
     request_limits.bulk_bytes_max = config.bulk_max;
+    pipeline_max = config.pipeline_max;
   }
 
   store::Store& store;
@@ -53,6 +54,7 @@ struct Service {
 
   std::atomic<std::int64_t> slow_threshold_ns{0};
   wire::RequestLimits request_limits;
+  std::size_t pipeline_max = 0;
   std::uint64_t started_at_ns = 0;  // the monotonic clock
   std::uint64_t started_unix_seconds = 0;
   std::string run_id;

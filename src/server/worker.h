@@ -23,6 +23,13 @@ class Worker {
     });
   }
 
+  // The same after a while; on the loop's thread alone.
+  void answer_after(Duration delay, std::uint64_t client, std::string bytes) {
+    loop.after(delay, [this, client, bytes = std::move(bytes)] {
+      if (net::Connection* connection = connections.find(client)) connection->resume(bytes);
+    });
+  }
+
   net::EventLoop loop;
   net::ConnectionSet connections;
   LoopMetrics metrics;

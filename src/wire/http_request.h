@@ -27,11 +27,12 @@
 namespace mete::wire {
 
 inline constexpr std::size_t kMethodBytesMax = 32;
-inline constexpr std::size_t kTargetBytesMax = 8 * 1024;
-inline constexpr std::size_t kHeaderBytesMax = 16 * 1024;  // the header section; the trailer section as well
+inline constexpr std::size_t kTargetBytesMax = std::size_t{8} << 10;
+// Of the header section; of the trailer section as well.
+inline constexpr std::size_t kHeaderBytesMax = std::size_t{16} << 10;
 inline constexpr std::size_t kHeadersMax = 100;
 inline constexpr std::size_t kChunkLineBytesMax = 256;  // a chunk's size with its extensions
-inline constexpr std::size_t kBodyBytesMax = 1024 * 1024;
+inline constexpr std::size_t kBodyBytesMax = std::size_t{1} << 20;
 
 struct HttpLimits {
   std::size_t header_bytes_max = kHeaderBytesMax;

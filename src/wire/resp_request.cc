@@ -69,10 +69,10 @@ bool read_quoted(std::string_view& rest, std::string& word) {
 RequestParser::Status RequestParser::parse(std::string_view input) {
   if (position_ == 0) {
     if (input.empty()) return Status::kNeedMore;
+    if (input[0] == '*' && parse_usual(input)) return Status::kRequest;
+    usual_count_ = 0;
     words_.clear();
     if (input[0] != '*') return parse_inline(input);
-    if (parse_usual(input)) return Status::kRequest;
-    words_.clear();
   } else if (missing_ < 0 && input[0] != '*') {
     return parse_inline(input);
   }
@@ -80,7 +80,6 @@ RequestParser::Status RequestParser::parse(std::string_view input) {
 }
 
 bool RequestParser::parse_usual(std::string_view input) {
-  constexpr std::size_t kUsualWordsMax = 9;
   const char* at = input.data();
   const char* const end = at + input.size();
   const auto digit = [](char byte) { return static_cast<unsigned>(static_cast<unsigned char>(byte)) - '0'; };
@@ -102,8 +101,9 @@ bool RequestParser::parse_usual(std::string_view input) {
     const char* const word = at + 2;
     at = word + length + 2;
     if (word[-2] != '\r' || word[-1] != '\n' || at[-2] != '\r' || at[-1] != '\n') return false;
-    words_.emplace_back(word, length);
+    usual_words_[index] = {word, length};
   }
+  usual_count_ = count;
   consumed_ = static_cast<std::size_t>(at - input.data());
   return true;
 }

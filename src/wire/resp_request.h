@@ -11,6 +11,7 @@
 // Thread safety: one stream, one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <list>
 #include <span>
@@ -42,7 +43,9 @@ class RequestParser {
   Status parse(std::string_view input);
 
   // After kRequest: its words, views into `input` or into the parser until the next call; none for an empty request.
-  [[nodiscard]] std::span<const std::string_view> words() const { return words_; }
+  [[nodiscard]] std::span<const std::string_view> words() const {
+    return usual_count_ > 0 ? std::span<const std::string_view>(usual_words_.data(), usual_count_) : words_;
+  }
   // After kRequest: how many bytes of the input it was.
   [[nodiscard]] std::size_t consumed() const { return consumed_; }
   // After kError: what stands behind "Protocol error: ".
@@ -63,7 +66,11 @@ class RequestParser {
   Status fail(std::string reason);
   Status finish(std::size_t consumed);
 
+  static constexpr std::size_t kUsualWordsMax = 9;
+
   RequestLimits limits_;
+  std::size_t usual_count_ = 0;  // 0: the words are in words_
+  std::array<std::string_view, kUsualWordsMax> usual_words_;
   std::vector<std::string_view> words_;
   std::list<std::string> unquoted_;  // the words of an inline command that had to be unescaped
   const char* base_ = nullptr;       // where the input of the last call was

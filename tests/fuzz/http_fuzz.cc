@@ -38,8 +38,7 @@ constexpr wire::HttpLimits kLimits = {.header_bytes_max = 512, .body_bytes_max =
 std::string parse_in_steps(std::string_view input, std::size_t step) {
   wire::HttpRequestParser parser(kLimits);
   for (std::size_t size = step; size < input.size(); size += step) {
-    const std::string prefix(input.substr(0, size));
-    const Outcome outcome = parser.parse(prefix);
+    const Outcome outcome = parser.parse(input.substr(0, size));
     if (outcome != Outcome::kNeedsMore) return outcome_text(parser, outcome);
   }
   const std::string whole(input);

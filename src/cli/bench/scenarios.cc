@@ -9,10 +9,11 @@ namespace mete::cli {
 
 namespace {
 
-// Amounts are so large that every take is allowed: a denial writes nothing, and so would be measured too cheap.
-constexpr std::string_view kSetBucket = "LIMIT SET bench-bucket BUCKET 1000000000 PER 1h";
-constexpr std::string_view kSetWindow = "LIMIT SET bench-window WINDOW 1000000000 PER 1h";
-constexpr std::string_view kSetCalendar = "LIMIT SET bench-calendar CALENDAR 1000000000 PER MONTH ZONE Europe/Berlin";
+// Amounts are so large that every take is allowed: a denial writes nothing, and so would be measured too cheap. Periods
+// are so long that nothing comes back meanwhile: a meter that is full again is forgotten, and would be made anew.
+constexpr std::string_view kSetBucket = "LIMIT SET bench-bucket BUCKET 1000000 PER 30d";
+constexpr std::string_view kSetWindow = "LIMIT SET bench-window WINDOW 1000000 PER 30d";
+constexpr std::string_view kSetCalendar = "LIMIT SET bench-calendar CALENDAR 1000000 PER MONTH ZONE Europe/Berlin";
 constexpr std::string_view kSetStock = "LIMIT SET bench-stock STOCK 1000000000";
 
 // A token bucket as it is usually written for Redis, for comparison: state in a hash, refilled by the time that has
@@ -48,7 +49,7 @@ const std::vector<Scenario>& table() {
       {.name = "lua-bucket",
        .help = "a token bucket as a Lua script, by EVALSHA (for Redis and Valkey)",
        .script = kLuaBucket,
-       .commands = {"EVALSHA {script} 1 bucket:{key} 1000000000 3600000000 1"},
+       .commands = {"EVALSHA {script} 1 bucket:{key} 1000000 2592000000000 1"},
        .denial = 0},
       {.name = "take-bucket",
        .help = "TAKE from a bucket",
@@ -77,7 +78,7 @@ const std::vector<Scenario>& table() {
        .denial = 0},
       {.name = "cl-throttle",
        .help = "CL.THROTTLE, as redis-cell has it",
-       .commands = {"CL.THROTTLE throttle:{key} 999999999 1000000000 3600 1"},
+       .commands = {"CL.THROTTLE throttle:{key} 999999 1000000 2592000 1"},
        .denial = 1},
       {.name = "hold-commit",
        .help = "HOLD of a stock, then its COMMIT: two requests",

@@ -24,6 +24,8 @@ tl::unexpected<Error> cannot_connect(const net::Address& address, int error) {
     message += "; is the server running? start one with: mete serve";
   } else if (error == ETIMEDOUT) {
     message += "no answer; check the address, and that no firewall is in the way";
+  } else if (error == EMFILE) {
+    message += "too many open files; raise the limit with: ulimit -n";
   } else if (error == EACCES || error == EPERM) {
     message += "permission denied; may this user use the socket?";
   } else {

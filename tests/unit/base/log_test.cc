@@ -77,7 +77,8 @@ TEST(LogLine, EscapesWhatCouldBreakTheLineOrTheTerminal) {
       {"\xed\xa0\x80", R"("\u00ed\u00a0\u0080")", R"(\xed\xa0\x80)"},  // a surrogate
       {"\xc2\x9b", R"("\u00c2\u009b")", R"(\xc2\x9b)"},                // CSI of the C1 set
       {"\u2028", R"("\u00e2\u0080\u00a8")", R"(\xe2\x80\xa8)"},        // a separator of lines
-      {"\u202e", R"("\u00e2\u0080\u00ae")", R"(\xe2\x80\xae)"},        // turns the direction around
+      // What turns the direction around. NOLINTNEXTLINE(misc-misleading-bidirectional): that is what is tested
+      {"\u202e", R"("\u00e2\u0080\u00ae")", R"(\xe2\x80\xae)"},
   };
   for (const auto& row : rows) {
     const std::string json = json_of(row.value);

@@ -58,8 +58,8 @@ TEST_F(CheckConfigTest, SaysWhatIsWrongAndWhere) {
       {"[[limit]]\nname = \"a\"\nkind = \"calendar\"\namount = 1\nperiod = \"day\"\nzone = \"Moon/Base\"\n",
        {file_},
        kExitFailed,
-       "mete: " + file_ + ":1: limit \"a\": "},
-      {"", {"--http", "x"}, kExitFailed, "mete: --http: \"x\" is no address"},
+       "mete: " + file_ + R"(:1: limit "a": )"},
+      {"", {"--http", "x"}, kExitFailed, R"(mete: --http: "x" is no address)"},
       {"", {file_, "--config", file_}, kExitUsage, "FILE and --config are the same"},
       {"", {file_ + ".not"}, kExitFailed, "cannot open it"},
   };

@@ -53,7 +53,7 @@ TEST(Parse, TellsWhatIsWrong) {
       {{"take", "--helo"}, "did you mean '--help'?\n"},
       {{"take", "--forse=true"}, "unknown option '--forse'; did you mean '--force'?\n"},
       {{"take", "-c", "5"}, "unknown option '-c'"},
-      {{"take", "--a\033[31m"}, "unknown option \"--a\\x1b[31m\""},
+      {{"take", "--a\033[31m"}, R"(unknown option "--a\x1b[31m")"},
       {{"take", "a", "b", "--cost"}, "option '--cost' needs a value: --cost N\n"},
       {{"take", "a", "b", "--cost="}, "option '--cost' must be an integer, not ''\n"},
       {{"take", "a", "b", "--cost=1.5"}, "option '--cost' must be an integer, not '1.5'\n"},

@@ -57,7 +57,7 @@ struct Answer {
 };
 
 class HttpFixture : public ::testing::Test {
- protected:
+ public:
   // 2023-11-14 22:13:20 UTC, a Tuesday: 2800 s before the full hour.
   static constexpr Instant kStart = Instant::from_unix_seconds(1'700'000'000);
 

@@ -12,7 +12,7 @@ constexpr std::size_t kPlenty = 1 << 20;
 const std::string kHealth = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
 class HttpSessions : public testing::HttpFixture {
- protected:
+ public:
   // Feeds `input` in pieces of `piece` bytes, as a connection does: what is not consumed is there again.
   Next converse(std::string_view input, std::size_t piece, std::size_t output_max = kPlenty) {
     std::string buffer;

@@ -67,7 +67,7 @@ TEST(MakeLimit, RefusesAndNamesTheField) {
       {{{"kind", "calendar"sv}, amount, {"period", "day"sv}, {"anchor", integer(1) << 40}}, "anchor must be"},
       {{{"kind", "stock"sv}, amount, period}, "period: a stock takes none"},
       {{kind, amount, period, {"shadow", integer(1)}}, "shadow must be"},
-      {{kind, amount, period, {"amonut\n", integer(1)}}, "\"amonut\\n\" is no field"},
+      {{kind, amount, period, {"amonut\n", integer(1)}}, R"("amonut\n" is no field)"},
   };
   for (const auto& row : rows) {
     const auto limit = make_limit("x", row.fields);

@@ -72,7 +72,7 @@ TEST_F(LimitReloadTest, ABadLimitChangesNothingAndIsNamedWithItsLine) {
     const std::vector<FileLimit> next = {at_line(1, stock("storage").amount(99)), at_line(7, row.bad)};
     const auto changes = apply_limits(store_, {.previous = first_, .next = next});
     ASSERT_FALSE(changes.has_value()) << row.reason;
-    EXPECT_TRUE(changes.error().message.starts_with("mete.toml:7: limit \"bad\": ")) << changes.error().message;
+    EXPECT_TRUE(changes.error().message.starts_with(R"(mete.toml:7: limit "bad": )")) << changes.error().message;
     EXPECT_NE(changes.error().message.find(row.reason), std::string::npos) << changes.error().message;
     EXPECT_EQ((*store_.limit("storage"))->amount(), 10);
     EXPECT_EQ(store_.limits()->size(), 3U);
@@ -132,7 +132,7 @@ TEST(LimitReload, AStoreThatFailsInBetweenIsPutBack) {
   const auto changes = apply_limits(store, {.previous = first, .next = next});
   ASSERT_FALSE(changes.has_value());
   EXPECT_EQ(changes.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(changes.error().message, "mete.toml:3: limit \"down\": it is down");
+  EXPECT_EQ(changes.error().message, R"(mete.toml:3: limit "down": it is down)");
   EXPECT_EQ(store.limits_now, before);
 }
 
