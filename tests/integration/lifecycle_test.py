@@ -2,12 +2,14 @@
 """Starting and stopping: signals, systemd, and a system that runs out of descriptors or disk."""
 
 import os
+import re
 import resource
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import unittest
 from pathlib import Path
 
@@ -19,7 +21,7 @@ UNITS = Path(__file__).resolve().parents[2] / "packaging" / "systemd"
 
 class Stopping(unittest.TestCase):
     def setUp(self):
-        self.server = harness.Server(self)
+        self.server = harness.Server(self, "--threads", "3")
         self.client = self.server.resp()
         self.client.line("LIMIT SET api STOCK 1000000")
 
@@ -36,14 +38,9 @@ class Stopping(unittest.TestCase):
                 server.wait_for_event("stopped")
 
     def test_a_pipeline_in_flight_is_answered(self):
-        count = 50_000
-        batch = encode("TAKE", "api", "k") * count
-        self.client.socket.settimeout(harness.PATIENCE_S)
-        sender = subprocess.Popen([sys.executable, "-c", "import sys, socket; s = socket.socket(fileno=int(sys.argv[1]));"
-                                   "s.sendall(sys.stdin.buffer.read()); s.detach()", str(self.client.socket.fileno())],
-                                  stdin=subprocess.PIPE, pass_fds=[self.client.socket.fileno()])
-        sender.stdin.write(batch)
-        sender.stdin.close()
+        batch = encode("TAKE", "api", "k") * 50_000
+        sender = threading.Thread(target=self.client.send_if_open, args=[batch])
+        sender.start()
         first = self.client.reply()  # The server is in the midst of it.
         self.server.signal(signal.SIGTERM)
         answers = [first]
@@ -52,7 +49,7 @@ class Stopping(unittest.TestCase):
                 answers.append(self.client.reply())
         except (EOFError, ConnectionError):
             pass
-        sender.wait()
+        sender.join()
         # Whatever was taken was answered, in order, and no answer is cut in two.
         self.assertEqual([answer[1] for answer in answers], list(range(999_999, 999_999 - len(answers), -1)))
         self.assertEqual(self.client.buffer, b"")
@@ -73,19 +70,23 @@ class Stopping(unittest.TestCase):
         self.client.line("LIMIT SET one STOCK 1")
         self.client.line("TAKE one k")
         other = self.server.resp()
-        other.send(encode(*"TAKE one k WAIT 1h".split()) + encode("PING"))
+        wait = encode(*"TAKE one k WAIT 1h".split())
+        other.send(wait + encode("PING") + wait + encode("PING"))
         harness.wait_until(lambda: b"blocked_clients:1" in self.client.line("INFO clients"))
         self.server.signal(signal.SIGTERM)
-        self.assertEqual(other.reply(), [0, 0, 1, -1, -1, [b"one"]])
-        self.assertEqual(other.reply(), Simple("PONG"))
+        for _ in range(2):  # and one that would have to wait after that
+            self.assertEqual(other.reply(), [0, 0, 1, -1, -1, [b"one"]])
+            self.assertEqual(other.reply(), Simple("PONG"))
         self.assertEqual(other.read_to_end(), b"")
         self.assertEqual(self.server.process.wait(harness.PATIENCE_S), 0)
 
     def test_no_new_connections(self):
         # A client that does not read its answers keeps the server from ending at once.
         slow = self.server.resp()
-        slow.send(encode("ECHO", "x" * 60_000) * 200)
-        harness.wait_until(lambda: b"cmd=echo" in self.client.line("CLIENT LIST"))
+        batch = encode("ECHO", "x" * 60_000) * 200
+        slow.send(batch)
+        received = rb"total_net_input_bytes:(\d+)"
+        harness.wait_until(lambda: int(re.search(received, self.client.line("INFO stats"))[1]) > len(batch))
         self.server.signal(signal.SIGTERM)
         self.server.wait_for_event("stopping")
         with self.assertRaises(ConnectionError):
@@ -108,7 +109,7 @@ class Stopping(unittest.TestCase):
     def test_a_port_in_use_is_an_error_that_says_so(self):
         result = harness.run(harness.program, "serve", "--resp", f"127.0.0.1:{self.server.resp_port}", "--http", "off",
                              "--data", "", check=False)
-        self.assertEqual(result.returncode, 2)
+        self.assertNotEqual(result.returncode, 0)
         self.assertIn(f"127.0.0.1:{self.server.resp_port}", result.stderr)
         self.assertIn("in use", result.stderr)
 
@@ -129,17 +130,15 @@ class Systemd(unittest.TestCase):
 
     def activate(self, sockets, names):
         """Starts a server as systemd does: the sockets are descriptors 3 and up, LISTEN_PID is its own."""
-        shim = ("import os, sys\n"
+        shim = ("import fcntl, os, sys\n"
                 "given = [int(fd) for fd in sys.argv[1].split(',')]\n"
-                "high = [os.dup(fd) for fd in given]\n"
-                "high = [__import__('fcntl').fcntl(fd, 0, 100) for fd in given]\n"  # F_DUPFD, out of the way
+                "high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in given]\n"  # out of the way
                 "for index, fd in enumerate(high): os.dup2(fd, 3 + index)\n"
                 "os.closerange(3 + len(high), 200)\n"
                 "os.environ['LISTEN_PID'] = str(os.getpid())\n"
                 "os.execv(sys.argv[2], sys.argv[2:])\n")
         descriptors = [one.fileno() for one in sockets]
-        return harness.Server(self, "--resp", "off", "--http", "off", "--data", "", listen=False,
-                              prefix=[sys.executable, "-c", shim, ",".join(map(str, descriptors))],
+        return harness.Server(self, prefix=[sys.executable, "-c", shim, ",".join(map(str, descriptors))],
                               environment={"LISTEN_FDS": str(len(sockets)), "LISTEN_FDNAMES": names},
                               popen={"pass_fds": descriptors})
 
