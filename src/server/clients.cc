@@ -45,8 +45,11 @@ std::string describe(const Client& client, std::uint64_t now_ns) {
   };
   const Command* const last = client.last_command;
   const std::string command = last == nullptr ? "NULL" : redis_name(last->name);
+  // Client libraries read all of Redis's fields, whether or not there is something to say.
   return fmt::format(
-      "id={} addr={} laddr={} name={} age={} idle={} flags={} db=0 user={} resp={} lib-name={} lib-ver={} cmd={}",
+      "id={} addr={} laddr={} fd=0 name={} age={} idle={} flags={} db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 "
+      "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r user={} redir=-1 resp={} "
+      "lib-name={} lib-ver={} cmd={}",
       client.id, client.address, client.local_address, client.name, seconds_since(client.connected_at_ns),
       seconds_since(client.active_at_ns),
       client.is_monitor   ? "O"

@@ -1,6 +1,8 @@
 // COMMAND and its subcommands, and HELP of every container: all from the table.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "server/command_table.h"
 #include "server/commands.h"
 #include "wire/text.h"
@@ -105,12 +107,24 @@ std::string_view redis_type(const Argument& argument) {
   return "string";
 }
 
+constexpr std::array kChargeParts = {
+    Argument{.name = "limit"},
+    Argument{.name = "key", .type = ArgumentType::kKey},
+    Argument{.name = "n", .type = ArgumentType::kInteger, .token = "COST"},
+};
+constexpr Argument kFurtherCharges = {
+    .name = "charge", .type = ArgumentType::kCharges, .token = "AND", .is_multiple = true};
+
+// Charges are a block of parts, the last of which is the block of further charges; redis-cli relies on there being
+// parts.
 void write_argument(wire::RespWriter& reply, const Argument& argument) {
-  const bool is_optional = argument.is_optional || !argument.token.empty();
+  const bool is_block = argument.type == ArgumentType::kCharges;
+  const bool is_further = &argument == &kFurtherCharges;
   std::vector<std::string_view> flags;
-  if (is_optional) flags.emplace_back("optional");
+  if (argument.is_optional || !argument.token.empty()) flags.emplace_back("optional");
   if (argument.is_multiple) flags.emplace_back("multiple");
-  reply.map(2U + (argument.token.empty() ? 0U : 1U) + (flags.empty() ? 0U : 1U));
+  if (is_further) flags.emplace_back("multiple_token");
+  reply.map(2U + (argument.token.empty() ? 0U : 1U) + (flags.empty() ? 0U : 1U) + (is_block ? 1U : 0U));
   reply.bulk("name");
   reply.bulk(argument.name);
   reply.bulk("type");
@@ -121,8 +135,14 @@ void write_argument(wire::RespWriter& reply, const Argument& argument) {
   }
   if (!flags.empty()) {
     reply.bulk("flags");
-    reply.array(flags.size());
-    for (const std::string_view flag : flags) reply.bulk(flag);
+    reply.set(flags.size());
+    for (const std::string_view flag : flags) reply.simple(flag);
+  }
+  if (is_block) {
+    reply.bulk("arguments");
+    reply.array(kChargeParts.size() + (is_further ? 0U : 1U));
+    for (const Argument& part : kChargeParts) write_argument(reply, part);
+    if (!is_further) write_argument(reply, kFurtherCharges);
   }
 }
 
