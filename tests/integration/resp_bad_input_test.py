@@ -89,10 +89,12 @@ class BadInput(unittest.TestCase):
         self.assertTrue(client.read_to_end().startswith(b"-ERR Protocol error: "))
 
     def test_an_argument_or_command_over_its_limit_closes(self):
+        server = harness.Server(self, "--bulk-max", "64kb", "--query-buffer-max", "1mb", "--arguments-max", "4096")
+        self.assertEqual(server.ask("ECHO", b"x" * 65_536), b"x" * 65_536)
         for what, data in {"an argument": encode("ECHO", b"x" * 70_000),
                            "all arguments": encode("ECHO", *[b"x" * 60_000] * 30),
                            "too many arguments": encode("ECHO", *["x"] * 5000)}.items():
-            with self.subTest(what), self.server.raw_resp() as client:
+            with self.subTest(what), server.raw_resp() as client:
                 client.send_if_open(data)
                 self.assertRegex(client.read_to_end(), rb"\A(-ERR Protocol error: [^\r\n]+\r\n)?\Z")
 

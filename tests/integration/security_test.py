@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""Passwords, roles, TLS, and clients that mean harm."""
+
+import http.client
+import json
+import re
+import socket
+import ssl
+import time
+import unittest
+
+import harness
+from harness import Simple, encode
+
+DELAY_MIN_S = 0.1  # of an answer to a wrong password
+
+
+class Passwords(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server(cls, "--password", "the admin's", "--use-password", "the user's")
+        with cls.server.resp(password="the admin's") as client:
+            client.line("LIMIT SET api STOCK 100")
+
+    def test_right_ones(self):
+        client = self.server.resp()
+        for words in (["the admin's"], ["default", "the admin's"], ["the user's"], ["default", "the user's"]):
+            with self.subTest(words):
+                self.assertEqual(client.ask("AUTH", *words), Simple("OK"))
+                self.assertEqual(client.ask("PING"), Simple("PONG"))
+        client = self.server.resp()
+        self.assertEqual(client.ask("HELLO", "3", "AUTH", "default", "the user's")[b"proto"], 3)
+
+    def test_wrong_ones_are_slow_for_who_tries_and_for_nobody_else(self):
+        bystander = self.server.resp(password="the user's")
+        for words in (["AUTH", "wrong"], ["AUTH", ""], ["AUTH", "the admin's "], ["AUTH", "nobody", "the admin's"],
+                      ["HELLO", "3", "AUTH", "default", "wrong"]):
+            with self.subTest(words):
+                client = self.server.resp()
+                started = time.monotonic()
+                client.send(encode(*words) + encode("PING"))
+                bystander_asked = time.monotonic()
+                self.assertEqual(bystander.ask("PING"), Simple("PONG"))
+                bystander_waited = time.monotonic() - bystander_asked
+                self.assertEqual(client.reply().code, "WRONGPASS")
+                waited = time.monotonic() - started
+                self.assertGreaterEqual(waited, DELAY_MIN_S)
+                self.assertLess(bystander_waited, waited)
+                self.assertEqual(client.reply().code, "NOAUTH")
+
+    def test_who_has_said_none_can_do_nothing(self):
+        client = self.server.resp()
+        for command in ("PING", "TAKE api k", "INFO", "CONFIG GET *", "SHUTDOWN", "CLIENT LIST", "COMMAND", "MONITOR",
+                        "LIMIT LIST", "NONSENSE", "SELECT 0", "GET x", "LIMIT", "FLUSHALL"):
+            with self.subTest(command):
+                self.assertEqual(client.line(command).code, "NOAUTH")
+        self.assertEqual(client.line("HELLO 3").code, "NOAUTH")
+        self.assertTrue(self.server.is_running())
+
+    USE = ("PING", "TAKE api k", "PEEK api k", "GIVE api k", "USAGE api k", "HOLD api k TTL 1m ID h", "EXTEND h TTL 1m",
+           "HOLD.GET h", "HOLDS api k", "COMMIT h", "LIMIT GET api", "LIMIT LIST", "INCR n", "CL.THROTTLE t 1 1 1",
+           "QUOTAINCR q 1 60", "INFO", "CLIENT ID", "COMMAND COUNT")
+    ADMIN = ("LIMIT SET new STOCK 1", "LIMIT DEL api", "LIMIT OVERRIDE api k 1", "FLUSHALL", "FLUSHDB", "CONFIG GET *",
+             "CONFIG SET server.log_level error", "SHUTDOWN", "MONITOR", "CLIENT LIST", "CLIENT KILL ID 1", "SLOWLOG GET")
+
+    def test_roles(self):
+        user = self.server.resp(password="the user's")
+        for command in self.USE:
+            with self.subTest(command):
+                self.assertNotIsInstance(user.line(command), harness.Failure)
+        for command in self.ADMIN:
+            with self.subTest(command):
+                self.assertEqual(user.line(command).code, "NOPERM")
+        admin = self.server.resp(password="the admin's")
+        self.assertEqual(admin.line("LIMIT LIST"), [b"api"])
+
+    def test_a_new_password_can_only_give_what_it_allows(self):
+        client = self.server.resp(password="the admin's")
+        self.assertEqual(client.ask("AUTH", "the user's"), Simple("OK"))
+        self.assertEqual(client.line("FLUSHALL").code, "NOPERM")
+        self.assertEqual(client.ask("AUTH", "wrong").code, "WRONGPASS")
+
+    def test_passwords_are_shown_to_nobody(self):
+        admin = self.server.resp(password="the admin's")
+        values = admin.line("CONFIG GET *")
+        self.assertFalse([value for value in values if b"the admin's" in value or b"the user's" in value])
+        monitor = self.server.resp(password="the admin's")
+        monitor.line("MONITOR")
+        self.server.resp(password="the user's").line("PING")
+        lines = [monitor.reply(), monitor.reply()]
+        self.assertFalse([line for line in lines if "user's" in line])
+        self.assertNotIn("user's", self.server.log() + self.server.banner)
+
+    def ask_http(self, method, path, token=None, body=None, scheme="Bearer"):
+        headers = {"Authorization": f"{scheme} {token}"} if token else {}
+        return harness.ask_http(self.server.http(), method, path, body, headers)
+
+    def test_http(self):
+        take = {"charges": [{"limit": "api", "key": "k"}]}
+        put = {"kind": "stock", "amount": 5}
+        table = [
+            # method, path, token, body → status
+            ("POST", "/v1/take", None, take, 401),
+            ("POST", "/v1/take", "wrong", take, 401),
+            ("POST", "/v1/take", "the user's", take, 200),
+            ("POST", "/v1/take", "the admin's", take, 200),
+            ("GET", "/v1/check?limit=api&key=k", None, None, 401),
+            ("GET", "/v1/check?limit=api&key=k", "the user's", None, 200),
+            ("PUT", "/v1/limits/web", None, put, 401),
+            ("PUT", "/v1/limits/web", "the user's", put, 403),
+            ("PUT", "/v1/limits/web", "the admin's", put, 201),
+            ("DELETE", "/v1/limits/web", "the user's", None, 403),
+            ("DELETE", "/v1/limits/web", "the admin's", None, 204),
+            ("GET", "/metrics", None, None, 401),
+            ("GET", "/metrics", "the user's", None, 200),
+            ("GET", "/healthz", None, None, 200),
+            ("GET", "/readyz", None, None, 200),
+            ("GET", "/openapi.json", None, None, 200),
+        ]
+        for method, path, token, body, status in table:
+            with self.subTest(f"{method} {path} with {token}"):
+                response = self.ask_http(method, path, token, body)
+                self.assertEqual(response.status, status, response.body)
+                if status == 401:
+                    self.assertTrue(response.headers["WWW-Authenticate"].startswith("Bearer"))
+        self.assertEqual(self.ask_http("POST", "/v1/take", "the user's", take, scheme="bearer").status, 200)
+        self.assertEqual(self.ask_http("POST", "/v1/take", "the user's", take, scheme="Basic").status, 401)
+
+    def test_a_wrong_token_is_slow_too(self):
+        started = time.monotonic()
+        self.assertEqual(self.ask_http("GET", "/v1/limits", "wrong").status, 401)
+        self.assertGreaterEqual(time.monotonic() - started, DELAY_MIN_S)
+
+    def test_a_password_from_a_file(self):
+        path = harness.Folder(self).write("password", "from a file\n")
+        server = harness.Server(self, "--password-file", path)
+        self.assertEqual(server.resp(password="from a file").line("PING"), Simple("PONG"))
+
+
+class Tls(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        harness.require("openssl", "redis-cli")
+        cls.folder = harness.Folder(type("Once", (), {"addCleanup": staticmethod(cls.addClassCleanup)}))
+        for authority, leaf in (("ca", "server"), ("client-ca", "client"), ("other-ca", "stranger")):
+            cls.make_certificates(authority, leaf)
+        cls.files = ("--tls-cert", cls.folder / "server.pem", "--tls-key", cls.folder / "server.key")
+
+    @classmethod
+    def make_certificates(cls, authority, leaf):
+        path = lambda name: cls.folder / name
+        new_key = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+                   "2", "-subj")
+        harness.run(*new_key, f"/CN={authority}", "-keyout", path(f"{authority}.key"), "-out", path(f"{authority}.pem"))
+        harness.run(*new_key, f"/CN={leaf}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                    "-addext", "basicConstraints=critical,CA:FALSE", "-CA", path(f"{authority}.pem"),
+                    "-CAkey", path(f"{authority}.key"), "-keyout", path(f"{leaf}.key"), "-out", path(f"{leaf}.pem"))
+
+    def context(self, leaf=None):
+        context = ssl.create_default_context(cafile=self.folder / "ca.pem")
+        if leaf:
+            context.load_cert_chain(self.folder / f"{leaf}.pem", self.folder / f"{leaf}.key")
+        return context
+
+    def redis_cli(self, server, *words, leaf=None, check=True):
+        options = ["--tls", "--cacert", self.folder / "ca.pem"]
+        if leaf:
+            options += ["--cert", self.folder / f"{leaf}.pem", "--key", self.folder / f"{leaf}.key"]
+        return harness.run("redis-cli", "-h", "localhost", "-p", str(server.resp_port), *options, *words, check=check)
+
+    def ask_http(self, server, leaf=None):
+        connection = http.client.HTTPSConnection("localhost", server.http_port, timeout=harness.PATIENCE_S,
+                                                 context=self.context(leaf))
+        try:
+            return harness.ask_http(connection, "GET", "/healthz").status
+        finally:
+            connection.close()
+
+    def test_resp_and_http(self):
+        server = harness.Server(self, *self.files)
+        self.assertEqual(self.redis_cli(server, "PING").stdout, "PONG\n")
+        self.assertEqual(self.ask_http(server), 200)
+        client = server.resp(tls=self.context())
+        client.line("LIMIT SET api STOCK 100000")
+        count = 20_000
+        client.send(encode("TAKE", "api", "k") * count)
+        self.assertEqual([client.reply()[1] for _ in range(count)], list(range(99_999, 99_999 - count, -1)))
+        self.assertEqual(client.ask("ECHO", "x" * 60_000), b"x" * 60_000)
+        self.assertEqual(server.stop(), 0)
+
+    def test_old_versions_are_refused(self):
+        server = harness.Server(self, *self.files)
+        context = self.context()
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+        with self.assertRaises((ssl.SSLError, ConnectionError)):
+            server.resp(tls=context)
+
+    def test_who_does_not_speak_it_is_closed(self):
+        server = harness.Server(self, *self.files)
+        for data in (encode("PING"), b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"x" * 70_000, b"\x00"):
+            for port in (server.resp_port, server.http_port):
+                with harness.Socket(port) as client:
+                    client.send_if_open(data)
+                    client.end_sending()
+                    self.assertNotIn(b"PONG", client.read_to_end())
+        self.assertEqual(self.redis_cli(server, "PING").stdout, "PONG\n")
+
+    def test_mutual(self):
+        server = harness.Server(self, *self.files, "--tls-client-ca", self.folder / "client-ca.pem")
+        self.assertEqual(self.redis_cli(server, "PING", leaf="client").stdout, "PONG\n")
+        self.assertEqual(self.ask_http(server, "client"), 200)
+        for leaf in (None, "stranger"):
+            with self.subTest(leaf):
+                self.assertNotIn("PONG", self.redis_cli(server, "PING", leaf=leaf, check=False).stdout)
+                with self.assertRaises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
+                    self.ask_http(server, leaf)
+
+    def test_files_that_are_wrong_end_the_start(self):
+        for cert, key in (("server.pem", "client.key"), ("nobody.pem", "server.key"), ("server.key", "server.pem")):
+            with self.subTest(cert=cert, key=key):
+                result = harness.run(harness.program, "serve", "--data", "", "--resp", "127.0.0.1:0", "--http", "off",
+                                     "--tls-cert", self.folder / cert, "--tls-key", self.folder / key, check=False)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(str(self.folder.path), result.stderr)
+
+    def test_the_line_to_try_works_here_too(self):
+        server = harness.Server(self, *self.files)
+        line = re.search("^Try: (.*)$", server.banner, re.M)[1]
+        self.assertIn("--tls", line)
+        self.assertEqual(harness.run("sh", "-c", line).stdout.split()[:4], ["OK", "1", "9", "10"])
+
+
+class Harm(unittest.TestCase):
+    def test_keys_never_reach_the_log_as_they_are(self):
+        evil = "k\r\n\x1b[2J\x00\x7f\u0085\u202e"
+        server = harness.Server(self, "--log-level", "debug", "--slowlog-threshold", "1ms")
+        client = server.resp()
+        client.line("LIMIT SET api STOCK 10")
+        for words in (["TAKE", "api", evil], ["TAKE", evil, evil], [evil], ["CLIENT", "SETNAME", evil],
+                      ["LIMIT", "SET", evil, "STOCK", "1"], ["CONFIG", "SET", evil, evil], ["COMMIT", evil],
+                      ["HOLD", "api", evil, "TTL", "1m", "TAG", evil], ["CLIENT", "SETINFO", "LIB-NAME", evil]):
+            client.ask(*words)
+        with server.raw_resp() as other:
+            other.send(b"*1\r\n$" + evil.encode() + b"\r\n")
+            other.read_to_end()
+        folder = harness.Folder(self)
+        config = folder.write("mete.toml", "")
+        other = harness.Server(self, config=config)
+        folder.write("mete.toml", f"[[limit]]\nname = {json.dumps(evil)}\nkind = 'stock'\namount = 1\n")
+        other.wait_for_event("configuration not reloaded: nothing has changed")
+        for one in (server, other):
+            one.stop()
+            one.log_reader.join()
+            log = b"".join(one.log_lines)
+            for line in log.splitlines():
+                json.loads(line)
+            self.assertNotRegex(log, rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2\x85|\xe2\x80\xae")
+
+    def flood(self, server, command, count):
+        """Sends without reading until the server stops taking it, or closes; the client and what it could send."""
+        client = server.raw_resp()
+        client.socket.settimeout(0.5)
+        sent = 0
+        data = memoryview(encode(*command) * 1000)
+        try:
+            for _ in range(count // 1000):
+                position = 0
+                while position < len(data):
+                    position += client.socket.send(data[position:])
+                sent += 1000
+        except (TimeoutError, ConnectionError):
+            pass
+        return client, sent
+
+    def test_a_client_that_never_reads_costs_no_more_than_its_buffer(self):
+        server = harness.Server(self, "--output-buffer-max", "64kb", "--query-buffer-max", "64kb", "--bulk-max", "32kb")
+        server.ask("LIMIT", "SET", "api", "STOCK", "1000000")
+        before = server.resident_bytes()
+        clients = [self.flood(server, ("ECHO", "x" * 1000), 100_000) for _ in range(10)]
+        for client, sent in clients:
+            self.assertLess(sent, 100_000)  # 100 MB of answers that nobody reads: the server did not take that.
+        self.assertLess(server.resident_bytes() - before, 20 << 20)
+        self.assertEqual(server.ask("TAKE", "api", "k")[0], 1)
+
+    def test_ten_to_the_fifth_commands_never_read(self):
+        server = harness.Server(self, "--output-buffer-max", "64kb")
+        server.ask("LIMIT", "SET", "api", "STOCK", "1000000")
+        before = server.resident_bytes()
+        client, _ = self.flood(server, ("TAKE", "api", "k"), 100_000)
+        self.assertLess(server.resident_bytes() - before, 20 << 20)
+        self.assertEqual(server.ask("PEEK", "api", "k")[0], 1)
+        # It may read on later, if it has not been cut off: then every answer is whole and in order.
+        client.socket.settimeout(harness.PATIENCE_S)
+        client.end_sending()
+        answers = re.findall(rb"\*6\r\n:1\r\n:(\d+)\r\n", client.read_to_end())
+        self.assertEqual([int(answer) for answer in answers], list(range(999_999, 999_999 - len(answers), -1)))
+
+    def test_monitors_that_never_read_are_cut_off(self):
+        server = harness.Server(self, "--output-buffer-max", "64kb")
+        monitor = server.resp()
+        monitor.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        monitor.line("MONITOR")
+        client = server.resp()
+
+        def is_cut_off():
+            for _ in range(20):
+                client.ask("ECHO", "x" * 60_000)
+            return b"flags=O" not in client.line("CLIENT LIST")
+
+        harness.wait_until(is_cut_off, "the monitor's end")
+
+    def test_max_connections(self):
+        server = harness.Server(self, "--max-connections", "5")
+        clients = [server.resp() for _ in range(5)]
+        for client in clients:
+            self.assertEqual(client.line("PING"), Simple("PONG"))
+        with server.raw_resp() as sixth:
+            self.assertEqual(sixth.read_to_end(), b"-ERR max number of clients reached\r\n")
+        with server.raw_http() as seventh:
+            self.assertTrue(seventh.read_to_end().startswith(b"HTTP/1.1 503 "))
+        clients[0].close()
+
+        def is_served():
+            try:
+                return server.ask("PING") == "PONG"
+            except (EOFError, ConnectionError):
+                return False
+
+        harness.wait_until(is_served, "a place that is free again")
+
+    def test_idle_connections_are_closed(self):
+        server = harness.Server(self, "--idle-timeout", "1s")
+        idle, http_idle = server.resp(), server.raw_http()
+        self.assertEqual(idle.line("PING"), Simple("PONG"))
+        waiting = server.resp()
+        waiting.line("LIMIT SET one STOCK 1")
+        waiting.line("TAKE one k")
+        waiting.send(encode(*"TAKE one k WAIT 3s".split()))  # Waiting is not idling.
+        self.assertEqual(idle.read_to_end(), b"")
+        self.assertEqual(http_idle.read_to_end(), b"")
+        self.assertEqual(waiting.reply()[0], 0)
+
+
+if __name__ == "__main__":
+    harness.main()
