@@ -1,8 +1,11 @@
 #include "net/connection.h"
 
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -63,7 +66,8 @@ void Connection::on_events(std::uint32_t events) {
   if (state_ != State::kClosed) update_interest();
 }
 
-void Connection::read() {
+bool Connection::read() {
+  bool has_received = false;
   do {
     // What is left over of the last request must stand in front of what arrives.
     const bool is_kept = !input_.empty() && state_ != State::kLingering;
@@ -76,9 +80,10 @@ void Connection::read() {
       } else {
         close();
       }
-      return;
+      return false;
     }
-    if (received.outcome == Transfer::kWouldBlock) return;
+    if (received.outcome == Transfer::kWouldBlock) return has_received;
+    has_received = true;
     active_at_ns_ = set_.loop().now_ns();
     set_.count_in(received.bytes);
     if (state_ == State::kLingering || state_ == State::kFinishing) continue;
@@ -91,6 +96,7 @@ void Connection::read() {
       process({to, received.bytes});
     }
   } while (state_ != State::kClosed && transport_ != nullptr && transport_->has_buffered_input());
+  return has_received;
 }
 
 // Input that lies in the shared buffer: what is left of it is kept.
@@ -208,14 +214,27 @@ void Connection::close() {
 }
 
 void Connection::finish() {
+  // All that has arrived is read, as far as a client may send ahead.
+  std::size_t bytes_max = limits_.input_max;
+  while (state_ == State::kOpen && (interest_ & EPOLLIN) != 0 && bytes_max > 0 && read()) {
+    bytes_max -= std::min(bytes_max, ConnectionSet::kReadBytes);
+  }
   is_finishing_soon_ = true;
-  if (state_ == State::kOpen && (interest_ & EPOLLIN) != 0) read();
   if (state_ == State::kOpen && !wants_drain_) {
+    const bool is_quiet = has_nothing_under_way();
     state_ = State::kFinishing;
     if (output_.empty()) end_output();
+    if (is_quiet) close();
   }
-  if (state_ == State::kLingering) close();
   if (state_ != State::kClosed) update_interest();
+}
+
+bool Connection::has_nothing_under_way() const {
+  int unread = 0;
+  int unsent = 0;  // or not acknowledged
+  ::ioctl(socket_.get(), FIONREAD, &unread);
+  ::ioctl(socket_.get(), SIOCOUTQ, &unsent);
+  return output_.empty() && unread == 0 && unsent == 0;
 }
 
 void Connection::check_time(std::uint64_t now_ns) {

@@ -61,13 +61,15 @@ class Connection final : public EventHandler {
     kClosed,
   };
 
-  void read();
+  // Whether something came.
+  bool read();
   void process(std::string_view input);
   void process_kept();
   void after(Session::Next next);
   void flush();
   void end_output();
   void update_interest();
+  [[nodiscard]] bool has_nothing_under_way() const;
   [[nodiscard]] bool is_output_full() const { return output_.size() >= limits_.output_max; }
   Transferred receive(char* to, std::size_t bytes_max);
   Transferred send(std::string_view bytes);

@@ -92,7 +92,7 @@ Listener::Listener(EventLoop& loop, Descriptor socket, Accept accept, Report rep
 Listener::~Listener() {
   loop_.forget(socket_.get());
   const SocketAddress bound = address();
-  if (bound.family() == AF_UNIX) ::unlink(bound.to_string().substr(std::strlen("unix:")).c_str());
+  if (removes_file_ && bound.family() == AF_UNIX) ::unlink(bound.to_string().substr(std::strlen("unix:")).c_str());
 }
 
 void Listener::on_events(std::uint32_t /*events*/) {

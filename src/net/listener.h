@@ -32,6 +32,8 @@ class Listener final : public EventHandler {
   ~Listener() override;
 
   void on_events(std::uint32_t events) override;
+  // Whoever has made the socket removes a Unix socket's file, too.
+  void leave_file() { removes_file_ = false; }
   [[nodiscard]] SocketAddress address() const { return local_address(socket_.get()); }
 
  private:
@@ -42,6 +44,7 @@ class Listener final : public EventHandler {
   Descriptor reserve_;  // given up for a moment when there are no descriptors left, to turn a client away
   Accept accept_;
   Report report_;
+  bool removes_file_ = true;
 };
 
 }  // namespace mete::net

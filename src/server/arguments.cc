@@ -9,6 +9,15 @@ namespace {
 
 tl::unexpected<Error> syntax_error() { return tl::unexpected(Error{ErrorCode::kInvalid, "syntax error"}); }
 
+// What stands behind the last argument; as Redis says it where a command has no options that it could be one of.
+tl::unexpected<Error> too_much(const Command& command) {
+  for (const Argument& argument : command.arguments) {
+    if (!argument.token.empty() || argument.type == ArgumentType::kCharges) return syntax_error();
+  }
+  return tl::unexpected(
+      Error{ErrorCode::kInvalid, "wrong number of arguments for '" + redis_name(command.name) + "' command"});
+}
+
 tl::unexpected<Error> not_an_integer() {
   return tl::unexpected(Error{ErrorCode::kInvalid, "value is not an integer or out of range"});
 }
@@ -86,7 +95,7 @@ Result<void> Arguments::read_option(const Command& command, std::span<const std:
     words = words.subspan(1);
     return read_value(argument, index, word);
   }
-  return syntax_error();
+  return too_much(command);
 }
 
 Result<void> Arguments::read_value(const Argument& argument, std::size_t index, std::string_view word) {

@@ -1,5 +1,7 @@
 #include "server/command.h"
 
+#include <cctype>
+
 namespace mete::server {
 
 namespace {
@@ -70,6 +72,12 @@ std::string Command::syntax() const {
     text += syntax_of(argument);
     if (may_be_absent(argument) && !is_continued) text += ']';
   }
+  return text;
+}
+
+std::string redis_name(std::string_view name) {
+  std::string text(name);
+  for (char& letter : text) letter = letter == ' ' ? '|' : static_cast<char>(std::tolower(letter));
   return text;
 }
 

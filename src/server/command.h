@@ -70,4 +70,7 @@ struct Command {
   [[nodiscard]] std::string syntax() const;
 };
 
+// A command's name as Redis writes it in replies: "limit|set".
+[[nodiscard]] std::string redis_name(std::string_view name);
+
 }  // namespace mete::server

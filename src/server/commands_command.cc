@@ -9,12 +9,6 @@ namespace mete::server::commands {
 
 namespace {
 
-std::string redis_name(const Command& command) {
-  std::string name(command.name);
-  for (char& letter : name) letter = letter == ' ' ? '|' : static_cast<char>(std::tolower(letter));
-  return name;
-}
-
 // Containers are no commands of their own here, but clients expect to see them.
 struct Listed {
   const Command* command;  // a container's first subcommand
@@ -37,8 +31,8 @@ std::vector<Listed> listed_commands() {
 }
 
 std::string listed_name(const Listed& listed) {
-  return listed.is_container ? redis_name(*listed.command).substr(0, listed.command->container().size())
-                             : redis_name(*listed.command);
+  return listed.is_container ? redis_name(listed.command->name).substr(0, listed.command->container().size())
+                             : redis_name(listed.command->name);
 }
 
 std::optional<Listed> find_listed(std::string_view name) {
@@ -46,7 +40,7 @@ std::optional<Listed> find_listed(std::string_view name) {
     if (wire::equals_ignoring_case(listed_name(listed), name)) return listed;
   }
   for (const Command& command : all_commands()) {
-    if (wire::equals_ignoring_case(redis_name(command), name)) return Listed{&command, false};
+    if (wire::equals_ignoring_case(redis_name(command.name), name)) return Listed{&command, false};
   }
   return std::nullopt;
 }
@@ -161,7 +155,7 @@ void write_container_docs(wire::RespWriter& reply, const Command& first) {
   reply.bulk("subcommands");
   reply.map(subcommands.size());
   for (const Command* command : subcommands) {
-    reply.bulk(redis_name(*command));
+    reply.bulk(redis_name(command->name));
     write_docs(reply, *command);
   }
 }

@@ -14,12 +14,6 @@ namespace mete::server {
 
 namespace {
 
-std::string lower_case(std::string_view name) {
-  std::string text(name);
-  for (char& letter : text) letter = letter == ' ' ? '|' : static_cast<char>(std::tolower(letter));
-  return text;
-}
-
 // What a browser or a scanner sends to a RESP port. Taking its lines for commands could be turned against us by a page
 // that makes a browser send them, so it is cut off, as Redis does.
 bool is_http(std::string_view word) {
@@ -28,7 +22,7 @@ bool is_http(std::string_view word) {
 
 void refuse_unknown(std::span<const std::string_view> words, bool is_container, wire::RespWriter& reply) {
   if (is_container && words.size() < 2) {
-    reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", lower_case(words[0])));
+    reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(words[0])));
   } else if (is_container) {
     std::string container(words[0]);
     for (char& letter : container) letter = static_cast<char>(std::toupper(letter));
@@ -203,7 +197,7 @@ void RespSession::execute(const FoundCommand& found, std::span<const std::string
   const auto count = static_cast<int>(words.size());
   if (found.arity >= 0 ? count != found.arity : count < -found.arity) {
     worker_.metrics.command_errors.add();
-    reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", lower_case(command.name)));
+    reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(command.name)));
     return;
   }
   run(command, words, found.name_words, reply);
@@ -217,7 +211,7 @@ bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const
   }
   if (command.access == Access::kAdmin && role_ != Role::kAdmin) {
     reply.error("NOPERM", fmt::format("this password may use limits, not run the '{}' command: AUTH with the admin's",
-                                      lower_case(command.name)));
+                                      redis_name(command.name)));
     return false;
   }
   return true;

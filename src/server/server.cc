@@ -67,6 +67,14 @@ sigset_t handled_signals() {
   return signals;
 }
 
+// Every thread inherits this, so it comes before the first of them: signals are read as events, and a client that has
+// gone is no reason to die.
+void take_over_signals() {
+  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
+  const sigset_t signals = handled_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -92,7 +100,7 @@ class Server::Signals final : public net::EventHandler {
       if (info.ssi_signo == SIGHUP) {
         server_.reload();
       } else {
-        server_.stop();
+        server_.service_.shut_down();
       }
     }
   }
@@ -106,6 +114,7 @@ class Server::Signals final : public net::EventHandler {
 Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base::Log& log) {
   auto config = load_config(sources);
   if (!config) return tl::unexpected(config.error());
+  take_over_signals();
   Options options;
   options.max_memory = config->max_memory;
   options.id_retention = config->id_retention;
@@ -139,6 +148,7 @@ Result<void> Server::prepare() {
   service_.run_id = base::random_id();
   service_.config_file = sources_.file;
   service_.store_name = service_.config.store_url.empty() ? "memory" : service_.config.store_url;
+  // Not on the spot: the listeners go, and events may be on their way to them.
   service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
   service_.apply_config = [this] { apply_settings(); };
   apply_settings();
@@ -146,10 +156,6 @@ Result<void> Server::prepare() {
   if (!applied) return tl::unexpected(applied.error());
   service_.reloads.last_success_unix_seconds = service_.started_unix_seconds;
 
-  // Every thread inherits this: signals are read as events, and a client that has gone is no reason to die.
-  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
-  const sigset_t signals = handled_signals();
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   raise_descriptor_limit(service_.config.max_connections, log_);
   if (const auto loaded = load_tls(); !loaded) return loaded;
   make_protocols();
@@ -231,6 +237,7 @@ Result<void> Server::listen() {
     (is_resp ? has_resp : has_http) = true;
     if (const auto safe = check_exposure(net::local_address(passed.socket.get())); !safe) return safe;
     add_listener(std::move(passed.socket), is_resp ? Language::kResp : Language::kHttp);
+    listeners_.back()->leave_file();
   }
   if (!has_resp) {
     if (const auto listening = listen(service_.config.resp, Language::kResp); !listening) return listening;
@@ -360,18 +367,27 @@ void Server::stop() {
   watched_config_.reset();
   service_.waits.finish();
   for (const auto& worker : service_.workers) {
+    running_.insert(worker.get());
     worker->loop.post([this, &worker = *worker] { stop_worker(worker); });
   }
 }
 
-// The first loop serves the others' waiting takes, so it stops last: when it has no connections and they have stopped.
 void Server::stop_worker(Worker& worker) {
-  worker.connections.finish_all([&worker] { worker.loop.stop(); });
-  worker.loop.after(kStopTime, [this, &worker] {
+  net::EventLoop& first_loop = service_.workers[0]->loop;
+  const auto finish = [this, &worker, &first_loop] { first_loop.post([this, &worker] { note_stopped(worker); }); };
+  worker.connections.finish_all(finish);
+  worker.loop.after(kStopTime, [this, &worker, finish] {
     log_.warning("connections that would not end were cut off",
                  {{"connections", static_cast<std::int64_t>(worker.connections.size())}});
-    worker.loop.stop();
+    finish();
   });
+}
+
+// The first loop answers the takes that wait, of all connections: it stops last.
+void Server::note_stopped(Worker& worker) {
+  running_.erase(&worker);
+  if (&worker != service_.workers[0].get()) worker.loop.stop();
+  if (running_.empty()) service_.workers[0]->loop.stop();
 }
 
 void Server::reload() {

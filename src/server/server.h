@@ -7,6 +7,7 @@
 #include <mete/result.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,6 +53,7 @@ class Server {
   void start_workers();
   void stop();
   void stop_worker(Worker& worker);
+  void note_stopped(Worker& worker);
   void reload();
   void finish_reload(const Config& next);
   void apply_settings();
@@ -73,6 +75,7 @@ class Server {
   std::uint64_t next_connection_ = 1;
   std::size_t next_worker_ = 0;
   bool is_stopping_ = false;
+  std::set<const Worker*> running_;  // while it stops: those that are not done yet; on the first loop
 };
 
 }  // namespace mete::server

@@ -64,6 +64,7 @@ void WaitQueue::nudge_all() {
 
 void WaitQueue::finish() {
   loop_.post([this] {
+    is_finished_ = true;
     while (!places_.empty()) give_up(places_.begin()->first);
   });
 }
@@ -76,7 +77,7 @@ void WaitQueue::enter(std::uint64_t ticket, std::shared_ptr<const Waiter> waiter
     return;
   }
   for (const std::string& meter : waiter->meters()) queues_[meter].push_back(ticket);
-  const Duration patience = waiter->patience();
+  const Duration patience = is_finished_ ? Duration() : waiter->patience();
   Place place{std::move(waiter), std::move(deliver)};
   place.deadline = loop_.after(patience, [this, ticket] { give_up(ticket); });
   places_.emplace(ticket, std::move(place));

@@ -60,7 +60,7 @@ class WaitQueue {
   void nudge(std::span<const Charge> charges);
   // A limit has changed: anything may fit now.
   void nudge_all();
-  // Denies everyone: the server stops.
+  // Denies everyone, and whoever comes later: the server stops.
   void finish();
 
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
@@ -88,6 +88,7 @@ class WaitQueue {
   std::atomic<std::size_t> size_{0};
   std::map<std::uint64_t, Place> places_;
   std::map<std::string, std::deque<std::uint64_t>, std::less<>> queues_;  // by meter
+  bool is_finished_ = false;
 };
 
 }  // namespace mete::server
