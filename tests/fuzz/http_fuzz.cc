@@ -99,7 +99,7 @@ class Server {
   void serve(std::string_view input) {
     define_limits();
     const bool needs_token = input.find("Bearer") != std::string_view::npos;
-    const server::HttpApi api(store_, clock_, hooks(needs_token));
+    const server::HttpApi api(store_, hooks(needs_token));
     server::HttpSession session(api, observer_);
     base::Output output;
     receive(session, input, output);

@@ -423,7 +423,7 @@ TEST_F(HttpRoutes, TellThatMemoryIsFull) {
   wire::HttpRequestParser parser;
   const std::string text = "GET /v1/check?limit=s&key=new" + std::string(400, 'k') + " HTTP/1.1\r\nHost: a\r\n\r\n";
   parser.parse(text);
-  const auto response = HttpApi(small, clock, hooks).handle(parser.request(), observer);
+  const auto response = HttpApi(small, hooks).handle(parser.request(), observer);
   EXPECT_EQ(response.status, 503);
   EXPECT_NE(response.headers.find("Retry-After: 1\r\n"), std::string::npos);
   EXPECT_NE(response.body.find("\"code\":\"OOM\""), std::string::npos) << response.body;

@@ -40,7 +40,7 @@ class HttpSessions : public testing::HttpFixture {
     return count;
   }
 
-  HttpApi api{store, clock, hooks};
+  HttpApi api{store, hooks};
   HttpSession session{api, observer};
   base::Output output;
   std::string sent;
