@@ -123,6 +123,9 @@ class RefusingStore final : public store::Store {
   Result<Usage> do_usage(const store::MeterName&) override { return unavailable(); }
   Result<Reconciliation> do_reconcile(const store::MeterName&, Amount) override { return unavailable(); }
   Result<UsagePage> do_scan(std::string_view, std::uint64_t, std::size_t) override { return unavailable(); }
+  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t) override { return unavailable(); }
+  Result<void> do_clear() override { return unavailable(); }
+  store::StoreStatistics do_statistics() override { return {}; }
 };
 
 TEST(LimitReload, AStoreThatFailsInBetweenIsPutBack) {
