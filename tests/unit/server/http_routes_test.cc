@@ -276,11 +276,13 @@ TEST_F(HttpRoutes, TakeOnlyJson) {
                      "\r\n\r\n" + body);
   };
   for (const std::string type :
-       {"Content-Type: application/json\r\n", "content-type: Application/JSON ; charset=utf-8\r\n"}) {
+       {"Content-Type: application/json\r\n", "content-type: Application/JSON ; charset=utf-8\r\n", "",
+        "Content-Type:\r\n", "Content-Type: application/x-www-form-urlencoded\r\n"}) {
     EXPECT_EQ(send_as(type).status, 200) << type;
   }
   for (const std::string type :
-       {"", "Content-Type:\r\n", "Content-Type: text/plain\r\n", "Content-Type: application/x-www-form-urlencoded\r\n",
+       {"Origin: http://example\r\n", "Content-Type: text/plain\r\n",
+        "Origin: http://example\r\nContent-Type: application/x-www-form-urlencoded\r\n",
         "Content-Type: application/jsonx\r\n", "Content-Type: application/json, text/plain\r\n"}) {
     expect_problem(send_as(type), 415, "application/json");
   }

@@ -114,9 +114,6 @@ class RefusingStore final : public store::Store {
   Result<Settlement> do_commit(const store::CommitRequest&) override { return unavailable(); }
   Result<Settlement> do_cancel(std::string_view) override { return unavailable(); }
   Result<Duration> do_extend(std::string_view, Duration) override { return unavailable(); }
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t) override { return unavailable(); }
-  Result<void> do_clear() override { return unavailable(); }
-  store::StoreStatistics do_statistics() override { return {}; }
   Result<std::optional<HoldInfo>> do_find_hold(std::string_view) override { return unavailable(); }
   Result<std::vector<std::string>> do_holds(const store::MeterName&, std::size_t) override { return unavailable(); }
   Result<std::vector<std::string>> do_holds_tagged(std::string_view) override { return unavailable(); }
