@@ -52,15 +52,28 @@ inline char* write_decimal(char* at, std::int64_t value) {
   }
   char* const end = at + detail::digits_of(rest);
   char* to = end;
-  while (rest >= 100) {
+  const auto put_pair = [&to](std::uint32_t pair) {
     to -= 2;
-    std::memcpy(to, detail::kDigitPairs.data() + rest % 100 * 2, 2);
-    rest /= 100;
+    std::memcpy(to, detail::kDigitPairs.data() + std::size_t{pair} * 2, 2);
+  };
+  // Eight digits at a time: dividing 32 bits costs half of dividing 64.
+  while (rest >= 100'000'000) {
+    auto low = static_cast<std::uint32_t>(rest % 100'000'000);
+    rest /= 100'000'000;
+    for (int pair = 0; pair < 4; ++pair) {
+      put_pair(low % 100);
+      low /= 100;
+    }
   }
-  if (rest >= 10) {
-    std::memcpy(at, detail::kDigitPairs.data() + rest * 2, 2);
+  auto high = static_cast<std::uint32_t>(rest);
+  while (high >= 100) {
+    put_pair(high % 100);
+    high /= 100;
+  }
+  if (high >= 10) {
+    put_pair(high);
   } else {
-    *at = static_cast<char>('0' + rest);
+    *at = static_cast<char>('0' + high);
   }
   return end;
 }

@@ -63,6 +63,13 @@ class Engine {
   Result<void> set_override(const Charge& charge, std::optional<Amount> amount, Instant now);
 
   Result<core::Verdict> take(const TakeRequest& request, Instant now);
+  // Hints that the meter will be asked for soon; see Keyspace. The second one takes what the first has returned.
+  [[nodiscard]] std::uint64_t prefetch(const Charge& charge) const {
+    const std::uint64_t hash = meters_.hash_of(meters_.hash_of_name(charge.limit), charge.key);
+    keyspace_.prefetch_bucket(hash);
+    return hash;
+  }
+  void prefetch_more(std::uint64_t hash) { keyspace_.prefetch_entry(hash); }
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id, Instant now);
   [[nodiscard]] Result<Usage> usage(const Charge& charge, Instant now);
   Result<Reconciliation> reconcile(const Charge& charge, Amount used, Instant now);

@@ -58,6 +58,11 @@ class Keyspace {
                               Slab::Ceiling ceiling = Slab::Ceiling::kObey);
   void erase(std::uint64_t hash, Entry* entry);
 
+  // Brings the bucket of a hash into the cache, and later (when it has come) what in it has the hash. Hints: looking
+  // something up takes two trips to memory, one after the other, and with these the trips of many overlap.
+  void prefetch_bucket(std::uint64_t hash) const { __builtin_prefetch(&bucket_of(hash), 1); }
+  void prefetch_entry(std::uint64_t hash);
+
   // A place in a walk over all buckets, in the order of the reversed hashes: an order that splits and merges keep, so
   // an entry that stays is met exactly once.
   struct Position {
@@ -191,6 +196,14 @@ class Keyspace::Guard {
     keyspace_.adjust_size_if_wanted();
   }
 
+  // Brings the first entry that may have the hash into the cache.
+  void prefetch() const {
+    const std::uint64_t candidates =
+        base::find_byte(base::load<std::uint64_t>(bucket_->tags.data()), Keyspace::tag_of(hash_));
+    if (candidates == 0) return;
+    const auto slot = static_cast<std::uint32_t>(std::countr_zero(candidates)) / 8;
+    __builtin_prefetch(keyspace_.entry_at(bucket_->references[slot]), 1);
+  }
   // As Keyspace::find, for the hash that is guarded.
   [[nodiscard]] Entry* find(Space space, std::string_view key) const {
     return keyspace_.find_from(*bucket_, hash_, space, key);
@@ -252,6 +265,11 @@ inline Keyspace::Guard::Guard(Keyspace& keyspace, std::uint64_t hash) : keyspace
     if (count_now == count_before || index_of(hash, count_now) == index) return;
     bucket_->lock.unlock();
   }
+}
+
+inline void Keyspace::prefetch_entry(std::uint64_t hash) {
+  const Guard guard(*this, hash);
+  guard.prefetch();
 }
 
 inline std::uint32_t Keyspace::index_of(std::uint64_t hash, std::uint32_t bucket_count) {

@@ -25,16 +25,23 @@ struct SocketAddress {
   [[nodiscard]] bool is_local() const;
 };
 
+inline constexpr std::size_t kHostBytesMax = 255;
+inline constexpr std::size_t kSocketPathBytesMax = 107;  // what the kernel has room for
+
 struct Address {
-  std::string host;
+  std::string host;  // a name, or an IP address without brackets
   std::uint16_t port = 0;
   std::string path;  // of a Unix socket; then host and port mean nothing
 
   [[nodiscard]] bool is_unix() const { return !path.empty(); }
+  // Only this machine can reach it. Of names that is said of "localhost" alone: others may lead anywhere.
+  [[nodiscard]] bool is_local() const;
   [[nodiscard]] std::string to_string() const;
+
+  bool operator==(const Address&) const = default;
 };
 
-// The error says what is wrong and how an address is written.
+// Port 0 is allowed: the system then chooses one. The error says what is wrong and how an address is written.
 Result<Address> parse_address(std::string_view text);
 // Looks the name up; this may ask the network.
 Result<std::vector<SocketAddress>> resolve(const Address& address);

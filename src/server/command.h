@@ -59,6 +59,7 @@ struct Command {
   std::string_view reply;  // what it answers, in a few words
 
   [[nodiscard]] bool has(CommandFlag flag) const { return (flags & flag) != 0; }
+  [[nodiscard]] bool takes_charges() const { return !arguments.empty() && arguments[0].type == ArgumentType::kCharges; }
   [[nodiscard]] bool is_subcommand() const { return name.find(' ') != std::string_view::npos; }
   // The words of the name: 2 for a subcommand.
   [[nodiscard]] std::size_t name_words() const { return is_subcommand() ? 2 : 1; }

@@ -50,6 +50,8 @@ void persist(CommandContext& context);
 void dbsize(CommandContext& context);
 void keys(CommandContext& context);
 void scan(CommandContext& context);
+
+// commands_ruled_keys.cc
 void quotaset(CommandContext& context);
 void quotaget(CommandContext& context);
 void quotadel(CommandContext& context);

@@ -4,6 +4,7 @@
 
 #include "base/decimal.h"
 #include "server/commands.h"
+#include "server/with_keys.h"
 #include "wire/glob.h"
 #include "wire/text.h"
 
@@ -29,22 +30,6 @@ enum ScanArgument : std::uint8_t { kCursor, kMatch, kCount, kType };
 constexpr std::int64_t kScanCountDefault = 10;
 constexpr std::int64_t kScanCountMax = 100'000;
 constexpr std::size_t kKeysPage = 1000;
-
-// Runs `use` on the store's keys; tells if the store has none, or what went wrong.
-template <class Use, class Write>
-void with_keys(CommandContext& context, Use use, Write write) {
-  store::Keys* const keys = context.service.store.keys();
-  if (keys == nullptr) {
-    context.reply.error("ERR", "this store keeps limits only: keys need the embedded store");
-    return;
-  }
-  const auto result = use(*keys);
-  if (result) {
-    write(*result);
-  } else {
-    context.reply.error(result.error());
-  }
-}
 
 void write_value(wire::RespWriter& reply, std::optional<std::int64_t> value) {
   if (value) {
@@ -330,104 +315,6 @@ void scan(CommandContext& context) {
         context.reply.array(found.size());
         for (const std::string_view key : found) context.reply.bulk(key);
       });
-}
-
-// --- Quotas ---------------------------------------------------------------------------------------------------------
-
-namespace {
-
-enum QuotaArgument : std::uint8_t { kQuotaLimit = 1, kQuotaSeconds, kQuotaUnits };
-
-store::QuotaRule quota_rule(const Arguments& arguments) {
-  return {arguments.integer(kQuotaLimit), std::chrono::seconds(arguments.integer(kQuotaSeconds))};
-}
-
-}  // namespace
-
-void quotaset(CommandContext& context) {
-  with_keys(
-      context,
-      [&](store::Keys& keys) { return keys.quota_set(context.arguments.text(kKey), quota_rule(context.arguments)); },
-      [&](Done) { context.reply.ok(); });
-}
-
-void quotaget(CommandContext& context) {
-  with_keys(
-      context, [&](store::Keys& keys) { return keys.quota_get(context.arguments.text(kKey)); },
-      [&](const std::optional<store::QuotaStanding>& quota) {
-        if (quota) {
-          context.reply.integers({quota->rule.amount, quota->rule.window.seconds(), quota->remaining});
-        } else {
-          context.reply.null_array();
-        }
-      });
-}
-
-void quotadel(CommandContext& context) {
-  with_keys(
-      context, [&](store::Keys& keys) { return keys.quota_remove(context.arguments.text(kKey)); },
-      [&](bool) { context.reply.ok(); });
-}
-
-void quotaincr(CommandContext& context) {
-  with_keys(
-      context,
-      [&](store::Keys& keys) {
-        return keys.quota_take(context.arguments.text(kKey), quota_rule(context.arguments),
-                               context.arguments.integer_or(kQuotaUnits, 1));
-      },
-      [&](Amount remaining) { context.reply.integer(remaining); });
-}
-
-// --- Throttles ------------------------------------------------------------------------------------------------------
-
-namespace {
-
-enum ThrottleArgument : std::uint8_t { kBurst = 1, kTokens, kPeriod, kQuantity };
-
-// `spare` is what the capacity has beyond max_burst.
-template <class Write>
-void throttle_with(CommandContext& context, Amount spare, Duration period, Write write) {
-  with_keys(
-      context,
-      [&](store::Keys& keys) -> Result<core::Verdict> {
-        const Arguments& arguments = context.arguments;
-        Amount capacity = 0;
-        if (arguments.integer(kBurst) < 0 || __builtin_add_overflow(arguments.integer(kBurst), spare, &capacity)) {
-          return tl::unexpected(Error{ErrorCode::kInvalid, "max_burst is out of range"});
-        }
-        return keys.throttle(arguments.text(kKey), {.capacity = capacity,
-                                                    .count = arguments.integer(kTokens),
-                                                    .period = period,
-                                                    .quantity = arguments.integer_or(kQuantity, 1)});
-      },
-      write);
-}
-
-// [limited, capacity, remaining, retry_after, reset_after], in seconds; retry_after -1 when allowed.
-void write_cell(wire::RespWriter& reply, const core::Verdict& verdict) {
-  reply.integers({verdict.is_allowed ? 0 : 1, verdict.limit, verdict.remaining,
-                  verdict.is_allowed ? -1 : verdict.retry_after.seconds(), verdict.reset_after.seconds()});
-}
-
-}  // namespace
-
-void cl_throttle(CommandContext& context) {
-  throttle_with(context, 1, std::chrono::seconds(context.arguments.integer(kPeriod)),
-                [&](const core::Verdict& verdict) { write_cell(context.reply, verdict); });
-}
-
-void gcra(CommandContext& context) {
-  throttle_with(context, 1, context.arguments.duration(kPeriod),
-                [&](const core::Verdict& verdict) { write_cell(context.reply, verdict); });
-}
-
-void throttle(CommandContext& context) {
-  throttle_with(context, 0, std::chrono::seconds(context.arguments.integer(kPeriod)),
-                [&](const core::Verdict& verdict) {
-                  context.reply.integers({verdict.is_allowed ? 1 : 0, verdict.limit, verdict.remaining,
-                                          verdict.reset_after.seconds(), verdict.retry_after.seconds()});
-                });
 }
 
 }  // namespace mete::server::commands

@@ -32,7 +32,7 @@ struct FileLimit {
 };
 
 struct Config {
-  // Where to listen: "host:port", "[::1]:6380" or "unix:/path" (server/address.h); none: not at all.
+  // Where to listen: "host:port", "[::1]:6380" or "unix:/path" (net/address.h); none: not at all.
   std::vector<std::string> resp = {"127.0.0.1:6380"};
   std::vector<std::string> http = {"127.0.0.1:8380"};
   bool insecure = false;

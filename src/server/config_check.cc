@@ -1,7 +1,7 @@
 #include "server/config_check.h"
 
 #include "base/check.h"
-#include "server/address.h"
+#include "net/address.h"
 
 namespace mete::server {
 
@@ -14,7 +14,7 @@ bool is_guarded(const Config& config) {
 
 std::optional<Conflict> check_reach(std::string_view setting, const std::vector<std::string>& addresses) {
   for (const std::string& text : addresses) {
-    const auto address = parse_address(text);
+    const auto address = net::parse_address(text);
     CHECK(address.has_value());
     if (address->is_local()) continue;
     return Conflict{setting,

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/check.h"
-#include "server/address.h"
+#include "net/address.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -236,7 +236,7 @@ Result<std::vector<std::string>> parse_addresses(std::string_view text) {
   while (true) {
     const std::size_t comma = text.find(',');
     const std::string_view one = text.substr(0, comma);
-    if (auto address = parse_address(one); !address) return tl::make_unexpected(std::move(address.error()));
+    if (auto address = net::parse_address(one); !address) return tl::make_unexpected(std::move(address.error()));
     if (std::find(addresses.begin(), addresses.end(), one) != addresses.end()) {
       return invalid(wire::quote(one) + " stands there twice");
     }

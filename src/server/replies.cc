@@ -8,14 +8,14 @@ namespace mete::server {
 void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict) {
   const std::int64_t allowed = mode == Mode::kUpTo ? verdict.taken : verdict.is_allowed ? 1 : 0;
   reply.integers({allowed, verdict.remaining, verdict.limit, verdict.retry_after.ms(), verdict.reset_after.ms()}, 1);
-  write_violated(reply, charges, verdict.violated);
+  if (verdict.violated == 0) {
+    reply.array(0);
+  } else {
+    write_violated(reply, charges, verdict.violated);
+  }
 }
 
 void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated) {
-  if (violated == 0) {
-    reply.array(0);
-    return;
-  }
   std::array<std::string_view, kChargesMax> names;
   std::size_t count = 0;
   for (std::size_t index = 0; index < charges.size(); ++index) {

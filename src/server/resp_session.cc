@@ -101,38 +101,79 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
   client_->active_at_ns.store(started_ns, std::memory_order_relaxed);
   worker_.metrics.now_ns = started_ns;
   wire::RespWriter reply(output, version_);
-  Received received;
-  std::uint64_t commands = 0;
-  while (received.next == Next::kRead) {
-    const wire::RequestParser::Status status = parser_.parse(input.substr(received.consumed));
-    if (status == wire::RequestParser::Status::kNeedMore) break;
-    if (status == wire::RequestParser::Status::kError) {
-      reply.error("ERR", "Protocol error: " + parser_.error());
-      worker_.metrics.protocol_errors.add();
-      received.next = Next::kClose;
-      break;
-    }
-    received.consumed += parser_.consumed();
-    if (parser_.words().empty()) continue;
-    ++commands;
-    execute(parser_.words(), reply);
-    if (is_closing_) {
-      received.next = Next::kClose;
-    } else if (is_blocked_) {
-      received.next = Next::kBlock;
-    } else if (output.size() >= output_max || commands == service_.pipeline_max) {
-      received.next = Next::kDrain;
+  Batch batch{reply, output, output_max};
+  while (batch.received.next == Next::kRead) {
+    const std::string_view rest = input.substr(batch.received.consumed);
+    const auto requests = parser_.is_within_request() ? std::span<LookedAhead>() : look_ahead(rest);
+    if (requests.empty() && !receive_one(rest, batch)) break;
+    for (const LookedAhead& ahead : requests) {
+      batch.received.consumed += ahead.request.consumed;
+      execute(ahead.found, ahead.request.words(), reply);
+      finish_command(batch);
+      if (batch.received.next != Next::kRead) break;
     }
   }
-  if (commands > 0) {
-    worker_.metrics.commands.add(commands);
-    worker_.metrics.latency.observe(base::monotonic_ns() - started_ns, commands);
+  if (batch.commands > 0) {
+    worker_.metrics.commands.add(batch.commands);
+    worker_.metrics.latency.observe(base::monotonic_ns() - started_ns, batch.commands);
   }
-  return received;
+  return batch.received;
 }
 
-void RespSession::execute(std::span<const std::string_view> words, wire::RespWriter& reply) {
-  const FoundCommand found = find_command(words);
+// The requests that have arrived together. Their meters are fetched from memory all at once: while a request waits for
+// its own, the processor would do nothing else.
+std::span<LookedAhead> RespSession::look_ahead(std::string_view input) {
+  std::size_t count = 0;
+  for (LookedAhead& ahead : worker_.ahead) {
+    if (!ahead.request.read(input)) break;
+    ahead.found = find_command(ahead.request.words());
+    input.remove_prefix(ahead.request.consumed);
+    ++count;
+  }
+  const std::span<LookedAhead> requests(worker_.ahead.data(), count);
+  if (count < 2) return requests;
+  const auto names_meter = [](const LookedAhead& ahead) {
+    return ahead.found.command != nullptr && ahead.found.command->takes_charges() && ahead.request.count >= 3;
+  };
+  for (LookedAhead& ahead : requests) {
+    const auto words = ahead.request.words();
+    ahead.hint = names_meter(ahead) ? service_.store.prefetch({words[1], words[2]}) : 0;
+  }
+  for (const LookedAhead& ahead : requests) {
+    if (ahead.hint != 0) service_.store.prefetch_more(ahead.hint);
+  }
+  return requests;
+}
+
+// A request of any other shape. False if it has not arrived completely.
+bool RespSession::receive_one(std::string_view input, Batch& batch) {
+  const wire::RequestParser::Status status = parser_.parse(input);
+  if (status == wire::RequestParser::Status::kNeedMore) return false;
+  if (status == wire::RequestParser::Status::kError) {
+    batch.reply.error("ERR", "Protocol error: " + parser_.error());
+    worker_.metrics.protocol_errors.add();
+    batch.received.next = Next::kClose;
+    return true;
+  }
+  batch.received.consumed += parser_.consumed();
+  if (parser_.words().empty()) return true;
+  execute(find_command(parser_.words()), parser_.words(), batch.reply);
+  finish_command(batch);
+  return true;
+}
+
+void RespSession::finish_command(Batch& batch) {
+  ++batch.commands;
+  if (is_closing_) {
+    batch.received.next = Next::kClose;
+  } else if (is_blocked_) {
+    batch.received.next = Next::kBlock;
+  } else if (batch.output.size() >= batch.output_max || batch.commands == service_.pipeline_max) {
+    batch.received.next = Next::kDrain;
+  }
+}
+
+void RespSession::execute(const FoundCommand& found, std::span<const std::string_view> words, wire::RespWriter& reply) {
   if (found.command == nullptr) {
     if (is_http(words[0])) {
       close_after_reply();

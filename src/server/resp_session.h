@@ -52,8 +52,20 @@ class RespSession final : public net::Session {
   void delay_reply(std::size_t position);
 
  private:
+  // What has arrived together, on its way.
+  struct Batch {
+    wire::RespWriter& reply;
+    base::Output& output;
+    std::size_t output_max;
+    Received received = {};
+    std::uint64_t commands = 0;
+  };
+
   Received receive_batch(std::string_view input, base::Output& output, std::size_t output_max);
-  void execute(std::span<const std::string_view> words, wire::RespWriter& reply);
+  std::span<LookedAhead> look_ahead(std::string_view input);
+  bool receive_one(std::string_view input, Batch& batch);
+  void finish_command(Batch& batch);
+  void execute(const FoundCommand& found, std::span<const std::string_view> words, wire::RespWriter& reply);
   void run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
            wire::RespWriter& reply);
   void run_beside(const Command& command, std::span<const std::string_view> words);

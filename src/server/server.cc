@@ -152,6 +152,9 @@ Result<void> Server::prepare() {
   service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
   service_.apply_config = [this] { apply_settings(); };
   apply_settings();
+  if (!service_.config.data.empty() && service_.config.data != Config().data) {
+    log_.warning("server.data has no effect yet: everything is kept in memory", {{"data", service_.config.data}});
+  }
   const auto applied = apply_limits(*store_, {.previous = {}, .next = service_.config.limits});
   if (!applied) return tl::unexpected(applied.error());
   service_.reloads.last_success_unix_seconds = service_.started_unix_seconds;

@@ -4,9 +4,18 @@
 #include "net/connection_set.h"
 #include "net/event_loop.h"
 #include "server/arguments.h"
+#include "server/command_table.h"
 #include "server/metrics.h"
+#include "wire/resp_request.h"
 
 namespace mete::server {
+
+// A request that has been read, and not been served yet.
+struct LookedAhead {
+  wire::UsualRequest request;
+  FoundCommand found;
+  std::uint64_t hint = 0;  // of Store::prefetch; 0: none was given
+};
 
 class Worker {
  public:
@@ -34,6 +43,7 @@ class Worker {
   net::ConnectionSet connections;
   LoopMetrics metrics;
   Arguments arguments;  // of the request that is being served
+  std::array<LookedAhead, 16> ahead;
 };
 
 }  // namespace mete::server

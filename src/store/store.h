@@ -69,6 +69,10 @@ class Store {
   [[nodiscard]] StoreStatistics statistics();
   // The time that the store goes by.
   [[nodiscard]] virtual Instant now() const = 0;
+  // Hints that the meter will be asked for soon. The second one, a few requests later, takes what the first has
+  // returned. A store in memory fetches what it will need from there.
+  [[nodiscard]] virtual std::uint64_t prefetch(const Charge& /*charge*/) { return 0; }
+  virtual void prefetch_more(std::uint64_t /*hint*/) {}
   // Null where the store has none. Owned by the store.
   [[nodiscard]] virtual Keys* keys() { return nullptr; }
 

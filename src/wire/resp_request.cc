@@ -66,28 +66,15 @@ bool read_quoted(std::string_view& rest, std::string& word) {
 
 }  // namespace
 
-RequestParser::Status RequestParser::parse(std::string_view input) {
-  if (position_ == 0) {
-    if (input.empty()) return Status::kNeedMore;
-    if (input[0] == '*' && parse_usual(input)) return Status::kRequest;
-    usual_count_ = 0;
-    words_.clear();
-    if (input[0] != '*') return parse_inline(input);
-  } else if (missing_ < 0 && input[0] != '*') {
-    return parse_inline(input);
-  }
-  return parse_array(input);
-}
-
-bool RequestParser::parse_usual(std::string_view input) {
+bool UsualRequest::read(std::string_view input) {
   const char* at = input.data();
   const char* const end = at + input.size();
   const auto digit = [](char byte) { return static_cast<unsigned>(static_cast<unsigned char>(byte)) - '0'; };
   if (end - at < 4 || at[2] != '\r' || at[3] != '\n') return false;
-  const unsigned count = digit(at[1]);
-  if (count - 1 >= std::min(kUsualWordsMax, limits_.arguments_max)) return false;
+  const unsigned wanted = digit(at[1]);
+  if (at[0] != '*' || wanted - 1 >= kWordsMax) return false;
   at += 4;
-  for (unsigned index = 0; index < count; ++index) {
+  for (unsigned index = 0; index < wanted; ++index) {
     if (end - at < 5 || at[0] != '$') return false;
     unsigned length = digit(at[1]);
     if (length > 9) return false;
@@ -101,11 +88,22 @@ bool RequestParser::parse_usual(std::string_view input) {
     const char* const word = at + 2;
     at = word + length + 2;
     if (word[-2] != '\r' || word[-1] != '\n' || at[-2] != '\r' || at[-1] != '\n') return false;
-    usual_words_[index] = {word, length};
+    all_words[index] = {word, length};
   }
-  usual_count_ = count;
-  consumed_ = static_cast<std::size_t>(at - input.data());
+  count = wanted;
+  consumed = static_cast<std::size_t>(at - input.data());
   return true;
+}
+
+RequestParser::Status RequestParser::parse(std::string_view input) {
+  if (position_ == 0) {
+    if (input.empty()) return Status::kNeedMore;
+    words_.clear();
+    if (input[0] != '*') return parse_inline(input);
+  } else if (missing_ < 0 && input[0] != '*') {
+    return parse_inline(input);
+  }
+  return parse_array(input);
 }
 
 RequestParser::Status RequestParser::parse_array(std::string_view input) {

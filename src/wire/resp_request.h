@@ -30,6 +30,19 @@ struct RequestLimits {
 // Before a client has authenticated, it gets no memory to speak of.
 inline constexpr RequestLimits kUnauthenticatedLimits = {10, 16'384, 4'096};
 
+// A whole request of up to nine words whose lengths have one or two digits, as nearly all are.
+struct UsualRequest {
+  static constexpr std::size_t kWordsMax = 9;
+
+  std::size_t consumed = 0;  // bytes of the input
+  std::size_t count = 0;
+  std::array<std::string_view, kWordsMax> all_words;  // only `count` of them mean something
+
+  [[nodiscard]] std::span<const std::string_view> words() const { return {all_words.data(), count}; }
+  // False if the input does not start with such a request.
+  bool read(std::string_view input);
+};
+
 class RequestParser {
  public:
   enum class Status : std::uint8_t { kNeedMore, kRequest, kError };
@@ -43,9 +56,7 @@ class RequestParser {
   Status parse(std::string_view input);
 
   // After kRequest: its words, views into `input` or into the parser until the next call; none for an empty request.
-  [[nodiscard]] std::span<const std::string_view> words() const {
-    return usual_count_ > 0 ? std::span<const std::string_view>(usual_words_.data(), usual_count_) : words_;
-  }
+  [[nodiscard]] std::span<const std::string_view> words() const { return words_; }
   // After kRequest: how many bytes of the input it was.
   [[nodiscard]] std::size_t consumed() const { return consumed_; }
   // After kError: what stands behind "Protocol error: ".
@@ -54,8 +65,6 @@ class RequestParser {
   [[nodiscard]] bool is_within_request() const { return position_ > 0; }
 
  private:
-  // A whole request whose lengths have one or two digits, as nearly all have; false: nothing has been read.
-  bool parse_usual(std::string_view input);
   Status parse_array(std::string_view input);
   Status parse_inline(std::string_view input);
   Status split_words(std::string_view line);
@@ -66,11 +75,7 @@ class RequestParser {
   Status fail(std::string reason);
   Status finish(std::size_t consumed);
 
-  static constexpr std::size_t kUsualWordsMax = 9;
-
   RequestLimits limits_;
-  std::size_t usual_count_ = 0;  // 0: the words are in words_
-  std::array<std::string_view, kUsualWordsMax> usual_words_;
   std::vector<std::string_view> words_;
   std::list<std::string> unquoted_;  // the words of an inline command that had to be unescaped
   const char* base_ = nullptr;       // where the input of the last call was

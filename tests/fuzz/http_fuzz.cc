@@ -66,13 +66,6 @@ void check_json(std::string_view input) {
   }
 }
 
-class Ignore final : public server::DecisionObserver {
- public:
-  void on_decision(std::span<const Charge> charges, bool /*is_allowed*/, std::uint16_t violated) override {
-    CHECK(charges.size() <= kChargesMax && violated >> charges.size() == 0);
-  }
-};
-
 // The answers one after the other, as a client reads them.
 void check_answers(std::string_view output) {
   while (!output.empty()) {
@@ -98,8 +91,8 @@ class Server {
   void serve(std::string_view input) {
     define_limits();
     const bool needs_token = input.find("Bearer") != std::string_view::npos;
-    const server::HttpApi api(store_, clock_, hooks(needs_token));
-    server::HttpSession session(api, observer_);
+    const server::HttpApi api(store_, hooks(needs_token));
+    server::HttpSession session(api, metrics_);
     base::Output output;
     receive(session, input, output);
     // The answer to HEAD says how long a body would be that is not there.
@@ -141,7 +134,7 @@ class Server {
 
   ManualClock clock_{Instant::from_unix_seconds(1'700'000'000)};
   store::EmbeddedStore store_{Options{.clock = &clock_, .max_memory = std::size_t{64} << 20, .ids_max = 1000}};
-  Ignore observer_;
+  server::LoopMetrics metrics_;
 };
 
 }  // namespace

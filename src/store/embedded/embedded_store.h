@@ -21,6 +21,8 @@ class EmbeddedStore final : public Store {
 
   [[nodiscard]] Instant now() const override { return clock_->now(); }
   [[nodiscard]] Keys* keys() override { return &keys_; }
+  [[nodiscard]] std::uint64_t prefetch(const Charge& charge) override { return engine_.prefetch(charge); }
+  void prefetch_more(std::uint64_t hint) override { engine_.prefetch_more(hint); }
 
  private:
   Result<void> do_define(const Limit& limit) override;

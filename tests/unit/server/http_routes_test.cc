@@ -276,11 +276,13 @@ TEST_F(HttpRoutes, TakeOnlyJson) {
                      "\r\n\r\n" + body);
   };
   for (const std::string type :
-       {"Content-Type: application/json\r\n", "content-type: Application/JSON ; charset=utf-8\r\n"}) {
+       {"Content-Type: application/json\r\n", "content-type: Application/JSON ; charset=utf-8\r\n", "",
+        "Content-Type:\r\n", "Content-Type: application/x-www-form-urlencoded\r\n"}) {
     EXPECT_EQ(send_as(type).status, 200) << type;
   }
   for (const std::string type :
-       {"", "Content-Type:\r\n", "Content-Type: text/plain\r\n", "Content-Type: application/x-www-form-urlencoded\r\n",
+       {"Origin: http://example\r\n", "Content-Type: text/plain\r\n",
+        "Origin: http://example\r\nContent-Type: application/x-www-form-urlencoded\r\n",
         "Content-Type: application/jsonx\r\n", "Content-Type: application/json, text/plain\r\n"}) {
     expect_problem(send_as(type), 415, "application/json");
   }
@@ -423,7 +425,7 @@ TEST_F(HttpRoutes, TellThatMemoryIsFull) {
   wire::HttpRequestParser parser;
   const std::string text = "GET /v1/check?limit=s&key=new" + std::string(400, 'k') + " HTTP/1.1\r\nHost: a\r\n\r\n";
   parser.parse(text);
-  const auto response = HttpApi(small, clock, hooks).handle(parser.request(), observer);
+  const auto response = HttpApi(small, hooks).handle(parser.request(), observer);
   EXPECT_EQ(response.status, 503);
   EXPECT_NE(response.headers.find("Retry-After: 1\r\n"), std::string::npos);
   EXPECT_NE(response.body.find("\"code\":\"OOM\""), std::string::npos) << response.body;

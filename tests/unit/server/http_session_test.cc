@@ -40,8 +40,9 @@ class HttpSessions : public testing::HttpFixture {
     return count;
   }
 
-  HttpApi api{store, clock, hooks};
-  HttpSession session{api, observer};
+  HttpApi api{store, hooks};
+  LoopMetrics metrics;
+  HttpSession session{api, metrics};
   base::Output output;
   std::string sent;
 };
@@ -98,7 +99,7 @@ TEST_F(HttpSessions, CloseWhenTheClientWantsTo) {
       {"GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", Next::kRead, "Connection: keep-alive\r\n"},
   };
   for (const auto& row : rows) {
-    HttpSession one(api, observer);
+    HttpSession one(api, metrics);
     base::Output answer;
     const auto received = one.receive(row.request + kHealth, answer, kPlenty);
     EXPECT_EQ(received.next, row.next) << row.request;
@@ -148,7 +149,7 @@ TEST_F(HttpSessions, LetAWaitingClientGoAheadOnce) {
 }
 
 TEST_F(HttpSessions, HaveTheirLimits) {
-  HttpSession small(api, observer, {.header_bytes_max = 64, .body_bytes_max = 4});
+  HttpSession small(api, metrics, {.header_bytes_max = 64, .body_bytes_max = 4});
   const auto received =
       small.receive("POST /v1/take HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n", output, kPlenty);
   EXPECT_EQ(received.next, Next::kClose);

@@ -86,6 +86,8 @@ class RefusingStore final : public store::Store {
   std::map<std::string, Limit, std::less<>> limits_now;
   std::string refused;
 
+  [[nodiscard]] Instant now() const override { return {}; }
+
  private:
   static tl::unexpected<Error> unavailable() {
     return tl::make_unexpected(Error{ErrorCode::kUnavailable, "it is down"});
@@ -118,6 +120,9 @@ class RefusingStore final : public store::Store {
   Result<Usage> do_usage(const store::MeterName&) override { return unavailable(); }
   Result<Reconciliation> do_reconcile(const store::MeterName&, Amount) override { return unavailable(); }
   Result<UsagePage> do_scan(std::string_view, std::uint64_t, std::size_t) override { return unavailable(); }
+  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t) override { return unavailable(); }
+  Result<void> do_clear() override { return unavailable(); }
+  store::StoreStatistics do_statistics() override { return {}; }
 };
 
 TEST(LimitReload, AStoreThatFailsInBetweenIsPutBack) {

@@ -1,8 +1,8 @@
-#include "server/address.h"
+#include "net/address.h"
 
 #include <gtest/gtest.h>
 
-namespace mete::server {
+namespace mete::net {
 namespace {
 
 TEST(Address, IsReadAndKnowsWhoCanReachIt) {
@@ -63,7 +63,7 @@ TEST(Address, IsRefusedWithAReason) {
       {"unix:", "path is missing"},
       {long_path, "at most 107"},
       {"a:1,b:2", "neither commas"},
-      {std::string_view("unix:/a\0b", 9), "zero bytes"},
+      {std::string_view("unix:/a\0b", 9), "control characters"},
   };
   for (const auto& row : rows) {
     const auto address = parse_address(row.text);
@@ -74,4 +74,4 @@ TEST(Address, IsRefusedWithAReason) {
 }
 
 }  // namespace
-}  // namespace mete::server
+}  // namespace mete::net
