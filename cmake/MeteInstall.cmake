@@ -12,6 +12,9 @@ install(DIRECTORY ${METE_MAN_DIRECTORY}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man
 install(FILES ${METE_COMPLETION_DIRECTORY}/mete DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${METE_COMPLETION_DIRECTORY}/_mete DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${METE_COMPLETION_DIRECTORY}/mete.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+# Not the directory of libraries, which may be one of an architecture: systemd has one place for all.
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/systemd/mete.service ${PROJECT_SOURCE_DIR}/packaging/systemd/mete.socket
+  DESTINATION lib/systemd/system)
 if(BUILD_SHARED_LIBS)
   file(RELATIVE_PATH libraries_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(mete_program PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries_from_program}")

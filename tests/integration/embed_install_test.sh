@@ -30,7 +30,7 @@ echo "== install, then move the tree elsewhere"
 cmake --install "$build_directory" --prefix "$work/first" >/dev/null
 prefix="$work/moved here"  # A space in the path must do no harm.
 mv "$work/first" "$prefix"
-for file in bin/mete include/mete/mete.h share/doc/mete/LICENSE; do
+for file in bin/mete include/mete/mete.h share/doc/mete/LICENSE lib/systemd/system/mete.service; do
   [[ -s $prefix/$file ]] || fail "$file is not installed"
 done
 for header in "$source_directory"/include/mete/*.h; do

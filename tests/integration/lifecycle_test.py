@@ -184,7 +184,7 @@ class Systemd(unittest.TestCase):
         folder = harness.Folder(self)
         units = []
         for name in ("mete.service", "mete.socket"):
-            text = (UNITS / name).read_text().replace("/usr/bin/mete", harness.program)
+            text = (UNITS / name).read_text().replace("ExecStart=mete", f"ExecStart={harness.program}")
             units.append(folder.write(name, text))
         result = harness.run("systemd-analyze", "verify", "--man=no", *units, check=False)
         ours = [line for line in result.stderr.splitlines() if "mete." in line]
