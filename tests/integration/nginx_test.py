@@ -19,9 +19,11 @@ class Application(http.server.BaseHTTPRequestHandler):
     """What nginx protects: says hello, or what it is asked to say."""
 
     asked = 0
+    body_bytes = 0
 
     def do_GET(self):
         Application.asked += 1
+        Application.body_bytes += len(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         status = int(self.path.removeprefix("/status/")) if self.path.startswith("/status/") else 200
         self.send_response(status)
         self.send_header("Content-Length", "5")
@@ -38,7 +40,7 @@ class Application(http.server.BaseHTTPRequestHandler):
 class Nginx(unittest.TestCase):
     def setUp(self):
         harness.require("nginx")
-        Application.asked = 0
+        Application.asked = Application.body_bytes = 0
         application = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Application)
         threading.Thread(target=application.serve_forever, daemon=True).start()
         self.addCleanup(application.server_close)
@@ -119,6 +121,7 @@ class Nginx(unittest.TestCase):
     def test_a_body_goes_to_the_application_alone(self):
         self.start_nginx()
         self.assertEqual(self.ask(method="POST", body=b"x" * 100_000).status, 200)
+        self.assertEqual(Application.body_bytes, 100_000)
 
     def test_errors_of_the_application_are_its_own(self):
         self.start_nginx()
