@@ -374,6 +374,16 @@ class Commands(unittest.TestCase):
     def test_histories_in_resp3(self):
         self.play(3)
 
+    def test_nothing_is_said_as_the_protocol_has_it(self):
+        server = harness.Server(self)
+        for version, bulk, array in ((2, b"$-1\r\n", b"*-1\r\n"), (3, b"_\r\n", b"_\r\n")):
+            for command, wanted in (("GET nobody", bulk), ("CLIENT GETNAME", bulk), ("LIMIT GET nobody", array),
+                                    ("HOLD.GET nobody", array), ("QUOTAGET nobody", array), ("SET n 1 XX", bulk)):
+                with self.subTest(command, version=version):
+                    client = server.resp(version=version)
+                    client.send(harness.encode(*command.split()))
+                    self.assertEqual(client.read(len(wanted)), wanted)
+
     def test_inline_commands_do_the_same(self):
         client = harness.Server(self).resp()
         client.send(b'LIMIT SET api STOCK 10\r\nTAKE api "al ice" COST 3\r\nUSAGE api "al\\x20ice"\nPING\n\r\n\nECHO x\r\n')

@@ -13,7 +13,7 @@ from harness import Simple, encode
 
 class Waiting(unittest.TestCase):
     def start(self, *flags):
-        self.server = harness.Server(self, *flags)
+        self.server = harness.Server(self, "--threads", "3", *flags)  # The queue is one for all loops.
         self.client = self.server.resp()
 
     def full_stock(self, amount=1):
