@@ -33,6 +33,9 @@ class Listener final : public EventHandler {
 
   void on_events(std::uint32_t events) override;
   [[nodiscard]] SocketAddress address() const { return local_address(socket_.get()); }
+  // The file of a Unix socket goes when the listener does. Not so with a socket that was handed over: whoever made it
+  // will hand it over again.
+  void own_path() { owns_path_ = true; }
 
  private:
   void shed();
@@ -42,6 +45,7 @@ class Listener final : public EventHandler {
   Descriptor reserve_;  // given up for a moment when there are no descriptors left, to turn a client away
   Accept accept_;
   Report report_;
+  bool owns_path_ = false;
 };
 
 }  // namespace mete::net

@@ -243,7 +243,10 @@ Result<void> Server::listen(const std::vector<std::string>& addresses, Language 
     }
     auto sockets = net::listen_on(*address);
     if (!sockets) return tl::unexpected(sockets.error());
-    for (net::Descriptor& socket : *sockets) add_listener(std::move(socket), language);
+    for (net::Descriptor& socket : *sockets) {
+      add_listener(std::move(socket), language);
+      listeners_.back()->own_path();
+    }
   }
   return Done{};
 }
