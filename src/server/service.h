@@ -38,6 +38,13 @@ struct Service {
     request_limits.bulk_bytes_max = config.bulk_max;
   }
 
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+  // Connections that are still open have sessions, which use all of this.
+  ~Service() {
+    for (const auto& worker : workers) worker->connections.clear();
+  }
+
   store::Store& store;
   std::vector<std::unique_ptr<Worker>> workers;
   Authentication authentication;
