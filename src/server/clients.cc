@@ -44,8 +44,9 @@ std::string describe(const Client& client, std::uint64_t now_ns) {
     return now_ns > then_ns ? (now_ns - then_ns) / 1'000'000'000 : 0;
   };
   const Command* const last = client.last_command;
-  std::string command(last == nullptr ? "NULL" : last->name);
+  std::string command(last == nullptr ? "" : last->name);
   for (char& letter : command) letter = letter == ' ' ? '|' : static_cast<char>(std::tolower(letter));
+  if (command.empty()) command = "NULL";  // as Redis has it
   return fmt::format(
       "id={} addr={} laddr={} name={} age={} idle={} flags={} db=0 user={} resp={} lib-name={} lib-ver={} cmd={}",
       client.id, client.address, client.local_address, client.name, seconds_since(client.connected_at_ns),
