@@ -72,7 +72,7 @@ TEST(Parse, TellsWhatIsWrong) {
   for (const auto& row : rows) {
     const Ran ran = run_words(test_commands(), row.words);
     EXPECT_THAT(ran.error, HasSubstr(row.error));
-    EXPECT_EQ(ran.status, kExitUsage);
+    EXPECT_EQ(ran.status, kExitError);
     EXPECT_EQ(ran.out, "");
   }
 }
