@@ -7,6 +7,7 @@
 #include "cli/hold_commands.h"
 #include "cli/limit_commands.h"
 #include "cli/serve.h"
+#include "cli/top/top_command.h"
 
 namespace mete::cli {
 
@@ -34,6 +35,7 @@ std::span<const Command> commands() {
       extend_command(),
       holds_command(),
       // Tools.
+      top_command(),
       bench_command(),
       help_command(),
       version_command(),

@@ -1,0 +1,10 @@
+// `mete top`: what a server is doing, live.
+#pragma once
+
+#include "cli/command.h"
+
+namespace mete::cli {
+
+Command top_command();
+
+}  // namespace mete::cli
