@@ -77,6 +77,20 @@ TEST(Parse, TellsWhatIsWrong) {
   }
 }
 
+TEST(Parse, AsksForWhatIsRequired) {
+  const std::vector<Command> commands = {
+      {.name = "extend",
+       .summary = "Longer",
+       .options = {{.name = "ttl", .kind = ValueKind::kDuration, .value_name = "DURATION", .is_required = true}},
+       .run = echo_invocation}};
+  EXPECT_EQ(run_words(commands, {"extend", "--ttl=1m"}).out, "extend ttl=1m\n");
+  const Ran ran = run_words(commands, {"extend"});
+  EXPECT_EQ(ran.error, "mete: extend: option '--ttl' is missing: --ttl DURATION\nTry 'mete extend --help'.\n");
+  EXPECT_EQ(ran.status, kExitError);
+  EXPECT_THAT(run_words(commands, {"extend", "--help"}).out,
+              HasSubstr("usage: mete extend [OPTIONS] --ttl DURATION\n"));
+}
+
 TEST(Parse, HelpIsOnlyAnotherWord) {
   for (const Words& words : {Words{"take", "--help"}, Words{"take", "api", "-h"}, Words{"take", "--help", "--no"}}) {
     const Ran ran = run_words(test_commands(), words);
