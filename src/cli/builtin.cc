@@ -9,6 +9,7 @@
 #include "cli/help.h"
 #include "cli/man.h"
 #include "cli/parse.h"
+#include "cli/text.h"
 #include "server/command_docs.h"
 #include "server/config_markdown.h"
 
@@ -29,7 +30,7 @@ std::string topic_of(const Invocation& invocation) {
 int unknown_command(const Invocation& invocation, const std::string& name, Console& console) {
   std::vector<std::string> names = {std::string(kConfigurationTopic), std::string(kCommandsTopic)};
   for (const Listed& each : listed_commands(invocation.all)) names.push_back(each.name);
-  return fail(console, "there is no command " + shown(name) + base::did_you_mean(name, names), kExitUsage);
+  return fail(console, "there is no command " + shown(name) + base::did_you_mean(name, names));
 }
 
 int run_help(const Invocation& invocation, Console& console) {
