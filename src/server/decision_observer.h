@@ -19,4 +19,10 @@ class DecisionObserver {
   virtual void on_decision(std::span<const Charge> charges, bool is_allowed, std::uint16_t violated) = 0;
 };
 
+// For requests that decide nothing.
+class NoDecisions final : public DecisionObserver {
+ public:
+  void on_decision(std::span<const Charge> /*charges*/, bool /*is_allowed*/, std::uint16_t /*violated*/) override {}
+};
+
 }  // namespace mete::server

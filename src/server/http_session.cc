@@ -65,12 +65,12 @@ bool HttpSession::answer_beside(std::string_view bytes) {
   return later_.run_beside([&api = api_, limits = limits_, copy = std::string(bytes)] {
     wire::HttpRequestParser parser(limits);
     CHECK(parser.parse(copy) == wire::HttpRequestParser::Outcome::kComplete);
-    LoopMetrics metrics;  // What is slow decides nothing that is counted.
+    NoDecisions decisions;
     wire::HttpDate date;
     wire::HttpDelivery delivery = delivery_of(parser.request());
     delivery.date = date.at(api.now());
     std::string answer;
-    wire::write_response(api.handle(parser.request(), metrics), delivery, answer);
+    wire::write_response(api.handle(parser.request(), decisions), delivery, answer);
     return answer;
   });
 }

@@ -85,7 +85,6 @@ bool UsualRequest::read(std::string_view input) {
       if (length == 0 || digit(*at) > 9) return false;
       length = length * 10 + digit(*at++);
     }
-    if (length > limits_.bulk_bytes_max) return false;
     // The line's end, the word and its line's end.
     if (end - at < static_cast<std::ptrdiff_t>(length) + 4) return false;
     const char* const word = at + 2;

@@ -41,7 +41,8 @@ class HttpSessions : public testing::HttpFixture {
   }
 
   HttpApi api{store, hooks};
-  LoopMetrics metrics;
+  net::EventLoop loop;
+  LoopMetrics metrics{loop};
   HttpSession session{api, metrics};
   base::Output output;
   std::string sent;
