@@ -55,12 +55,12 @@ void Connection::on_events(std::uint32_t events) {
   }
   if (state_ == State::kClosed) return;
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
-    // A blocked client is not read, but one that has gone must not wait on.
-    const bool is_gone = (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0;
     if ((interest_ & EPOLLIN) != 0) {
       read();
-    } else if (is_gone) {
+    } else if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
       close();
+    } else {
+      end_input();
     }
   }
   if (state_ != State::kClosed) update_interest();
@@ -74,12 +74,8 @@ bool Connection::read() {
     char* const to = is_kept ? input_.reserve(ConnectionSet::kReadBytes) : set_.read_buffer();
     const Transferred received = receive(to, ConnectionSet::kReadBytes);
     if (received.outcome == Transfer::kClosed) {
-      // A client may end its side as soon as it has asked, and still want its answers.
-      if (state_ == State::kOpen && !output_.empty()) {
-        state_ = State::kFinishing;
-      } else {
-        close();
-      }
+      is_finishing_soon_ = true;  // There is nothing left to read.
+      end_input();
       return false;
     }
     if (received.outcome == Transfer::kWouldBlock) return has_received;
@@ -97,6 +93,30 @@ bool Connection::read() {
     }
   } while (state_ != State::kClosed && transport_ != nullptr && transport_->has_buffered_input());
   return has_received;
+}
+
+// A client may end its side as soon as it has asked, and still want its answers; but one that waits for its turn, and
+// for nothing else, must not wait on when it may have gone.
+void Connection::end_input() {
+  has_client_ended_ = true;
+  switch (state_) {
+    case State::kOpen:
+      if (wants_drain_) return;
+      if (output_.empty()) {
+        close();
+      } else if (is_finishing_soon_) {
+        state_ = State::kFinishing;
+      }
+      return;
+    case State::kBlocked:
+      if (session_->waits_for_client()) close();
+      return;
+    case State::kFinishing:
+      return;
+    case State::kLingering:
+    case State::kClosed:
+      close();
+  }
 }
 
 // Input that lies in the shared buffer: what is left of it is kept.
@@ -263,9 +283,9 @@ void Connection::time_out() {
 }
 
 void Connection::update_interest() {
-  std::uint32_t wanted = state_ == State::kFinishing ? 0U : EPOLLRDHUP;
+  std::uint32_t wanted = state_ == State::kFinishing || has_client_ended_ ? 0U : EPOLLRDHUP;
   const bool reads = state_ == State::kLingering || (state_ == State::kOpen && !wants_drain_ && !is_output_full()) ||
-                     (state_ == State::kBlocked && input_.size() < limits_.input_max);
+                     (state_ == State::kBlocked && !is_finishing_soon_ && input_.size() < limits_.input_max);
   if (reads) wanted |= EPOLLIN;
   if (!output_.empty() || (transport_ != nullptr && transport_->wants_write())) wanted |= EPOLLOUT;
   if (wanted == interest_) return;

@@ -63,6 +63,7 @@ class Connection final : public EventHandler {
 
   // Whether something came.
   bool read();
+  void end_input();
   void process(std::string_view input);
   void process_kept();
   void after(Session::Next next);
@@ -87,6 +88,7 @@ class Connection final : public EventHandler {
   State state_ = State::kOpen;
   bool wants_drain_ = false;  // the session stopped because the output was full
   bool is_finishing_soon_ = false;
+  bool has_client_ended_ = false;  // its side: it sends no more, and may still want its answers
   std::uint32_t interest_ = 0;
   std::uint64_t active_at_ns_;          // the last byte in or out
   std::uint64_t waiting_since_ns_ = 0;  // when the incomplete request began; 0: there is none

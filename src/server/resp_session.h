@@ -33,6 +33,7 @@ class RespSession final : public net::Session {
   ~RespSession() override;
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
+  [[nodiscard]] bool waits_for_client() const override { return is_waiting_; }
 
   // For commands about the connection.
   [[nodiscard]] Client& client() { return *client_; }
