@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   mete::cli::Console console{std::cin, std::cout, std::cerr, read_environment()};
   const int status = mete::cli::run(mete::cli::commands(), words, console);
   // What could not be written was not done.
-  if (!std::cout.flush() && status == mete::cli::kExitDone) {
+  if (!std::cout.flush() && status != mete::cli::kExitError) {
     return mete::cli::fail(console, "cannot write to standard output");
   }
   return status;

@@ -41,7 +41,7 @@ class Output {
   void drop(std::size_t bytes) {
     CHECK(bytes <= size_);
     size_ -= bytes;
-    std::memmove(data_, data_ + bytes, size_);
+    if (bytes > 0 && size_ > 0) std::memmove(data_, data_ + bytes, size_);
   }
 
   // Room for `bytes` more: write from the pointer on, then tell with advance_to how far you came.

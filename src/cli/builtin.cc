@@ -9,6 +9,8 @@
 #include "cli/help.h"
 #include "cli/man.h"
 #include "cli/parse.h"
+#include "cli/text.h"
+#include "server/command_docs.h"
 #include "server/config_markdown.h"
 
 namespace mete::cli {
@@ -16,6 +18,7 @@ namespace mete::cli {
 namespace {
 
 constexpr std::string_view kConfigurationTopic = "configuration";
+constexpr std::string_view kCommandsTopic = "commands";
 
 // "limit set" may be typed as two words.
 std::string topic_of(const Invocation& invocation) {
@@ -25,9 +28,9 @@ std::string topic_of(const Invocation& invocation) {
 }
 
 int unknown_command(const Invocation& invocation, const std::string& name, Console& console) {
-  std::vector<std::string> names = {std::string(kConfigurationTopic)};
+  std::vector<std::string> names = {std::string(kConfigurationTopic), std::string(kCommandsTopic)};
   for (const Listed& each : listed_commands(invocation.all)) names.push_back(each.name);
-  return fail(console, "there is no command " + shown(name) + base::did_you_mean(name, names), kExitUsage);
+  return fail(console, "there is no command " + shown(name) + base::did_you_mean(name, names));
 }
 
 int run_help(const Invocation& invocation, Console& console) {
@@ -35,12 +38,16 @@ int run_help(const Invocation& invocation, Console& console) {
   const Command* command = find_command(invocation.all, topic);
   if (topic == kConfigurationTopic) {
     console.out << server::config_markdown();
+  } else if (topic == kCommandsTopic) {
+    console.out << (invocation.is_on("markdown") ? server::commands_markdown() : server::commands_text());
   } else if (topic.empty()) {
     console.out << (invocation.is_on("markdown") ? commands_markdown(invocation.all) : overview_text(invocation.all));
   } else if (command != nullptr) {
     console.out << help_text(*command);
   } else if (is_group(invocation.all, topic)) {
     console.out << group_text(invocation.all, topic);
+  } else if (const auto text = server::command_text(topic)) {
+    console.out << *text;
   } else {
     return unknown_command(invocation, topic, console);
   }
@@ -85,11 +92,8 @@ int run_man(const Invocation& invocation, Console& console) {
   return unknown_command(invocation, name, console);
 }
 
-Argument topic_argument() {
-  return {.name = "COMMAND",
-          .help = "The command to explain; 'configuration' explains the settings of the server",
-          .is_optional = true,
-          .is_repeated = true};
+Argument topic_argument(const std::string& help) {
+  return {.name = "COMMAND", .help = help, .is_optional = true, .is_repeated = true};
 }
 
 }  // namespace
@@ -97,9 +101,13 @@ Argument topic_argument() {
 Command help_command() {
   return {.name = "help",
           .summary = "Explain the commands, or one of them",
-          .arguments = {topic_argument()},
+          .arguments = {topic_argument(
+              "The command to explain: the program's, or one of the server's such as TAKE; 'commands' "
+              "lists the server's, 'configuration' explains its settings")},
           .options = {{.name = "markdown", .help = "Print all of it as Markdown"}},
-          .examples = {{"mete help configuration", "Explain the settings of the server"}},
+          .examples = {{"mete help configuration", "Explain the settings of the server"},
+                       {"mete help commands", "List the commands of the server"},
+                       {"mete help LIMIT SET", "Explain one of them"}},
           .run = run_help};
 }
 
@@ -118,7 +126,7 @@ Command completion_command() {
 Command man_command() {
   return {.name = "man",
           .summary = "Print a manual page, or write all of them",
-          .arguments = {topic_argument()},
+          .arguments = {topic_argument("The command to explain; 'configuration' explains the settings of the server")},
           .options = {{.name = "output",
                        .kind = ValueKind::kFolder,
                        .value_name = "DIRECTORY",

@@ -3,7 +3,6 @@
 #include <ostream>
 
 #include "cli/config_options.h"
-#include "cli/parse.h"
 #include "server/config.h"
 #include "server/limit_reload.h"
 #include "wire/text.h"
@@ -24,13 +23,13 @@ int run_check_config(const Invocation& invocation, Console& console) {
   const std::string file = invocation.argument(0);
   if (!file.empty()) {
     if (invocation.given("config")) {
-      return fail(console, "check-config: FILE and --config are the same; give one of them", kExitUsage);
+      return fail_usage(invocation, console, "FILE and --config are the same; give one of them");
     }
     sources.file = file;
   }
   const auto config = server::load_config(sources);
-  if (!config) return fail(console, config.error().message);
-  if (const auto ok = server::check_limits(config->limits); !ok) return fail(console, ok.error().message);
+  if (!config) return fail(console, config.error().message, kExitNo);
+  if (const auto ok = server::check_limits(config->limits); !ok) return fail(console, ok.error().message, kExitNo);
   if (invocation.is_on("print")) print_values(*config, console.out);
   const std::size_t limits = config->limits.size();
   console.out << (sources.file.empty() ? "the configuration" : sources.file) << " is good: " << limits
@@ -54,7 +53,7 @@ Command check_config_command() {
                          .is_optional = true}},
           .options = std::move(options),
           .examples = {{"mete check-config /etc/mete/mete.toml", "Check a file before the server reloads it"}},
-          .statuses = {{kExitFailed, "the configuration is wrong, or cannot be read"}},
+          .statuses = {{kExitNo, "the configuration is wrong, or cannot be read"}},
           .run = run_check_config};
 }
 

@@ -16,8 +16,8 @@
 namespace mete::cli {
 
 inline constexpr int kExitDone = 0;
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;  // the command line is wrong
+inline constexpr int kExitNo = 1;     // the answer is no: denied, or not as it should be
+inline constexpr int kExitError = 2;  // there is no answer: the command line is wrong, or something failed
 
 enum class ValueKind : std::uint8_t {
   kNone,  // the option is a switch; `--switch=false` takes it back
@@ -38,6 +38,7 @@ struct Option {
   std::string environment = {};  // the variable that is read where the option is not given
   std::vector<std::string> choices = {};
   bool is_repeatable = false;
+  bool is_required = false;
 };
 
 struct Argument {
@@ -76,7 +77,7 @@ struct Command {
   std::vector<Argument> arguments = {};
   std::vector<Option> options = {};
   std::vector<Example> examples = {};
-  std::vector<ExitStatus> statuses = {};  // besides kExitDone, kExitFailed and kExitUsage
+  std::vector<ExitStatus> statuses = {};  // besides kExitDone and kExitError
   int (*run)(const Invocation&, Console&) = nullptr;
   bool is_hidden = false;  // works, but is not listed
 };
@@ -86,6 +87,8 @@ struct Invocation {
   const Command* command = nullptr;
   std::span<const Command> all;  // for commands about commands
   std::map<std::string, std::vector<std::string>> options = {};
+  // For each value in `options`, how many of the arguments stood before it.
+  std::map<std::string, std::vector<std::size_t>> places = {};
   std::vector<std::string> arguments = {};
   bool wants_help = false;
 
@@ -103,7 +106,9 @@ struct Invocation {
 std::span<const Command> commands();
 
 // "mete: MESSAGE" to the console's errors; returns `status`.
-int fail(Console& console, std::string_view message, int status = kExitFailed);
+int fail(Console& console, std::string_view message, int status = kExitError);
+// The same for a command line that the parser could not see to be wrong; tells where help is.
+int fail_usage(const Invocation& invocation, Console& console, std::string_view message);
 
 // Parses, and does what is asked for; returns the exit status. `words` are those after the program's name.
 int run(std::span<const Command> all, const std::vector<std::string>& words, Console& console);

@@ -3,15 +3,44 @@
 #include "cli/builtin.h"
 #include "cli/check_config.h"
 #include "cli/command.h"
-#include "cli/demo.h"
+#include "cli/decision_commands.h"
+#include "cli/hold_commands.h"
+#include "cli/limit_commands.h"
 #include "cli/serve.h"
+#include "cli/top/top_command.h"
 
 namespace mete::cli {
 
 std::span<const Command> commands() {
   static const std::vector<Command> kAll = {
-      serve_command(), check_config_command(), bench_command(),      demo_command(),
-      help_command(),  version_command(),      completion_command(), man_command(),
+      // The server.
+      serve_command(),
+      check_config_command(),
+      // Its limits.
+      limit_set_command(),
+      limit_get_command(),
+      limit_list_command(),
+      limit_del_command(),
+      limit_override_command(),
+      // Decisions.
+      take_command(),
+      peek_command(),
+      give_command(),
+      usage_command(),
+      reconcile_command(),
+      // Holds.
+      hold_command(),
+      commit_command(),
+      cancel_command(),
+      extend_command(),
+      holds_command(),
+      // Tools.
+      top_command(),
+      bench_command(),
+      help_command(),
+      version_command(),
+      completion_command(),
+      man_command(),
   };
   return kAll;
 }

@@ -73,21 +73,35 @@ std::string bash_action(ValueKind kind, const std::vector<std::string>& choices)
   return choices.empty() ? ":" : "_mete_words " + quoted(joined(choices));
 }
 
+// What may follow as an argument, by its place; nothing if there is nothing to offer at any.
+std::string bash_arguments(const Command& command, const std::string& options_with_value) {
+  std::string cases;
+  bool offers_any = false;
+  for (std::size_t index = 0; index < command.arguments.size(); ++index) {
+    const Argument& argument = command.arguments[index];
+    const std::string action = bash_action(argument.kind, argument.choices);
+    offers_any = offers_any || action != ":";
+    cases += "        " + (argument.is_repeated ? "*" : std::to_string(index)) + ") " + action + " ;;\n";
+  }
+  if (!offers_any) return {};
+  const std::string start = command.name.find(' ') == std::string::npos ? "2" : "3";
+  return "      case $(_mete_place " + start + " " + quoted(options_with_value) + ") in\n" + cases + "      esac\n";
+}
+
 // What may follow the options that take a value, and which options there are.
 std::string bash_command(const Command& command) {
   std::string options = "--help";
+  std::vector<std::string> with_value;
   std::string text;
   for (const Option& option : command.options) {
     options += " --" + option.name;
     if (option.kind == ValueKind::kNone) continue;
+    with_value.push_back("--" + option.name);
     text += "        --" + option.name + ") " + bash_action(option.kind, option.choices) + "; return ;;\n";
   }
   if (!text.empty()) text = "      case $previous in\n" + text + "      esac\n";
   text += "      if [[ $current == -* ]]; then _mete_words " + quoted(options) + "; return; fi\n";
-  if (!command.arguments.empty()) {
-    // Commands whose arguments differ in this respect do not exist: the first one speaks for all.
-    text += "      " + bash_action(command.arguments[0].kind, command.arguments[0].choices) + "\n";
-  }
+  text += bash_arguments(command, joined(with_value));
   return "    " + quoted(command.name) + ")\n" + text + "      ;;\n";
 }
 
@@ -98,6 +112,21 @@ _mete_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
 _mete_files() {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+}
+
+# _mete_place START OPTIONS: how many arguments stand between word START and the present one; OPTIONS take a value.
+_mete_place() {
+  local index=$1 place=0
+  for (( ; index < COMP_CWORD; ++index)); do
+    if [[ ${COMP_WORDS[index]} != -* ]]; then
+      place=$((place + 1))
+    elif [[ ${COMP_WORDS[index + 1]} == '=' ]]; then
+      index=$((index + 2))
+    elif [[ " $2 " == *" ${COMP_WORDS[index]} "* ]]; then
+      index=$((index + 1))
+    fi
+  done
+  echo "$place"
 }
 
 _mete() {

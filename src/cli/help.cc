@@ -1,6 +1,7 @@
 #include "cli/help.h"
 
 #include <algorithm>
+#include <map>
 
 namespace mete::cli {
 
@@ -60,13 +61,18 @@ std::string command_rows(const std::vector<Listed>& commands) {
   return text;
 }
 
+// Between two bars of a table.
+std::string markdown_cell(std::string_view text) {
+  std::string cell;
+  for (const char letter : text) cell += letter == '|' ? std::string("\\|") : std::string(1, letter);
+  return cell;
+}
+
 std::string markdown_table(std::string_view head, const std::vector<Listed>& rows) {
   if (rows.empty()) return {};
   std::string text = "| " + std::string(head) + " | |\n| --- | --- |\n";
   for (const Listed& each : rows) {
-    std::string body;
-    for (const char letter : each.summary) body += letter == '|' ? std::string("\\|") : std::string(1, letter);
-    text += "| `" + each.name + "` | " + body + " |\n";
+    text += "| `" + markdown_cell(each.name) + "` | " + markdown_cell(each.summary) + " |\n";
   }
   return text + "\n";
 }
@@ -98,6 +104,9 @@ std::string command_markdown(const Command& command) {
 std::string usage_line(const Command& command) {
   std::string text = "mete " + command.name;
   if (!command.options.empty()) text += " [OPTIONS]";
+  for (const Option& option : command.options) {
+    if (option.is_required) text += " " + option_head(option);
+  }
   for (const Argument& argument : command.arguments) text += " " + argument_head(argument);
   return text;
 }
@@ -116,18 +125,11 @@ std::string option_help(const Option& option) {
 }
 
 std::vector<ExitStatus> all_statuses(const Command& command) {
-  std::vector<ExitStatus> statuses = {{kExitDone, "done"},
-                                      {kExitFailed, "it failed; the reason is told on standard error"},
-                                      {kExitUsage, "the command line is wrong"}};
-  for (const ExitStatus& own : command.statuses) {
-    const auto same = std::find_if(statuses.begin(), statuses.end(),
-                                   [&](const ExitStatus& each) { return each.status == own.status; });
-    if (same != statuses.end()) {
-      same->meaning = own.meaning;
-    } else {
-      statuses.push_back(own);
-    }
-  }
+  std::map<int, std::string> meanings = {
+      {kExitDone, "done"}, {kExitError, "an error, told on standard error: the command line is wrong, or it failed"}};
+  for (const ExitStatus& own : command.statuses) meanings[own.status] = own.meaning;
+  std::vector<ExitStatus> statuses;
+  for (const auto& [status, meaning] : meanings) statuses.push_back({status, meaning});
   return statuses;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "cli/text.h"
 #include "wire/text.h"
 
 namespace mete::cli {
@@ -69,6 +70,7 @@ class Parser {
     }
     if (!invocation_.wants_help) {
       if (auto ok = check_arguments(); !ok) return tl::make_unexpected(std::move(ok.error()));
+      if (auto ok = check_required(); !ok) return tl::make_unexpected(std::move(ok.error()));
     }
     return std::move(invocation_);
   }
@@ -96,6 +98,7 @@ class Parser {
     std::vector<std::string>& values = invocation_.options[option->name];
     if (!values.empty() && !option->is_repeatable) return invalid("option '" + name + "' is given twice");
     values.push_back(std::move(value));
+    invocation_.places[option->name].push_back(invocation_.arguments.size());
     return {};
   }
 
@@ -130,6 +133,14 @@ class Parser {
     return {};
   }
 
+  Result<void> check_required() {
+    for (const Option& option : invocation_.command->options) {
+      if (!option.is_required || invocation_.given(option.name)) continue;
+      return invalid("option '--" + option.name + "' is missing: --" + option.name + " " + option.value_name);
+    }
+    return {};
+  }
+
   Invocation invocation_;
   std::span<const std::string> words_;
 };
@@ -148,13 +159,6 @@ std::vector<std::string> names_after(std::span<const Command> all, const std::st
 }
 
 }  // namespace
-
-std::string shown(std::string_view word) {
-  const bool is_plain = wire::is_utf8(word) && std::none_of(word.begin(), word.end(), [](char letter) {
-                          return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F || letter == '\xC2';
-                        });
-  return is_plain ? "'" + std::string(word) + "'" : wire::quote(word);
-}
 
 const Command* find_command(std::span<const Command> all, std::string_view name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Command& each) { return each.name == name; });

@@ -22,7 +22,4 @@ const Command* find_command(std::span<const Command> all, std::string_view name)
 // Whether there are commands "NAME …".
 bool is_group(std::span<const Command> all, std::string_view name);
 
-// In single quotes if that shows it as it is, and escaped otherwise.
-std::string shown(std::string_view word);
-
 }  // namespace mete::cli

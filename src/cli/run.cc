@@ -33,6 +33,11 @@ int fail(Console& console, std::string_view message, int status) {
   return status;
 }
 
+int fail_usage(const Invocation& invocation, Console& console, std::string_view message) {
+  const std::string& name = invocation.command->name;
+  return fail(console, name + ": " + std::string(message) + "\nTry 'mete " + name + " --help'.");
+}
+
 int run(std::span<const Command> all, const std::vector<std::string>& words, Console& console) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h") {
     console.out << overview_text(all);
@@ -49,7 +54,7 @@ int run(std::span<const Command> all, const std::vector<std::string>& words, Con
   if (!invocation) {
     const bool is_known = find_command(all, real_words[0]) != nullptr || is_group(all, real_words[0]);
     const std::string help = is_known ? "mete " + real_words[0] + " --help" : "mete help";
-    return fail(console, invocation.error().message + "\nTry '" + help + "'.", kExitUsage);
+    return fail(console, invocation.error().message + "\nTry '" + help + "'.");
   }
   if (invocation->wants_help) {
     console.out << help_text(*invocation->command);

@@ -34,7 +34,7 @@ Command serve_command() {
       .examples = {{"mete serve", "RESP on 127.0.0.1:6380, HTTP on 127.0.0.1:8380, no limits yet"},
                    {"mete serve --config /etc/mete/mete.toml", "With the limits of a file"},
                    {"mete serve --resp 0.0.0.0:6380 --password-file /run/secrets/mete", "For other machines"}},
-      .statuses = {{kExitFailed, "the server could not start; the message says why"}},
+      .statuses = {{kExitError, "the server could not start; the message says why"}},
       .run = run_serve};
 }
 

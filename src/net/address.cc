@@ -22,9 +22,9 @@ constexpr std::string_view kHostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGH
 static_assert(kSocketPathBytesMax + 1 == sizeof(sockaddr_un::sun_path));
 
 tl::unexpected<Error> refuse(std::string_view text, std::string_view reason) {
-  return tl::make_unexpected(Error{
-      ErrorCode::kInvalid, "'" + std::string(text) + "' is no address: " + std::string(reason) +
-                               "; write 127.0.0.1:6380, [::1]:6380, host.example:6380 or unix:/run/mete.sock"});
+  return tl::make_unexpected(
+      Error{ErrorCode::kInvalid, "\"" + std::string(text) + "\" is no address: " + std::string(reason) +
+                                     "; write 127.0.0.1:6380, [::1]:6380, host.example:6380 or unix:/run/mete.sock"});
 }
 
 using IpBytes = std::array<unsigned char, 16>;

@@ -39,7 +39,7 @@ Connection::~Connection() = default;
 void Connection::start(std::unique_ptr<Session> session, std::unique_ptr<Transport> transport) {
   session_ = std::move(session);
   transport_ = std::move(transport);
-  interest_ = EPOLLIN | EPOLLRDHUP;
+  interest_ = EPOLLIN;
   if (!set_.loop().watch(socket_.get(), interest_, *this)) {
     state_ = State::kClosed;
     set_.remove(*this);
@@ -55,11 +55,12 @@ void Connection::on_events(std::uint32_t events) {
   }
   if (state_ == State::kClosed) return;
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
+    // A client is not read while it has enough to do, but one that has gone must not wait on.
     if ((interest_ & EPOLLIN) != 0) {
       read();
     } else if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
       close();
-    } else {
+    } else if ((events & EPOLLRDHUP) != 0) {
       end_input();
     }
   }
@@ -74,15 +75,14 @@ bool Connection::read() {
     char* const to = is_kept ? input_.reserve(ConnectionSet::kReadBytes) : set_.read_buffer();
     const Transferred received = receive(to, ConnectionSet::kReadBytes);
     if (received.outcome == Transfer::kClosed) {
-      is_finishing_soon_ = true;  // There is nothing left to read.
       end_input();
       return false;
     }
     if (received.outcome == Transfer::kWouldBlock) return has_received;
     has_received = true;
-    active_at_ns_ = set_.loop().now_ns();
     set_.count_in(received.bytes);
     if (state_ == State::kLingering || state_ == State::kFinishing) continue;
+    active_at_ns_ = set_.loop().now_ns();
     if (is_kept) {
       input_.advance_to(to + received.bytes);
       process_kept();
@@ -95,28 +95,18 @@ bool Connection::read() {
   return has_received;
 }
 
-// A client may end its side as soon as it has asked, and still want its answers; but one that waits for its turn, and
-// for nothing else, must not wait on when it may have gone.
+// A client may end its side as soon as it has asked, and still want its answers. One that has gone altogether looks the
+// same until something is sent to it.
 void Connection::end_input() {
-  has_client_ended_ = true;
-  switch (state_) {
-    case State::kOpen:
-      if (wants_drain_) return;
-      if (output_.empty()) {
-        close();
-      } else if (is_finishing_soon_) {
-        state_ = State::kFinishing;
-      }
-      return;
-    case State::kBlocked:
-      if (session_->waits_for_client()) close();
-      return;
-    case State::kFinishing:
-      return;
-    case State::kLingering:
-    case State::kClosed:
-      close();
+  is_input_over_ = true;
+  is_finishing_soon_ = true;
+  if (state_ == State::kBlocked && session_->answers_half_closed()) return;
+  if (state_ == State::kOpen && wants_drain_) return;
+  if (state_ == State::kOpen && !output_.empty()) {
+    state_ = State::kFinishing;
+    return;
   }
+  close();
 }
 
 // Input that lies in the shared buffer: what is left of it is kept.
@@ -144,7 +134,10 @@ void Connection::after(Session::Next next) {
   }
   wants_drain_ = next == Session::Next::kDrain;
   const bool is_incomplete = next == Session::Next::kRead && !input_.empty();
-  if (is_incomplete && input_.size() > limits_.input_max) state_ = State::kFinishing;
+  if (is_incomplete && input_.size() > limits_.input_max && state_ == State::kOpen) {
+    session_->on_overflow(answers);
+    state_ = State::kFinishing;
+  }
   if (!is_incomplete) {
     waiting_since_ns_ = 0;
   } else if (waiting_since_ns_ == 0) {
@@ -171,6 +164,7 @@ void Connection::after(Session::Next next) {
   answers.clear();
   if (answers.capacity() > kAnswerBytesKept) answers = base::Output();
   if (state_ == State::kFinishing && output_.empty()) end_output();
+  if (state_ == State::kBlocked && is_input_over_) end_input();
   if (state_ == State::kOpen && wants_drain_ && output_.empty()) {
     // The socket took it all: go on in the next round, so that other clients get their turn.
     set_.loop().post([&set = set_, id = id_] {
@@ -209,6 +203,7 @@ void Connection::end_output() {
 void Connection::resume(std::string_view answer) {
   if (state_ != State::kBlocked) return;
   state_ = State::kOpen;
+  active_at_ns_ = set_.loop().now_ns();  // It was not the client that was silent.
   set_.answer_buffer().append(answer);
   process_kept();
 }
@@ -283,10 +278,12 @@ void Connection::time_out() {
 }
 
 void Connection::update_interest() {
-  std::uint32_t wanted = state_ == State::kFinishing || has_client_ended_ ? 0U : EPOLLRDHUP;
-  const bool reads = state_ == State::kLingering || (state_ == State::kOpen && !wants_drain_ && !is_output_full()) ||
-                     (state_ == State::kBlocked && !is_finishing_soon_ && input_.size() < limits_.input_max);
-  if (reads) wanted |= EPOLLIN;
+  const bool reads = state_ == State::kLingering ||
+                     (!is_input_over_ && ((state_ == State::kOpen && !wants_drain_ && !is_output_full()) ||
+                                          (state_ == State::kBlocked && input_.size() < limits_.input_max)));
+  std::uint32_t wanted = reads ? EPOLLIN : 0U;
+  // An open client's end shows when it is read again: what it has sent before comes first.
+  if (state_ == State::kBlocked && !is_input_over_) wanted |= EPOLLRDHUP;
   if (!output_.empty() || (transport_ != nullptr && transport_->wants_write())) wanted |= EPOLLOUT;
   if (wanted == interest_) return;
   interest_ = wanted;

@@ -86,9 +86,9 @@ class Connection final : public EventHandler {
   base::Output input_;              // what the session has left over
   base::Output output_;             // what the socket has not taken yet
   State state_ = State::kOpen;
-  bool wants_drain_ = false;  // the session stopped because the output was full
-  bool is_finishing_soon_ = false;
-  bool has_client_ended_ = false;  // its side: it sends no more, and may still want its answers
+  bool wants_drain_ = false;        // the session stopped because the output was full
+  bool is_finishing_soon_ = false;  // when all that has arrived is answered
+  bool is_input_over_ = false;      // the client has ended its side
   std::uint32_t interest_ = 0;
   std::uint64_t active_at_ns_;          // the last byte in or out
   std::uint64_t waiting_since_ns_ = 0;  // when the incomplete request began; 0: there is none

@@ -40,6 +40,8 @@ class ConnectionSet {
   void add(Descriptor socket, std::uint64_t id, const Protocol& protocol);
   [[nodiscard]] Connection* find(std::uint64_t id);
   void remove(Connection& connection);
+  // Cuts all of them off, after the loop's last round.
+  void clear() { connections_.clear(); }
   // Lets every connection answer what has arrived and close; `done` is called once there are none left.
   void finish_all(EventLoop::Task done);
 

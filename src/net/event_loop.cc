@@ -16,6 +16,8 @@ namespace mete::net {
 namespace {
 
 constexpr int kEventsPerRound = 256;
+// So many cancelled timers may wait for their time without being thrown out.
+constexpr std::size_t kCancelledTimersKept = 64;
 
 }  // namespace
 
@@ -66,12 +68,19 @@ void EventLoop::forget(int fd) { CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, 
 EventLoop::TimerId EventLoop::after(Duration delay, Task task) {
   const TimerId id = next_timer_++;
   const auto delay_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(delay.ns(), 0));
-  timers_.push({now_ns_ + delay_ns, id, std::move(task)});
+  timers_.push_back({now_ns_ + delay_ns, id, std::move(task)});
+  std::push_heap(timers_.begin(), timers_.end());
   pending_timers_.insert(id);
   return id;
 }
 
-void EventLoop::cancel(TimerId timer) { pending_timers_.erase(timer); }
+// Waits of an hour that end after a moment must not pile up for an hour: when most timers are cancelled, they go.
+void EventLoop::cancel(TimerId timer) {
+  pending_timers_.erase(timer);
+  if (timers_.size() <= 2 * pending_timers_.size() + kCancelledTimersKept) return;
+  std::erase_if(timers_, [this](const Timer& each) { return pending_timers_.count(each.id) == 0; });
+  std::make_heap(timers_.begin(), timers_.end());
+}
 
 void EventLoop::post(Task task) {
   {
@@ -93,6 +102,7 @@ void EventLoop::run() {
     run_posted();
     buried_.clear();
   }
+  is_stopping_ = false;
 }
 
 void EventLoop::wait() {
@@ -107,13 +117,11 @@ void EventLoop::wait() {
 }
 
 void EventLoop::run_timers() {
-  while (!timers_.empty() && timers_.top().due_ns <= now_ns_) {
-    // The queue gives out only constant elements; this one is popped next.
-    const Task task =
-        std::move(const_cast<Timer&>(timers_.top()).task);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-    const bool is_pending = pending_timers_.erase(timers_.top().id) > 0;
-    timers_.pop();
-    if (is_pending) task();
+  while (!timers_.empty() && timers_.front().due_ns <= now_ns_) {
+    std::pop_heap(timers_.begin(), timers_.end());
+    const Timer timer = std::move(timers_.back());
+    timers_.pop_back();
+    if (pending_timers_.erase(timer.id) > 0) timer.task();
   }
 }
 
@@ -130,7 +138,7 @@ void EventLoop::run_posted() {
 
 int EventLoop::wait_ms() const {
   if (timers_.empty()) return -1;
-  const std::uint64_t due = timers_.top().due_ns;
+  const std::uint64_t due = timers_.front().due_ns;
   if (due <= now_ns_) return 0;
   return static_cast<int>(std::min<std::uint64_t>((due - now_ns_ + 999'999) / 1'000'000, 60'000));
 }

@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <queue>
 #include <unordered_set>
 #include <vector>
 
@@ -53,7 +52,7 @@ class EventLoop {
   // Runs the task soon, on this loop's thread, in the order of posting.
   void post(Task task);
 
-  // Until stop().
+  // Until stop(); it can be run again.
   void run();
   void stop();
 
@@ -65,7 +64,8 @@ class EventLoop {
     std::uint64_t due_ns;
     TimerId id;
     Task task;
-    bool operator>(const Timer& other) const { return due_ns != other.due_ns ? due_ns > other.due_ns : id > other.id; }
+    // The first one due is the greatest: what std::push_heap puts in front.
+    bool operator<(const Timer& other) const { return due_ns != other.due_ns ? due_ns > other.due_ns : id > other.id; }
   };
   class Wakeup;
 
@@ -78,7 +78,7 @@ class EventLoop {
   Descriptor epoll_;
   std::unique_ptr<Wakeup> wakeup_;
   std::vector<std::unique_ptr<EventHandler>> buried_;
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  std::vector<Timer> timers_;  // a heap; those that were cancelled are among them for a while
   std::unordered_set<TimerId> pending_timers_;
   TimerId next_timer_ = 1;
   std::uint64_t now_ns_ = 0;

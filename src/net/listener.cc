@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -21,26 +22,33 @@ constexpr int kAcceptsPerRound = 64;
 
 Descriptor open_reserve() { return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
-// Whether some process still listens on this Unix socket.
-bool is_answered(const SocketAddress& address) {
-  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return ::connect(probe.get(), address.get(), address.size) == 0;
+std::string path_of(const SocketAddress& address) { return address.to_string().substr(std::strlen("unix:")); }
+
+// Whether this is a Unix socket on which nobody listens any more: what a process leaves that was killed. Any other file
+// is somebody's.
+bool is_stale(const SocketAddress& address) {
+  struct stat status {};
+  if (::lstat(path_of(address).c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return ::connect(probe.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED;
 }
 
-Result<Descriptor> listen_on(const SocketAddress& address) {
+// `reason` is the system's number of what went wrong.
+Result<Descriptor> listen_on(const SocketAddress& address, int& reason) {
   const auto fail = [&](const char* what) {
-    const std::string hint = errno == EADDRINUSE      ? " (is another server running there?)"
-                             : errno == EACCES        ? " (ports below 1024 need privileges)"
-                             : errno == EADDRNOTAVAIL ? " (no such address on this machine)"
-                                                      : "";
-    return tl::unexpected(
-        Error{ErrorCode::kInvalid, std::string(what) + " " + address.to_string() + ": " + std::strerror(errno) + hint});
+    reason = errno;
+    const std::string hint = reason == EADDRINUSE      ? " (is another server running there?)"
+                             : reason == EACCES        ? " (ports below 1024 need privileges)"
+                             : reason == EADDRNOTAVAIL ? " (no such address on this machine)"
+                                                       : "";
+    return tl::unexpected(Error{ErrorCode::kInvalid,
+                                std::string(what) + " " + address.to_string() + ": " + std::strerror(reason) + hint});
   };
   Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return fail("cannot open a socket for");
   const int on = 1;
   if (address.family() == AF_UNIX) {
-    if (!is_answered(address)) ::unlink(address.to_string().substr(std::strlen("unix:")).c_str());
+    if (is_stale(address)) ::unlink(path_of(address).c_str());
   } else {
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address.family() == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
@@ -56,11 +64,19 @@ Result<std::vector<Descriptor>> listen_on(const Address& address) {
   const auto addresses = resolve(address);
   if (!addresses) return tl::unexpected(addresses.error());
   std::vector<Descriptor> sockets;
+  std::optional<Error> unavailable;
   for (const SocketAddress& one : *addresses) {
-    auto socket = listen_on(one);
-    if (!socket) return tl::unexpected(socket.error());
-    sockets.push_back(std::move(*socket));
+    int reason = 0;
+    auto socket = listen_on(one, reason);
+    if (socket) {
+      sockets.push_back(std::move(*socket));
+    } else if (reason == EADDRNOTAVAIL || reason == EAFNOSUPPORT) {
+      unavailable = socket.error();  // "localhost" is [::1] too, also where there is no IPv6.
+    } else {
+      return tl::unexpected(socket.error());
+    }
   }
+  if (sockets.empty()) return tl::unexpected(*unavailable);
   return sockets;
 }
 
@@ -92,7 +108,7 @@ Listener::Listener(EventLoop& loop, Descriptor socket, Accept accept, Report rep
 Listener::~Listener() {
   loop_.forget(socket_.get());
   const SocketAddress bound = address();
-  if (removes_file_ && bound.family() == AF_UNIX) ::unlink(bound.to_string().substr(std::strlen("unix:")).c_str());
+  if (owns_path_ && bound.family() == AF_UNIX) ::unlink(path_of(bound).c_str());
 }
 
 void Listener::on_events(std::uint32_t /*events*/) {

@@ -32,9 +32,10 @@ class Listener final : public EventHandler {
   ~Listener() override;
 
   void on_events(std::uint32_t events) override;
-  // Whoever has made the socket removes a Unix socket's file, too.
-  void leave_file() { removes_file_ = false; }
   [[nodiscard]] SocketAddress address() const { return local_address(socket_.get()); }
+  // The file of a Unix socket goes when the listener does. Not so with a socket that was handed over: whoever made it
+  // will hand it over again.
+  void own_path() { owns_path_ = true; }
 
  private:
   void shed();
@@ -44,7 +45,7 @@ class Listener final : public EventHandler {
   Descriptor reserve_;  // given up for a moment when there are no descriptors left, to turn a client away
   Accept accept_;
   Report report_;
-  bool removes_file_ = true;
+  bool owns_path_ = false;
 };
 
 }  // namespace mete::net

@@ -31,10 +31,12 @@ class Session {
   // `input` starts with the bytes that the last call left. Answers are appended to `output`, which should not grow far
   // beyond `output_max` bytes.
   virtual Received receive(std::string_view input, base::Output& output, std::size_t output_max) = 0;
-  // Whether what it is blocked for is done for the client alone: if that ends its side, it has left.
-  [[nodiscard]] virtual bool waits_for_client() const { return false; }
   // The connection was silent or stuck for too long and will be closed: a last word, if the protocol has one.
   virtual void on_timeout(base::Output& /*output*/) {}
+  // A request goes on and on, and the connection will be closed: a last word, if the protocol has one.
+  virtual void on_overflow(base::Output& /*output*/) {}
+  // The client has ended its side while the session blocks: whether it is still to get the answer.
+  [[nodiscard]] virtual bool answers_half_closed() const { return true; }
 };
 
 }  // namespace mete::net

@@ -78,6 +78,12 @@ Result<std::shared_ptr<TlsContext>> TlsContext::load(const TlsFiles& files) {
   // Answers are sent in pieces from buffers that move; an idle connection needs no buffers.
   ::SSL_CTX_set_mode(context,
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  // A key with a passphrase is refused: nobody is there to be asked for it.
+  ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });
+  // Sessions are resumed only where they were made; without this they could not be with client certificates.
+  constexpr std::string_view kSessionContext = "mete";
+  ::SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(kSessionContext.data()),
+                                   kSessionContext.size());
   if (::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
     return cannot_load("certificate (tls.cert)", files.certificate);
   }

@@ -52,7 +52,8 @@ void BusyKeys::add_to(std::map<std::pair<std::string, std::string>, BusyKey>& su
     if (slot.now + slot.before == 0) continue;
     BusyKey& sum = sums[{slot.limit, slot.key}];
     sum.decisions += rate(slot.now + slot.before);
-    sum.denied += rate(slot.denied_now + slot.denied_before);
+    // Other keys take away from the decisions, and not from the denials among them.
+    sum.denied += std::min(rate(slot.denied_now + slot.denied_before), rate(slot.now + slot.before));
   }
 }
 

@@ -379,8 +379,8 @@ constexpr std::array kCommands = {
 
 // --- Finding them ---------------------------------------------------------------------------------------------------
 
-// A name of up to 15 bytes and its length, as two words in lower case: compared in one go. Only letters and dots stand
-// in names; that a control character folds to the dot does no harm, as the folded name is looked up and not the bytes.
+// A name of up to 15 bytes, and its length, as two words in lower case: compared in one go. Of the bytes that fold
+// together, those from 64 on with the ones 32 above them, only letters stand in names.
 struct FoldedName {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -397,9 +397,9 @@ FoldedName fold(std::string_view name) {
   bytes[kNameMax] = static_cast<char>(name.size());
   std::memcpy(&folded.low, bytes, 8);
   std::memcpy(&folded.high, bytes + 8, 8);
-  constexpr std::uint64_t kLowerCase = 0x2020202020202020;
-  folded.low |= kLowerCase;
-  folded.high |= kLowerCase;
+  constexpr std::uint64_t kLetters = 0x4040404040404040;
+  folded.low |= (folded.low & kLetters) >> 1;
+  folded.high |= (folded.high & kLetters) >> 1;
   return folded;
 }
 

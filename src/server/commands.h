@@ -6,6 +6,8 @@
 namespace mete::server::commands {
 
 // commands_decisions.cc
+// To a store an empty id is none. One that was given must not become that: it is answered with an error here.
+bool refuses_empty_id(CommandContext& context, std::size_t index);
 void take(CommandContext& context);
 void peek(CommandContext& context);
 void give(CommandContext& context);

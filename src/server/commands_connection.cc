@@ -31,13 +31,12 @@ void refuse_password(CommandContext& context) {
   context.session->delay_reply(position);
 }
 
-bool set_name(CommandContext& context, std::string_view name) {
-  if (!is_printable_word(name)) {
-    context.reply.error("ERR", "Client names cannot contain spaces, newlines or special characters.");
-    return false;
-  }
+void refuse_name(CommandContext& context) {
+  context.reply.error("ERR", "Client names cannot contain spaces, newlines or special characters.");
+}
+
+void set_name(CommandContext& context, std::string_view name) {
   context.service.clients.change(context.session->client(), [&](Client& client) { client.name = name; });
-  return true;
 }
 
 void write_greeting(CommandContext& context) {
@@ -88,14 +87,10 @@ void hello(CommandContext& context) {
     rest = rest.subspan(1);
   }
   std::optional<std::string_view> name;
+  std::span<const std::string_view> credentials;
   while (!rest.empty()) {
     if (wire::equals_ignoring_case(rest[0], "AUTH") && rest.size() >= 3) {
-      const auto role = authenticate(context.service, rest[1], rest[2]);
-      if (!role) {
-        refuse_password(context);
-        return;
-      }
-      context.session->set_role(role);
+      credentials = rest.subspan(1, 2);
       rest = rest.subspan(3);
     } else if (wire::equals_ignoring_case(rest[0], "SETNAME") && rest.size() >= 2) {
       name = rest[1];
@@ -105,14 +100,27 @@ void hello(CommandContext& context) {
       return;
     }
   }
-  if (!context.session->role()) {
+  if (name && !is_printable_word(*name)) {
+    refuse_name(context);
+    return;
+  }
+  auto role = context.session->role();
+  if (!credentials.empty()) {
+    role = authenticate(context.service, credentials[0], credentials[1]);
+    if (!role) {
+      refuse_password(context);
+      return;
+    }
+  }
+  if (!role) {
     context.reply.error("NOAUTH",
                         "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "
                         "<user> <pass> option can be used to authenticate the client and select the RESP protocol "
                         "version at the same time");
     return;
   }
-  if (name && !set_name(context, *name)) return;
+  context.session->set_role(role);
+  if (name) set_name(context, *name);
   if (version) {
     context.session->set_version(*version);
     context.reply.set_version(*version);
@@ -174,7 +182,12 @@ void client_getname(CommandContext& context) {
 }
 
 void client_setname(CommandContext& context) {
-  if (set_name(context, context.arguments.text(0))) context.reply.ok();
+  if (!is_printable_word(context.arguments.text(0))) {
+    refuse_name(context);
+    return;
+  }
+  set_name(context, context.arguments.text(0));
+  context.reply.ok();
 }
 
 void client_setinfo(CommandContext& context) {

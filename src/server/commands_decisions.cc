@@ -28,6 +28,14 @@ void write(CommandContext& context, std::span<const Charge> charges, Mode mode, 
   write_decision(context.reply, charges, mode, *verdict);
 }
 
+// `up_to`: of a take UPTO, what it was given of its cost.
+void give_back(Service& service, const WaitQueue::Waiter& waiter, Amount up_to) {
+  std::vector<Charge> charges(waiter.charges().begin(), waiter.charges().end());
+  if (waiter.request().mode == Mode::kUpTo) charges[0].cost = up_to;
+  if (charges[0].cost > 0) std::ignore = service.store.give(charges, {});
+  service.waits.nudge(charges);
+}
+
 // The reply comes when the take fits, or when the time is over.
 void take_waiting(CommandContext& context, const core::TakeRequest& request, Duration patience) {
   RespSession& session = *context.session;
@@ -41,8 +49,9 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
     write(answer, taken.charges, taken.mode, verdict);
     // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
     const bool is_returned = verdict && verdict->is_allowed && taken.id.empty();
-    worker.answer(id, std::string(output.view()), [&service, waiter, is_returned] {
-      if (is_returned) std::ignore = service.store.give(waiter->charges(), {});
+    const Amount up_to = verdict ? verdict->taken : 0;
+    worker.answer(id, std::string(output.view()), [&service, waiter, is_returned, up_to] {
+      if (is_returned) give_back(service, *waiter, up_to);
     });
   };
   session.block_waiting();
@@ -51,16 +60,17 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
 
 }  // namespace
 
+bool refuses_empty_id(CommandContext& context, std::size_t index) {
+  const bool is_empty = context.arguments.has(index) && context.arguments.text(index).empty();
+  if (is_empty) context.reply.error("ERR", "id must not be empty");
+  return is_empty;
+}
+
 void take(CommandContext& context) {
   const Arguments& arguments = context.arguments;
   core::TakeRequest request{arguments.charges(), mode_of(arguments)};
-  if (arguments.has(kTakeId)) {
-    request.id = arguments.text(kTakeId);
-    if (request.id.empty()) {
-      context.reply.error("ERR", "id must not be empty");
-      return;
-    }
-  }
+  if (refuses_empty_id(context, kTakeId)) return;
+  request.id = arguments.text_or(kTakeId, {});
   if (arguments.has(kTakeWait) && arguments.duration(kTakeWait).ns() > 0) {
     // Bad arguments are told at once.
     const auto look = context.service.store.take({request.charges, Mode::kPeek, {}});
@@ -86,6 +96,7 @@ void peek(CommandContext& context) {
 
 void give(CommandContext& context) {
   const Arguments& arguments = context.arguments;
+  if (refuses_empty_id(context, kGiveId)) return;
   write_settlement(context.reply, context.service.store.give(arguments.charges(), arguments.text_or(kGiveId, {})));
   context.service.waits.nudge(arguments.charges());
 }

@@ -56,6 +56,7 @@ void hold(CommandContext& context) {
     context.reply.error("ERR", "HOLD needs TTL duration: how long the hold lasts if nobody ends it");
     return;
   }
+  if (refuses_empty_id(context, kHoldId)) return;
   const bool is_id_random = !arguments.has(kHoldId);
   const std::string random_id = is_id_random ? base::random_id() : std::string();
   const core::HoldRequest request{.charges = arguments.charges(),

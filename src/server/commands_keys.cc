@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/decimal.h"
+#include "core/validate.h"
 #include "server/commands.h"
 #include "server/with_keys.h"
 #include "wire/glob.h"
@@ -120,6 +121,9 @@ void write_ttl(CommandContext& context, bool in_seconds) {
 }
 
 Result<std::int64_t> count_keys(std::span<const std::string_view> names, store::Keys& keys, bool removes) {
+  for (const std::string_view name : names) {
+    if (const auto valid = core::validate_key(name); !valid) return tl::unexpected(valid.error());
+  }
   std::int64_t count = 0;
   for (const std::string_view name : names) {
     if (removes) {
@@ -297,7 +301,7 @@ void scan(CommandContext& context) {
   }
   const std::int64_t count = arguments.integer_or(kCount, kScanCountDefault);
   if (count < 1 || count > kScanCountMax) {
-    context.reply.error("ERR", "syntax error");
+    context.reply.error("ERR", "COUNT must be from 1 to " + std::to_string(kScanCountMax));
     return;
   }
   with_keys(

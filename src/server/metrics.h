@@ -18,6 +18,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "net/event_loop.h"
 #include "server/busy_keys.h"
 #include "server/decision_observer.h"
 
@@ -62,21 +63,20 @@ class LatencyHistogram {
 
 class alignas(64) LoopMetrics final : public DecisionObserver {
  public:
+  explicit LoopMetrics(const net::EventLoop& loop) : loop_(loop) {}
+
   void on_decision(std::span<const Charge> charges, bool is_allowed, std::uint16_t violated) override {
     for (std::size_t index = 0; index < charges.size(); ++index) {
       const bool is_violated = (violated >> index & 1U) != 0;
       Counts& counts = counts_of(charges[index].limit);
       (is_allowed ? counts.allowed : counts.denied).add();
       if (is_allowed && is_violated) counts.shadow_denied.add();
-      busy_keys.observe(charges[index], is_allowed, now_ns);
+      busy_keys.observe(charges[index], is_allowed, loop_.now_ns());
     }
   }
 
   // Adds this loop's counts by limit to `sums`.
   void add_decisions_to(std::map<std::string, DecisionCounts>& sums) const;
-
-  // The loop's time, for the rates of busy keys.
-  std::uint64_t now_ns = 0;
 
   BusyKeys busy_keys;
   Counter commands;
@@ -100,6 +100,7 @@ class alignas(64) LoopMetrics final : public DecisionObserver {
   }
   Counts& find_counts(std::string_view limit);
 
+  const net::EventLoop& loop_;   // for its time
   std::string_view last_limit_;  // a key of the map
   Counts* last_counts_ = nullptr;
   mutable std::mutex mutex_;  // guards the map's shape: taken to add a limit, and to read

@@ -95,11 +95,16 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
   return received;
 }
 
+void RespSession::on_overflow(base::Output& output) {
+  worker_.metrics.protocol_errors.add();
+  wire::RespWriter(output, version_)
+      .error("ERR", "Protocol error: the request is longer than server.query_buffer_max allows");
+}
+
 net::Session::Received RespSession::receive_batch(std::string_view input, base::Output& output,
                                                   std::size_t output_max) {
   const std::uint64_t started_ns = worker_.loop.now_ns();
   client_->active_at_ns.store(started_ns, std::memory_order_relaxed);
-  worker_.metrics.now_ns = started_ns;
   wire::RespWriter reply(output, version_);
   Batch batch{reply, output, output_max};
   while (batch.received.next == Next::kRead) {
@@ -249,7 +254,7 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
     const std::vector<std::string_view> own_words(copies->begin(), copies->end());
     Arguments arguments;
     const auto read = arguments.read(command, std::span(own_words).subspan(command.name_words()));
-    LoopMetrics metrics;  // Slow commands decide nothing that is counted.
+    LoopMetrics metrics(worker.loop);  // Slow commands decide nothing that is counted.
     const std::uint64_t started_ns = base::monotonic_ns();
     if (read) {
       CommandContext context{service, arguments, reply, metrics, nullptr};

@@ -33,7 +33,9 @@ class RespSession final : public net::Session {
   ~RespSession() override;
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
-  [[nodiscard]] bool waits_for_client() const override { return is_waiting_; }
+  void on_overflow(base::Output& output) override;
+  // A take must not wait on for a client that has gone; slow commands end by themselves.
+  [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
 
   // For commands about the connection.
   [[nodiscard]] Client& client() { return *client_; }

@@ -240,7 +240,6 @@ Result<void> Server::listen() {
     (is_resp ? has_resp : has_http) = true;
     if (const auto safe = check_exposure(net::local_address(passed.socket.get())); !safe) return safe;
     add_listener(std::move(passed.socket), is_resp ? Language::kResp : Language::kHttp);
-    listeners_.back()->leave_file();
   }
   if (!has_resp) {
     if (const auto listening = listen(service_.config.resp, Language::kResp); !listening) return listening;
@@ -265,7 +264,10 @@ Result<void> Server::listen(const std::vector<std::string>& addresses, Language 
     }
     auto sockets = net::listen_on(*address);
     if (!sockets) return tl::unexpected(sockets.error());
-    for (net::Descriptor& socket : *sockets) add_listener(std::move(socket), language);
+    for (net::Descriptor& socket : *sockets) {
+      add_listener(std::move(socket), language);
+      listeners_.back()->own_path();
+    }
   }
   return Done{};
 }

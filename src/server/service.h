@@ -39,6 +39,13 @@ struct Service {
     pipeline_max = config.pipeline_max;
   }
 
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+  // Connections that are still open have sessions, which use all of this.
+  ~Service() {
+    for (const auto& worker : workers) worker->connections.clear();
+  }
+
   store::Store& store;
   std::vector<std::unique_ptr<Worker>> workers;
   Authentication authentication;

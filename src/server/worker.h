@@ -19,7 +19,7 @@ struct LookedAhead {
 
 class Worker {
  public:
-  Worker() : connections(loop) {}
+  Worker() : connections(loop), metrics(loop) {}
 
   // Sends the answer that a blocked client waits for, from any thread. `undeliverable` runs if it has gone.
   void answer(std::uint64_t client, std::string bytes, net::EventLoop::Task undeliverable = nullptr) {

@@ -16,6 +16,8 @@ constexpr std::int64_t kWordsReservedMax = 1024;
 
 bool is_space(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
+bool is_quote(char byte) { return byte == '"' || byte == '\''; }
+
 int hex_digit(char byte) {
   if (byte >= '0' && byte <= '9') return byte - '0';
   if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
@@ -40,8 +42,8 @@ char unescape(char letter) {
   }
 }
 
-// Reads a quoted word at the front of `rest`, whose first byte is the quote. False if it does not end, or if something
-// other than a space follows it.
+// Reads the quoted end of a word at the front of `rest`, whose first byte is the quote. False if it does not end, or if
+// something other than a space follows it.
 bool read_quoted(std::string_view& rest, std::string& word) {
   const char quote = rest[0];
   std::size_t at = 1;
@@ -83,6 +85,7 @@ bool UsualRequest::read(std::string_view input) {
       if (length == 0 || digit(*at) > 9) return false;
       length = length * 10 + digit(*at++);
     }
+    if (length > limits_.bulk_bytes_max) return false;
     // The line's end, the word and its line's end.
     if (end - at < static_cast<std::ptrdiff_t>(length) + 4) return false;
     const char* const word = at + 2;
@@ -188,15 +191,17 @@ RequestParser::Status RequestParser::split_words(std::string_view rest) {
     while (!rest.empty() && is_space(rest[0])) rest.remove_prefix(1);
     if (rest.empty()) return Status::kRequest;
     if (words_.size() >= limits_.arguments_max) return fail("too many words in an inline request");
-    if (rest[0] == '"' || rest[0] == '\'') {
-      if (!read_quoted(rest, unquoted_.emplace_back())) return fail("unbalanced quotes in request");
-      words_.push_back(unquoted_.back());
-    } else {
-      std::size_t length = 0;
-      while (length < rest.size() && !is_space(rest[length])) ++length;
-      words_.push_back(rest.substr(0, length));
-      rest.remove_prefix(length);
+    std::size_t length = 0;
+    while (length < rest.size() && !is_space(rest[length]) && !is_quote(rest[length])) ++length;
+    const std::string_view plain = rest.substr(0, length);
+    rest.remove_prefix(length);
+    if (rest.empty() || is_space(rest[0])) {
+      words_.push_back(plain);
+      continue;
     }
+    std::string& word = unquoted_.emplace_back(plain);
+    if (!read_quoted(rest, word)) return fail("unbalanced quotes in request");
+    words_.push_back(word);
   }
 }
 

@@ -31,7 +31,7 @@ void RespWriter::verbatim(std::string_view text) {
 void RespWriter::line(char mark, std::string_view text) {
   char* at = output_.reserve(text.size() + 3);
   *at++ = mark;
-  std::memcpy(at, text.data(), text.size());
+  if (!text.empty()) std::memcpy(at, text.data(), text.size());
   at += text.size();
   std::memcpy(at, "\r\n", 2);
   output_.advance_to(at + 2);

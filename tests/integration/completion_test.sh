@@ -30,7 +30,16 @@ expect() {
   fi
 }
 
-expect "check-config completion" mete c
+expect "check-config commit cancel completion" mete c
+expect "set get list del override" mete limit ""
+expect "" mete limit set ""
+expect "bucket window sliding calendar stock" mete limit set api ""
+expect "stock" mete limit set --json --burst 7 --per = 1m api st
+expect "" mete limit set api bucket ""
+expect "always everysec never" mete limit set api bucket 100 --durable ""
+expect "--up-to" mete take api alice --u
+expect "file.toml" mete take api alice --tls --tls-ca fil
+expect "" mete take api ""
 expect "bash zsh fish" mete completion ""
 expect "fish" mete completion f
 expect "--password --password-file" mete check-config --pass
@@ -63,7 +72,7 @@ if command -v fish >/dev/null; then
     failures=$((failures + 1))
   fi
   offered=$(HOME=$folder fish --no-config -c 'source mete.fish; complete -C "mete c"' | cut -f1 | sort | tr '\n' ' ')
-  if [[ $offered != "check-config completion " ]]; then
+  if [[ $offered != "cancel check-config commit completion " ]]; then
     echo "fish: offers '$offered' as commands"
     failures=$((failures + 1))
   fi

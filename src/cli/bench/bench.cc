@@ -224,15 +224,15 @@ Result<BenchReport> measure(const BenchOptions& options) {
 int run_bench(const BenchOptions& options, std::ostream& output, std::ostream& error) {
   if (const auto done = check_options(options); !done) {
     error << "mete bench: " << done.error().message << '\n';
-    return kExitUsage;
+    return kExitError;
   }
   const auto report = measure(options);
   if (!report) {
     error << "mete bench: " << report.error().message << '\n';
-    return kExitFailed;
+    return kExitError;
   }
   (options.json ? print_json : print_table)(*report, options, output);
-  return report->counts.errors == 0 ? kExitDone : kExitFailed;
+  return report->counts.errors == 0 ? kExitDone : kExitNo;
 }
 
 }  // namespace mete::cli

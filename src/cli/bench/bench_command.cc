@@ -6,6 +6,7 @@
 
 #include "cli/bench/bench.h"
 #include "cli/bench/scenarios.h"
+#include "cli/client/client_options.h"
 #include "wire/text.h"
 
 namespace mete::cli {
@@ -24,14 +25,14 @@ Duration duration_of(const Invocation& invocation, Console& console, const std::
 bool none_is_negative(const Invocation& invocation, Console& console) {
   for (const Option& option : invocation.command->options) {
     if (option.kind != ValueKind::kNumber || !invocation.value(option.name, console).starts_with('-')) continue;
-    fail(console, "bench: option '--" + option.name + "' must not be negative", kExitUsage);
+    fail_usage(invocation, console, "option '--" + option.name + "' must not be negative");
     return false;
   }
   return true;
 }
 
 int run_bench_command(const Invocation& invocation, Console& console) {
-  if (!none_is_negative(invocation, console)) return kExitUsage;
+  if (!none_is_negative(invocation, console)) return kExitError;
   BenchOptions options;
   options.server.address = invocation.value("server", console);
   options.server.password = invocation.value("password", console);
@@ -50,7 +51,7 @@ int run_bench_command(const Invocation& invocation, Console& console) {
   options.process_id = number_of(invocation, console, "pid");
   options.json = invocation.is_on("json");
   if (!options.command.empty() && invocation.given("scenario")) {
-    return fail(console, "bench: give --scenario or the words of a command, not both", kExitUsage);
+    return fail_usage(invocation, console, "give --scenario or the words of a command, not both");
   }
   return run_bench(options, console.out, console.error);
 }
@@ -72,8 +73,8 @@ std::string scenario_list() {
 std::vector<Option> bench_options() {
   using Kind = ValueKind;
   return {
-      {"server", Kind::kText, "ADDRESS", "Where the server listens for RESP", "127.0.0.1:6380", "METE_SERVER"},
-      {"password", Kind::kText, "TEXT", "What it is told by AUTH, or as a bearer token", "", "METE_PASSWORD"},
+      server_option(),
+      password_option(),
       {"http", Kind::kText, "URL", "Where HTTP scenarios go; they are set up over RESP", "http://127.0.0.1:8380"},
       {"scenario", Kind::kChoice, "NAME", "What is sent", "take-bucket", "", scenario_names()},
       {"connections", Kind::kNumber, "N", "Connections at once", "50"},
@@ -108,7 +109,7 @@ Command bench_command() {
       .options = bench_options(),
       .examples = {{"mete bench --pipeline 64", "Take from a bucket, 64 requests at a time"},
                    {"mete bench --rate 20000 TAKE api 'user:{key}'", "Latency of a command at a given load"}},
-      .statuses = {{kExitFailed, "nothing could be measured, or some replies were errors"}},
+      .statuses = {{kExitNo, "measured, but some replies were errors"}},
       .run = run_bench_command};
 }
 

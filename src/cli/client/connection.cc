@@ -103,6 +103,7 @@ Result<void> Connection::receive() {
     const Attempt attempt = try_read(room);
     if (!attempt.failure.empty()) return tl::unexpected(lost(attempt.failure));
     if (attempt.bytes > 0) {
+      has_received_ = true;
       parser_.append({room.data(), attempt.bytes});
       return Done{};
     }
@@ -146,8 +147,10 @@ Result<void> Connection::wait(short events) {
 }
 
 Error Connection::lost(std::string_view reason) const {
+  const bool may_want_tls = !has_received_ && !tls_ && !address_.is_unix();
   return {ErrorCode::kUnavailable, "lost the connection to " + address_.to_string() + ": " + std::string(reason) +
-                                       "; whether the command was carried out is not known"};
+                                       "; whether the command was carried out is not known" +
+                                       (may_want_tls ? "; does the server want TLS?" : "")};
 }
 
 }  // namespace mete::cli

@@ -64,6 +64,7 @@ class Connection {
   TlsSession tls_;  // null without TLS; goes before the socket
   Duration timeout_;
   wire::ReplyParser parser_;
+  bool has_received_ = false;  // anything at all
 };
 
 }  // namespace mete::cli

@@ -28,20 +28,21 @@ Result<TlsContext> make_context(const TlsOptions& options) {
                                                   : SSL_CTX_load_verify_file(context.get(), options.ca.c_str()) == 1;
   if (!has_authorities) {
     return failed(ErrorCode::kInvalid, "cannot read the certificates of '" + options.ca + "'",
-                  "--ca takes a PEM file of certificates to trust");
+                  "--tls-ca takes a PEM file of certificates to trust");
   }
   if (options.certificate.empty() != options.key.empty()) {
-    return tl::unexpected(Error{ErrorCode::kInvalid,
-                                "a certificate needs its key, and a key its certificate: give both --cert and --key"});
+    return tl::unexpected(
+        Error{ErrorCode::kInvalid,
+              "a certificate needs its key, and a key its certificate: give both --tls-cert and --tls-key"});
   }
   if (options.certificate.empty()) return context;
   if (SSL_CTX_use_certificate_chain_file(context.get(), options.certificate.c_str()) != 1) {
     return failed(ErrorCode::kInvalid, "cannot read the certificate '" + options.certificate + "'",
-                  "--cert takes a PEM file");
+                  "--tls-cert takes a PEM file");
   }
   if (SSL_CTX_use_PrivateKey_file(context.get(), options.key.c_str(), SSL_FILETYPE_PEM) != 1) {
     return failed(ErrorCode::kInvalid, "cannot use the key '" + options.key + "'",
-                  "--key takes the PEM file of the certificate's key");
+                  "--tls-key takes the PEM file of the certificate's key");
   }
   return context;
 }
@@ -66,7 +67,7 @@ Error handshake_failure(const TlsSession& session, const net::Address& address) 
   const long verdict = SSL_get_verify_result(session.get());
   if (verdict != X509_V_OK) {
     return {ErrorCode::kUnavailable, what + X509_verify_cert_error_string(verdict) +
-                                         "; name the authority that signed the server's certificate with --ca"};
+                                         "; name the authority that signed the server's certificate with --tls-ca"};
   }
   return {ErrorCode::kUnavailable, what + tls_failure() + "; does the server speak TLS on this port?"};
 }

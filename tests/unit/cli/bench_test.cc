@@ -146,7 +146,7 @@ TEST(BenchTest, RefusesWhatMakesNoSense) {
     change(options);
     std::ostringstream output;
     std::ostringstream error;
-    return run_bench(options, output, error) == kExitUsage && output.str().empty() && !error.str().empty();
+    return run_bench(options, output, error) == kExitError && output.str().empty() && !error.str().empty();
   };
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.connections = 0; }));
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.pipeline = kBenchPipelineMax + 1; }));

@@ -54,14 +54,14 @@ TEST_F(CheckConfigTest, SaysWhatIsWrongAndWhere) {
     int status;
     std::string error;
   } rows[] = {
-      {"[server]\nthreads = -1\n", {file_}, kExitFailed, "mete: " + file_ + ":2:11: server.threads: "},
+      {"[server]\nthreads = -1\n", {file_}, kExitNo, "mete: " + file_ + ":2:11: server.threads: "},
       {"[[limit]]\nname = \"a\"\nkind = \"calendar\"\namount = 1\nperiod = \"day\"\nzone = \"Moon/Base\"\n",
        {file_},
-       kExitFailed,
+       kExitNo,
        "mete: " + file_ + R"(:1: limit "a": )"},
-      {"", {"--http", "x"}, kExitFailed, R"(mete: --http: "x" is no address)"},
-      {"", {file_, "--config", file_}, kExitUsage, "FILE and --config are the same"},
-      {"", {file_ + ".not"}, kExitFailed, "cannot open it"},
+      {"", {"--http", "x"}, kExitNo, R"(mete: --http: "x" is no address)"},
+      {"", {file_, "--config", file_}, kExitError, "FILE and --config are the same"},
+      {"", {file_ + ".not"}, kExitNo, "cannot open it"},
   };
   for (const auto& row : rows) {
     write(row.text);

@@ -72,9 +72,23 @@ TEST(Parse, TellsWhatIsWrong) {
   for (const auto& row : rows) {
     const Ran ran = run_words(test_commands(), row.words);
     EXPECT_THAT(ran.error, HasSubstr(row.error));
-    EXPECT_EQ(ran.status, kExitUsage);
+    EXPECT_EQ(ran.status, kExitError);
     EXPECT_EQ(ran.out, "");
   }
+}
+
+TEST(Parse, AsksForWhatIsRequired) {
+  const std::vector<Command> commands = {
+      {.name = "extend",
+       .summary = "Longer",
+       .options = {{.name = "ttl", .kind = ValueKind::kDuration, .value_name = "DURATION", .is_required = true}},
+       .run = echo_invocation}};
+  EXPECT_EQ(run_words(commands, {"extend", "--ttl=1m"}).out, "extend ttl=1m\n");
+  const Ran ran = run_words(commands, {"extend"});
+  EXPECT_EQ(ran.error, "mete: extend: option '--ttl' is missing: --ttl DURATION\nTry 'mete extend --help'.\n");
+  EXPECT_EQ(ran.status, kExitError);
+  EXPECT_THAT(run_words(commands, {"extend", "--help"}).out,
+              HasSubstr("usage: mete extend [OPTIONS] --ttl DURATION\n"));
 }
 
 TEST(Parse, HelpIsOnlyAnotherWord) {

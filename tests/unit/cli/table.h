@@ -42,7 +42,7 @@ inline const std::vector<Command>& test_commands() {
              .choices = {"hard", "soft"}},
             {.name = "and", .kind = ValueKind::kText, .value_name = "CHARGE", .help = "More", .is_repeatable = true}},
        .examples = {{"mete take api alice", "One unit"}},
-       .statuses = {{kExitFailed, "denied"}, {3, "unknown limit"}},
+       .statuses = {{kExitNo, "denied"}, {3, "unknown limit"}},
        .run = echo_invocation},
       {.name = "limit set",
        .summary = "Define a limit",

@@ -1,10 +1,10 @@
-// mete demo: a limiter in memory, and a prompt to try it with.
+// `mete top`: what a server is doing, live.
 #pragma once
 
 #include "cli/command.h"
 
 namespace mete::cli {
 
-Command demo_command();
+Command top_command();
 
 }  // namespace mete::cli

@@ -1,0 +1,37 @@
+// Client: the connection of one command to its server. What goes wrong is an Error that says what to do next, an error
+// reply of the server included.
+//
+//     auto client = Client::open(invocation, console);
+//     auto reply = client->call({"TAKE", "api", "alice"});
+//
+// Thread safety: none.
+#pragma once
+
+#include <mete/result.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/client/connection.h"
+#include "cli/command.h"
+
+namespace mete::cli {
+
+class Client {
+ public:
+  // `patience`: how much longer than usual a reply may take.
+  static Result<Client> open(const Invocation& invocation, const Console& console, Duration patience = {});
+
+  Result<wire::RespValue> call(const std::vector<std::string>& words);
+
+ private:
+  explicit Client(Connection connection) : connection_(std::move(connection)) {}
+
+  Connection connection_;
+};
+
+// For commands that ask once.
+Result<wire::RespValue> ask(const Invocation& invocation, const Console& console, const std::vector<std::string>& words,
+                            Duration patience = {});
+
+}  // namespace mete::cli

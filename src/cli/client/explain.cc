@@ -1,0 +1,69 @@
+#include "cli/client/explain.h"
+
+#include <algorithm>
+#include <string>
+
+#include "cli/text.h"
+
+namespace mete::cli {
+
+namespace {
+
+struct Advice {
+  std::string_view code;
+  std::string_view next;  // what to do; goes behind what the server says
+};
+
+// What is not among them speaks for itself.
+constexpr Advice kAdvice[] = {
+    {"NOAUTH", " Give the password with --password or in METE_PASSWORD."},
+    {"NOPERM", "; it goes into --password or METE_PASSWORD"},
+    {"UNAVAILABLE", "; the server's log says more"},
+    {"OOM", "; the ceiling is --max-memory of: mete serve"},
+};
+
+// As a word of a shell; a name that would need quotes stays for the reader to fill in.
+std::string word_for_shell(std::string_view name) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/@%+=";
+  const bool is_plain = !name.empty() && name.find_first_not_of(kPlain) == std::string_view::npos;
+  return is_plain ? std::string(name) : "NAME";
+}
+
+// "unknown limit 'api'" → "api".
+std::string_view quoted_part(std::string_view text) {
+  const std::size_t first = text.find('\'');
+  const std::size_t last = text.rfind('\'');
+  return first == last ? std::string_view() : text.substr(first + 1, last - first - 1);
+}
+
+}  // namespace
+
+Error explain(std::string_view reply) {
+  const std::size_t space = std::min(reply.find(' '), reply.size());
+  const std::string_view code = reply.substr(0, space);
+  const std::string_view text = reply.substr(std::min(space + 1, reply.size()));
+  if (code == "NOLIMIT") return no_limit(quoted_part(text));
+  if (code == "NOHOLD" && text.starts_with("no hold")) return no_hold(quoted_part(text));
+  std::string message = escaped(text);
+  if (code == "ERR" && text.starts_with("unknown command")) {
+    message += "; is the server a Mete, and not older than this program?";
+  }
+  if (code == "EXCEEDS" && text.ends_with("allow overage")) message += " with --overage";
+  for (const Advice& advice : kAdvice) {
+    if (advice.code == code) message += advice.next;
+  }
+  return {ErrorCode::kInvalid, std::move(message)};
+}
+
+Error no_limit(std::string_view name) {
+  return {ErrorCode::kNoLimit, "no limit " + shown(name) + ": define it with: mete limit set " + word_for_shell(name) +
+                                   " bucket 100 --per 1m, or see: mete limit list"};
+}
+
+Error no_hold(std::string_view id) {
+  return {ErrorCode::kNoHold, "no hold " + shown(id) +
+                                  ": it is unknown, or was forgotten; the open holds of a key are listed by: mete "
+                                  "holds LIMIT KEY"};
+}
+
+}  // namespace mete::cli

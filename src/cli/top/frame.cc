@@ -1,0 +1,196 @@
+#include "cli/top/frame.h"
+
+#include <algorithm>
+
+#include "base/math.h"
+#include "cli/answers.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+namespace mete::cli {
+
+namespace {
+
+constexpr std::size_t kTitleRows = 2;  // of a table: an empty line, and its titles
+constexpr std::size_t kNamesPerRow =
+    3;  // a name takes at most such a part of the row, so that the numbers stay in sight
+constexpr std::size_t kNameColumnsMin = 8;
+
+// To the nearest. A server that has started again counts from nothing.
+std::int64_t rate(std::int64_t before, std::int64_t after, std::uint64_t elapsed_ns) {
+  constexpr base::Uint128 kSecondNs = 1'000'000'000;
+  const std::int64_t count = after >= before ? after - before : after;
+  const base::Uint128 scaled = static_cast<base::Uint128>(count) * kSecondNs;
+  return static_cast<std::int64_t>((scaled + elapsed_ns / 2) / std::max<std::uint64_t>(elapsed_ns, 1));
+}
+
+DecisionCount rates(const DecisionCount& before, const DecisionCount& after, std::uint64_t elapsed_ns) {
+  return {rate(before.decisions, after.decisions, elapsed_ns), rate(before.denied, after.denied, elapsed_ns)};
+}
+
+// The parts one after the other, in as many lines as they need.
+std::vector<ScreenLine> flow(const std::vector<std::string>& parts, std::size_t columns) {
+  constexpr std::string_view kGap = "  ";
+  std::vector<ScreenLine> lines(1);
+  for (const std::string& part : parts) {
+    const bool is_first = lines.back().text.empty();
+    if (!is_first && columns_of(lines.back().text) + kGap.size() + columns_of(part) > columns) lines.emplace_back();
+    if (!lines.back().text.empty()) lines.back().text += kGap;
+    lines.back().text += part;
+  }
+  return lines;
+}
+
+std::vector<ScreenLine> header(const Frame& frame, std::size_t columns) {
+  const Reading& reading = frame.reading;
+  auto lines = flow({"mete top", printable(frame.server), "up " + duration_text(reading.uptime_seconds * 1'000),
+                     "connections " + number_text(reading.connections), "meters " + number_text(reading.meters),
+                     "holds " + number_text(reading.open_holds), "memory " + size_text(reading.memory_bytes)},
+                    columns);
+  lines.push_back({.text = frame.has_rates ? "decisions " + number_text(frame.per_second.decisions) + "/s, denied " +
+                                                 number_text(frame.per_second.denied) + "/s"
+                                           : "measuring …"});
+  return lines;
+}
+
+class Tables {
+ public:
+  explicit Tables(ScreenSize size)
+      : name_columns_(std::max(size.columns / kNamesPerRow, kNameColumnsMin)), rows_(size.rows) {}
+
+  void add(Table table) {
+    if (table.size() > 0) tables_.push_back({.lines = table.lines()});
+  }
+  [[nodiscard]] std::string name(std::string_view bytes) const { return cut(printable(bytes), name_columns_); }
+
+  // Row after row is given to each table in turn that has more to show.
+  void append_to(std::vector<ScreenLine>& lines) {
+    std::size_t free = rows_ > lines.size() ? rows_ - lines.size() : 0;
+    for (Shown& table : tables_) {
+      if (free <= kTitleRows) break;
+      free -= kTitleRows + 1;
+      table.rows = 1;
+    }
+    for (bool is_changed = true; is_changed;) {
+      is_changed = false;
+      for (Shown& table : tables_) {
+        if (free == 0 || table.rows == 0 || table.rows + 1 >= table.lines.size()) continue;
+        ++table.rows, --free, is_changed = true;
+      }
+    }
+    for (const Shown& table : tables_) append(table, lines);
+  }
+
+ private:
+  struct Shown {
+    std::vector<std::string> lines;  // with the titles
+    std::size_t rows = 0;            // without them; 0: there is no room for the table
+  };
+
+  static void append(const Shown& table, std::vector<ScreenLine>& lines) {
+    if (table.rows == 0) return;
+    lines.push_back({});
+    for (std::size_t index = 0; index <= table.rows; ++index) lines.push_back({table.lines[index], index == 0});
+  }
+
+  std::size_t name_columns_;
+  std::size_t rows_;
+  std::vector<Shown> tables_;
+};
+
+Table limits_table(const Frame& frame, const Tables& tables) {
+  Table table({{"LIMIT"}, {"DECISIONS/S", Table::kRight}, {"DENIED/S", Table::kRight}});
+  for (const auto& [limit, count] : frame.limits) {
+    table.add({tables.name(limit), frame.has_rates ? number_text(count.decisions) : "-",
+               frame.has_rates ? number_text(count.denied) : "-"});
+  }
+  return table;
+}
+
+Table keys_table(const Frame& frame, const Tables& tables) {
+  Table table({{"BUSIEST KEY"}, {"LIMIT"}, {"DECISIONS/S", Table::kRight}, {"DENIED/S", Table::kRight}});
+  for (const BusyKey& each : frame.reading.keys) {
+    table.add({tables.name(each.key), tables.name(each.limit), number_text(each.per_second.decisions),
+               number_text(each.per_second.denied)});
+  }
+  return table;
+}
+
+Table holds_table(const Frame& frame, const Tables& tables) {
+  Table table({{"OLDEST HOLD"}, {"LIMIT"}, {"KEY"}, {"AGE", Table::kRight}, {"EXPIRES"}});
+  for (const OldHold& each : frame.reading.holds) {
+    table.add({tables.name(each.id), tables.name(each.limit), tables.name(each.key), duration_text(each.age_ms),
+               moment_text(each.expires_in_ms)});
+  }
+  return table;
+}
+
+void write_rates(const DecisionCount& count, wire::JsonWriter& writer) {
+  writer.member("decisions_per_s", count.decisions).member("denied_per_s", count.denied);
+}
+
+}  // namespace
+
+Frame first_frame(std::string server, Reading reading) {
+  Frame frame{.server = std::move(server), .reading = std::move(reading), .per_second = {}, .limits = {}};
+  for (const auto& [limit, count] : frame.reading.limits) frame.limits.emplace_back(limit, DecisionCount());
+  return frame;
+}
+
+Frame next_frame(std::string server, const Reading& before, Reading after) {
+  const std::uint64_t elapsed_ns = after.at_ns - before.at_ns;
+  const DecisionCount per_second = rates(before.all, after.all, elapsed_ns);
+  Frame frame{.server = std::move(server),
+              .reading = std::move(after),
+              .has_rates = true,
+              .per_second = per_second,
+              .limits = {}};
+  for (const auto& [limit, count] : frame.reading.limits) {
+    const auto earlier = before.limits.find(limit);
+    const DecisionCount counted = earlier == before.limits.end() ? DecisionCount() : earlier->second;
+    frame.limits.emplace_back(limit, rates(counted, count, elapsed_ns));
+  }
+  std::stable_sort(frame.limits.begin(), frame.limits.end(),
+                   [](const auto& a, const auto& b) { return a.second.decisions > b.second.decisions; });
+  return frame;
+}
+
+std::vector<ScreenLine> render(const Frame& frame, ScreenSize size) {
+  std::vector<ScreenLine> lines = header(frame, size.columns);
+  Tables tables(size);
+  tables.add(limits_table(frame, tables));
+  tables.add(keys_table(frame, tables));
+  tables.add(holds_table(frame, tables));
+  tables.append_to(lines);
+  if (lines.size() > size.rows) lines.resize(size.rows);
+  for (ScreenLine& line : lines) line.text = cut(line.text, size.columns);
+  return lines;
+}
+
+void write_frame(const Frame& frame, wire::JsonWriter& writer) {
+  const Reading& reading = frame.reading;
+  writer.member("server", frame.server).member("uptime_s", reading.uptime_seconds);
+  writer.member("connections", reading.connections).member("meters", reading.meters);
+  writer.member("holds", reading.open_holds).member("memory_bytes", reading.memory_bytes);
+  write_rates(frame.per_second, writer);
+  writer.name("limits").begin_array();
+  for (const auto& [limit, count] : frame.limits) {
+    writer.begin_object().member("limit", limit);
+    write_rates(count, writer);
+    writer.end_object();
+  }
+  writer.end_array().name("keys").begin_array();
+  for (const BusyKey& each : reading.keys) {
+    writer.begin_object().member("limit", each.limit).member("key", each.key);
+    write_rates(each.per_second, writer);
+    writer.end_object();
+  }
+  writer.end_array().name("oldest_holds").begin_array();
+  for (const OldHold& each : reading.holds) {
+    writer.begin_object().member("id", each.id).member("limit", each.limit).member("key", each.key);
+    writer.member("age_ms", each.age_ms).member("expires_in_ms", each.expires_in_ms).end_object();
+  }
+  writer.end_array();
+}
+
+}  // namespace mete::cli

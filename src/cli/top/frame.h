@@ -1,0 +1,42 @@
+// Frame: what `mete top` shows, out of two readings; as lines for a terminal of any size, and as JSON.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/top/reading.h"
+#include "wire/json.h"
+
+namespace mete::cli {
+
+struct ScreenSize {
+  std::size_t columns = std::numeric_limits<std::size_t>::max();
+  std::size_t rows = std::numeric_limits<std::size_t>::max();
+};
+
+struct ScreenLine {
+  std::string text = {};
+  bool is_title = false;
+};
+
+struct Frame {
+  std::string server;
+  Reading reading;         // the later one
+  bool has_rates = false;  // there was an earlier one
+  DecisionCount per_second;
+  std::vector<std::pair<std::string, DecisionCount>> limits;  // a second, the busiest first
+};
+
+// The first frame has no reading before it.
+Frame first_frame(std::string server, Reading reading);
+Frame next_frame(std::string server, const Reading& before, Reading after);
+
+// Cut to the size: the tables share the rows that there are.
+std::vector<ScreenLine> render(const Frame& frame, ScreenSize size);
+// The members of the frame, into an object that is open.
+void write_frame(const Frame& frame, wire::JsonWriter& writer);
+
+}  // namespace mete::cli

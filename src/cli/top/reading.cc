@@ -1,0 +1,110 @@
+#include "cli/top/reading.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/monotonic.h"
+#include "cli/client/reply_reader.h"
+#include "wire/text.h"
+
+namespace mete::cli {
+
+namespace {
+
+std::int64_t number(std::string_view text) { return wire::parse_integer(text).value_or(0); }
+
+struct InfoNumber {
+  std::string_view name;
+  std::int64_t Reading::*member;
+};
+constexpr std::array<InfoNumber, 5> kNumbers = {{{"uptime_in_seconds", &Reading::uptime_seconds},
+                                                 {"connected_clients", &Reading::connections},
+                                                 {"meters", &Reading::meters},
+                                                 {"holds_open", &Reading::open_holds},
+                                                 {"used_memory_rss", &Reading::memory_bytes}}};
+
+// "allowed=7,denied=2,shadow_denied=0": a shadow limit's denials were allowed.
+DecisionCount parse_counts(std::string_view text) {
+  DecisionCount count;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    const std::size_t equals = std::min(item.find('='), item.size());
+    const std::int64_t value = number(item.substr(std::min(equals + 1, item.size())));
+    if (item.substr(0, equals) == "allowed") count.decisions += value;
+    if (item.substr(0, equals) == "denied") count.decisions += value, count.denied = value;
+    text.remove_prefix(std::min(item.size() + 1, text.size()));
+  }
+  return count;
+}
+
+void parse_line(std::string_view line, Reading& reading) {
+  constexpr std::string_view kLimit = "limit_";
+  // The name of a limit may have colons in it.
+  const std::size_t colon = line.starts_with(kLimit) ? line.rfind(':') : line.find(':');
+  if (colon == std::string_view::npos) return;
+  const std::string_view name = line.substr(0, colon);
+  const std::string_view value = line.substr(colon + 1);
+  if (name.starts_with(kLimit)) {
+    reading.limits[std::string(name.substr(kLimit.size()))] = parse_counts(value);
+    return;
+  }
+  if (name == "decisions_allowed") reading.all.decisions += number(value);
+  if (name == "decisions_denied") reading.all.decisions += number(value), reading.all.denied = number(value);
+  for (const InfoNumber& each : kNumbers) {
+    if (each.name == name) reading.*each.member = number(value);
+  }
+}
+
+Result<void> read_keys(const wire::RespValue& list, Reading& reading) {
+  for (const wire::RespValue& each : list.elements) {
+    ReplyReader reader(each);
+    reading.keys.push_back({reader.text(), reader.text(), {reader.integer(), reader.integer()}});
+    if (auto ok = reader.finish(); !ok) return ok;
+  }
+  return {};
+}
+
+Result<void> read_holds(const wire::RespValue& list, Reading& reading) {
+  for (const wire::RespValue& each : list.elements) {
+    ReplyReader reader(each);
+    reading.holds.push_back({reader.text(), reader.text(), reader.text(), reader.integer(), reader.integer()});
+    if (auto ok = reader.finish(); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace
+
+Reading parse_info(std::string_view text) {
+  Reading reading;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find("\r\n"), text.size());
+    parse_line(text.substr(0, end), reading);
+    text.remove_prefix(std::min(end + 2, text.size()));
+  }
+  return reading;
+}
+
+Result<Reading> read_server(Client& client, std::size_t count) {
+  const auto info = client.call({"INFO"});
+  if (!info) return tl::unexpected(info.error());
+  const std::uint64_t at_ns = base::monotonic_ns();
+  const auto top = client.call({"TOP", "COUNT", std::to_string(count)});
+  if (!top) return tl::unexpected(top.error());
+  ReplyReader whole(*info);
+  Reading reading = parse_info(whole.text());
+  if (const auto ok = whole.finish(); !ok) return tl::unexpected(ok.error());
+  reading.at_ns = at_ns;
+  ReplyReader reader(*top);
+  while (reader.has_more()) {
+    const std::string name = reader.text();
+    const wire::RespValue& list = reader.any();
+    if (const auto ok = name == "keys" ? read_keys(list, reading) : Result<void>(); !ok)
+      return tl::unexpected(ok.error());
+    if (const auto ok = name == "holds" ? read_holds(list, reading) : Result<void>(); !ok)
+      return tl::unexpected(ok.error());
+  }
+  return reader.finish().map([&](Done) { return reading; });
+}
+
+}  // namespace mete::cli

@@ -1,0 +1,54 @@
+// Reading: how a server is doing at one moment, from its replies to INFO and TOP.
+#pragma once
+
+#include <mete/result.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/client/client.h"
+
+namespace mete::cli {
+
+struct DecisionCount {
+  std::int64_t decisions = 0;
+  std::int64_t denied = 0;
+};
+
+struct BusyKey {
+  std::string limit;
+  std::string key;
+  DecisionCount per_second;  // as the server estimates it
+};
+
+struct OldHold {
+  std::string id;
+  std::string limit;  // of its first charge
+  std::string key;
+  std::int64_t age_ms = 0;
+  std::int64_t expires_in_ms = 0;
+};
+
+struct Reading {
+  std::uint64_t at_ns = 0;  // by the monotonic clock of this machine
+  std::int64_t uptime_seconds = 0;
+  std::int64_t connections = 0;
+  std::int64_t meters = 0;
+  std::int64_t open_holds = 0;
+  std::int64_t memory_bytes = 0;
+  DecisionCount all;  // since the server started
+  std::map<std::string, DecisionCount> limits;
+  std::vector<BusyKey> keys;   // the busiest first
+  std::vector<OldHold> holds;  // the oldest first
+};
+
+// At most `count` keys and holds.
+Result<Reading> read_server(Client& client, std::size_t count);
+
+// Without keys and holds, which INFO does not tell. Lines that are not known are passed over.
+Reading parse_info(std::string_view text);
+
+}  // namespace mete::cli

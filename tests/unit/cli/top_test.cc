@@ -1,0 +1,101 @@
+#include "cli/top/frame.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/text.h"
+
+namespace mete::cli {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(TopReading, TakesWhatItKnowsFromInfo) {
+  const Reading reading = parse_info(
+      "# Server\r\nuptime_in_seconds:90\r\nconfig_file:a:b\r\n\r\n# Clients\r\nconnected_clients:3\r\n"
+      "used_memory_rss:2048\r\nmeters:5\r\nholds_open:1\r\ndecisions_allowed:70\r\ndecisions_denied:30\r\n"
+      "limit_a:b:allowed=7,denied=2,shadow_denied=4\r\nlimit_c:allowed=1,denied=0,shadow_denied=0\r\nhalf a line");
+  EXPECT_EQ(reading.uptime_seconds, 90);
+  EXPECT_EQ(reading.connections, 3);
+  EXPECT_EQ(reading.memory_bytes, 2048);
+  EXPECT_EQ(reading.meters, 5);
+  EXPECT_EQ(reading.open_holds, 1);
+  EXPECT_EQ(reading.all.decisions, 100);
+  EXPECT_EQ(reading.all.denied, 30);
+  ASSERT_EQ(reading.limits.size(), 2U);
+  EXPECT_EQ(reading.limits.at("a:b").decisions, 9);
+  EXPECT_EQ(reading.limits.at("a:b").denied, 2);
+}
+
+Reading reading_at(std::uint64_t at_ns, std::int64_t decisions, std::int64_t denied) {
+  Reading reading;
+  reading.at_ns = at_ns;
+  reading.all = {decisions, denied};
+  reading.limits = {{"idle", {5, 5}}, {"api", {decisions, denied}}};
+  return reading;
+}
+
+// Counts over half a second, and what they are in a whole one.
+TEST(TopFrame, RatesAreOfTheTimeBetween) {
+  const Frame frame = next_frame("x", reading_at(1'000'000'000, 100, 10), reading_at(1'500'000'000, 300, 11));
+  EXPECT_EQ(frame.per_second.decisions, 400);
+  EXPECT_EQ(frame.per_second.denied, 2);
+  ASSERT_EQ(frame.limits.size(), 2U);
+  EXPECT_EQ(frame.limits[0].first, "api");  // the busiest first
+  EXPECT_EQ(frame.limits[0].second.decisions, 400);
+  EXPECT_EQ(frame.limits[1].second.decisions, 0);
+}
+
+TEST(TopFrame, AServerThatStartedAgainCountsFromNothing) {
+  EXPECT_EQ(next_frame("x", reading_at(0, 100, 10), reading_at(1'000'000'000, 30, 3)).per_second.decisions, 30);
+}
+
+std::vector<std::string> texts(const std::vector<ScreenLine>& lines) {
+  std::vector<std::string> result;
+  for (const ScreenLine& line : lines) result.push_back((line.is_title ? "*" : "") + line.text);
+  return result;
+}
+
+Frame full_frame() {
+  Reading reading = reading_at(1'000'000'000, 30, 3);
+  reading.uptime_seconds = 90;
+  reading.memory_bytes = 2048;
+  for (const std::string key : {"alice", "\033[2J", "carol"}) reading.keys.push_back({"api", key, {20, 1}});
+  reading.holds = {{"job-7", "credits", "alice", 61'000, 500}};
+  return next_frame("127.0.0.1:6380", reading_at(0, 0, 0), reading);
+}
+
+TEST(TopFrame, ShowsEverythingWhereThereIsRoom) {
+  EXPECT_THAT(
+      texts(render(full_frame(), {})),
+      ElementsAre("mete top  127.0.0.1:6380  up 1 min 30 s  connections 0  meters 0  holds 0  memory 2 kB",
+                  "decisions 30/s, denied 3/s", "", "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3",
+                  "idle             0         0", "", "*BUSIEST KEY  LIMIT  DECISIONS/S  DENIED/S",
+                  "alice        api             20         1", "\"\\x1b[2J\"    api             20         1",
+                  "carol        api             20         1", "", "*OLDEST HOLD  LIMIT    KEY          AGE  EXPIRES",
+                  "job-7        credits  alice  1 min 1 s  in 500 ms"));
+}
+
+TEST(TopFrame, FitsIntoAnySize) {
+  for (std::size_t rows = 0; rows < 20; ++rows) {
+    for (const std::size_t columns : {0U, 1U, 10U, 40U, 200U}) {
+      const auto lines = render(full_frame(), {.columns = columns, .rows = rows});
+      EXPECT_LE(lines.size(), rows);
+      for (const ScreenLine& line : lines) EXPECT_LE(columns_of(line.text), columns);
+    }
+  }
+  EXPECT_THAT(
+      texts(render(full_frame(), {.columns = 30, .rows = 10})),
+      ElementsAre("mete top  127.0.0.1:6380", "up 1 min 30 s  connections 0", "meters 0  holds 0  memory 2 kB",
+                  "decisions 30/s, denied 3/s", "", "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3", "",
+                  "*BUSIEST KEY  LIMIT  DECISIONS…", "alice        api             …"));
+}
+
+TEST(TopFrame, TheFirstHasNoRates) {
+  const auto lines = texts(render(first_frame("x", reading_at(0, 30, 3)), {}));
+  EXPECT_EQ(lines[1], "measuring …");
+  EXPECT_EQ(lines[4], "api              -         -");
+}
+
+}  // namespace
+}  // namespace mete::cli
