@@ -309,6 +309,16 @@ class Connections(Case):
         client.send(self.TAKE)
         self.assertIn(b"HTTP/1.1 200 ", client.read_to_end())
 
+    def test_who_ends_its_side_still_gets_its_answers(self):
+        client = self.server.raw_http()
+        body = b'{"kind":"stock","amount":5}'
+        client.send(b"PUT /v1/limits/st HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                    b"Content-Length: %d\r\n\r\n%s" % (len(body), body) + self.request())
+        client.end_sending()
+        answers = client.read_to_end()
+        self.assertIn(b"HTTP/1.1 201 ", answers)
+        self.assertIn(b'"remaining":4', answers)
+
     def test_both_protocols_see_one_store(self):
         self.define("st")
         self.ask("POST", "/v1/take", {"charges": [charge("st", "k", 4)]})

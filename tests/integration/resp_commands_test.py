@@ -2,6 +2,7 @@
 """Every command of the RESP contract, in RESP2 and RESP3: what it replies, by type and value."""
 
 import re
+import threading
 import unittest
 
 import harness
@@ -470,6 +471,22 @@ class Commands(unittest.TestCase):
         harness.wait_until(lambda: client.line("USAGE credits k") == [0, 0, 10, 10, -1], "the hold's expiry")
         self.assertEqual(client.line("COMMIT short").code, "EXPIRED")
         self.assertEqual(client.line("HOLDS credits k"), [])
+
+    def test_who_ends_its_side_still_gets_its_answers(self):
+        """As `cat commands | nc -N` does: those that take long, and more answers than the buffers hold."""
+        server = harness.Server(self, "--output-buffer-max", "64kb")
+        client = server.raw_resp()
+        client.send(b"LIMIT SET api STOCK 10\r\nTAKE api k\r\nKEYS *\r\nLIMIT DEL api\r\nPING\r\n")
+        client.end_sending()
+        self.assertEqual(client.read_to_end(),
+                         b"+OK\r\n*6\r\n:1\r\n:9\r\n:10\r\n:0\r\n:-1\r\n*0\r\n*0\r\n:1\r\n+PONG\r\n")
+        client = server.raw_resp()
+        sender = threading.Thread(target=lambda: (client.send(harness.encode("ECHO", "x" * 1000) * 20_000),
+                                                  client.end_sending()))
+        sender.start()
+        harness.wait_until(lambda: b"cmd=echo" in server.ask("CLIENT", "LIST"))
+        self.assertEqual(len(client.read_to_end()), 20_000 * len(b"$1000\r\n" + b"x" * 1000 + b"\r\n"))
+        sender.join()
 
     def test_a_pipeline_is_answered_in_order(self):
         client = harness.Server(self).resp()
