@@ -153,8 +153,9 @@ Option id_option() {
 Command take_command() {
   return {.name = "take",
           .summary = "Take from one limit or several: may this happen, and what is left",
-          .description = {"Several charges are one step: all of them are taken, or none. What is left is that of the "
-                          "charge with the least left."},
+          .description =
+              {"Several charges, each with its own --cost behind it, are one step: all of them are taken, or none. "
+               "What is told to be left is the least that is left of any."},
           .arguments = charge_arguments(),
           .options = client_options({cost_option(),
                                      id_option(),

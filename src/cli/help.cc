@@ -129,6 +129,7 @@ std::vector<ExitStatus> all_statuses(const Command& command) {
       {kExitDone, "done"}, {kExitError, "an error, told on standard error: the command line is wrong, or it failed"}};
   for (const ExitStatus& own : command.statuses) meanings[own.status] = own.meaning;
   std::vector<ExitStatus> statuses;
+  statuses.reserve(meanings.size());
   for (const auto& [status, meaning] : meanings) statuses.push_back({status, meaning});
   return statuses;
 }

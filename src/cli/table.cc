@@ -49,8 +49,12 @@ void Table::print(std::ostream& out) const {
 void print_fields(const std::vector<Field>& fields, std::ostream& out) {
   std::size_t width = 0;
   for (const auto& [name, value] : fields) width = std::max(width, columns_of(name));
-  for (const auto& [name, value] : fields)
-    out << trimmed(name + padding(name, width) + std::string(kGap) + value) << '\n';
+  for (const auto& [name, value] : fields) {
+    std::string line = name + padding(name, width);
+    line += kGap;
+    line += value;
+    out << trimmed(std::move(line)) << '\n';
+  }
 }
 
 }  // namespace mete::cli

@@ -152,12 +152,12 @@ class Limits(CliTest):
 class Decisions(CliTest):
     def setUp(self):
         super().setUp()
-        self.object("limit", "set", "api", "bucket", "10", "--per", "1m")
+        self.object("limit", "set", "api", "bucket", "10", "--per", "1h")  # slow enough for any machine
         self.object("limit", "set", "storage", "stock", "1000")
 
     def test_take_is_allowed_or_denied(self):
-        self.says("allowed  9 of 10 left, full again in 6 s\n", "take", "api", "alice")
-        self.matches(r"denied by api: try again in (6|5\.\d) s; 9 of 10 left", "take", "api", "alice", "--cost", "10",
+        self.says("allowed  9 of 10 left, full again in 6 min\n", "take", "api", "alice")
+        self.matches(r"denied by api: try again in (6 min|5 min \d+ s); 9 of 10 left", "take", "api", "alice", "--cost", "10",
                      status=NO)
         self.says("denied by api: 11 can never fit; 9 of 10 left\n", "take", "api", "alice", "--cost=11", status=NO)
         self.says("allowed  100 of 1,000 left\n", "take", "storage", "acme", "--cost", "900")
@@ -165,7 +165,7 @@ class Decisions(CliTest):
                   "take", "storage", "acme", "--cost", "900", status=NO)
 
     def test_take_in_json_has_the_names_of_the_http_api(self):
-        self.assertEqual({"allowed": True, "remaining": 8, "limit": 10, "retry_after_ms": 0, "reset_after_ms": 12000,
+        self.assertEqual({"allowed": True, "remaining": 8, "limit": 10, "retry_after_ms": 0, "reset_after_ms": 720000,
                           "violated": []}, self.object("take", "api", "alice", "--cost", "2"))
         self.assertEqual({"allowed": False, "remaining": 8, "limit": 10, "retry_after_ms": -1, "violated": ["api"]},
                          {name: value for name, value in
@@ -174,14 +174,14 @@ class Decisions(CliTest):
         self.assertEqual(8, self.object("take", "api", "alice", "--cost", "20", "--up-to")["taken"])
 
     def test_several_charges_are_all_or_nothing(self):
-        self.says("allowed  8 of 10 left, full again in 12 s\n",
+        self.says("allowed  8 of 10 left, full again in 12 min\n",
                   "take", "api", "a:b", "--cost", "2", "and", "storage", "acme", "--cost", "300")
         self.says("denied by api, storage: no wait is enough, something must be given back; 8 of 10 left\n",
                   "take", "api", "a:b", "--cost", "9", "and", "storage", "acme", "--cost", "701", status=NO)
         self.assertEqual(300, self.object("usage", "storage", "acme")["used"])
 
     def test_take_has_modes(self):
-        self.says("took 10 of 20, 0 of 10 left, full again in 1 min\n", "take", "api", "alice", "--cost=20", "--up-to")
+        self.says("took 10 of 20, 0 of 10 left, full again in 1 h\n", "take", "api", "alice", "--cost=20", "--up-to")
         self.matches("denied by api: .*", "take", "api", "alice", "--up-to", status=NO)
         self.matches("allowed  0 of 10 left, .*", "take", "api", "alice", "--cost", "5", "--force")
         self.fails("give one of them", "take", "api", "alice", "--force", "--up-to")
@@ -199,7 +199,7 @@ class Decisions(CliTest):
 
     def test_peek_changes_nothing(self):
         for _ in range(2):
-            self.says("would be allowed  9 of 10 left, full again in 6 s\n", "peek", "api", "alice")
+            self.says("would be allowed  9 of 10 left, full again in 6 min\n", "peek", "api", "alice")
         self.says("would be denied by api: 11 can never fit; 10 of 10 left\n", "peek", "api", "alice", "--cost=11",
                   status=NO)
         self.assertTrue(self.object("peek", "api", "alice", "and", "storage", "acme")["allowed"])
@@ -240,8 +240,8 @@ class Holds(CliTest):
 
     def test_hold_then_commit(self):
         self.says("held  90 of 100 left\nid    commit-1\n",
-                  "hold", "credits", "alice", "--cost", "10", "--ttl", "1h", "--id", "commit-1", "--tag", "job 7")
-        self.says("id       commit-1\nstate    held\nexpires  in 1 h\ntag      job 7\ncharges  credits alice 10\n",
+                  "hold", "credits", "alice", "--cost", "10", "--ttl", "30d", "--id", "commit-1", "--tag", "job 7")
+        self.says("id       commit-1\nstate    held\nexpires  in 30 d\ntag      job 7\ncharges  credits alice 10\n",
                   "holds", "commit-1")
         self.says("committed 7, 93 of 100 left\n", "commit", "commit-1", "7")
         self.matches("id +commit-1\nstate +committed\nexpires +-\n(.|\n)*", "holds", "commit-1")
@@ -275,12 +275,12 @@ class Holds(CliTest):
 
     def test_are_listed(self):
         self.says("no holds\n", "holds", "credits", "alice")
-        self.object("hold", "credits", "alice", "--cost=3", "--ttl=1h", "--id", "list-1", "--tag", "x")
-        self.object("hold", "credits", "alice", "--cost=4", "and", "credits", "b\033", "--ttl=1h", "--id", "list-2")
+        self.object("hold", "credits", "alice", "--cost=3", "--ttl=30d", "--id", "list-1", "--tag", "x")
+        self.object("hold", "credits", "alice", "--cost=4", "and", "credits", "b\033", "--ttl=30d", "--id", "list-2")
         table = self.expect(DONE, "holds", "credits", "alice").stdout.splitlines()
         self.assertEqual("ID      STATE  EXPIRES  TAG  CHARGES", table[0])
-        self.assertEqual({"list-1  held   in 1 h   x    credits alice 3",
-                          'list-2  held   in 1 h   -    credits alice 4, credits "b\\x1b" 1'}, set(table[1:]))
+        self.assertEqual({"list-1  held   in 30 d  x    credits alice 3",
+                          'list-2  held   in 30 d  -    credits alice 4, credits "b\\x1b" 1'}, set(table[1:]))
         self.assertEqual(1, len(self.object("holds", "credits", "alice", "--count", "1")["holds"]))
         [tagged] = self.object("holds", "--tag", "x")["holds"]
         self.assertEqual(tagged, {**self.object("holds", "list-1"), "expires_in_ms": tagged["expires_in_ms"]})

@@ -58,7 +58,7 @@ class Tables {
   explicit Tables(ScreenSize size)
       : name_columns_(std::max(size.columns / kNamesPerRow, kNameColumnsMin)), rows_(size.rows) {}
 
-  void add(Table table) {
+  void add(const Table& table) {
     if (table.size() > 0) tables_.push_back({.lines = table.lines()});
   }
   [[nodiscard]] std::string name(std::string_view bytes) const { return cut(printable(bytes), name_columns_); }
