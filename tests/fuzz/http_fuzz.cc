@@ -134,7 +134,8 @@ class Server {
 
   ManualClock clock_{Instant::from_unix_seconds(1'700'000'000)};
   store::EmbeddedStore store_{Options{.clock = &clock_, .max_memory = std::size_t{64} << 20, .ids_max = 1000}};
-  server::LoopMetrics metrics_;
+  net::EventLoop loop_;
+  server::LoopMetrics metrics_{loop_};
 };
 
 }  // namespace
