@@ -28,7 +28,7 @@ TEST(Explain, SaysWhatToDoNext) {
       {"NOAUTH Authentication required.",
        "Authentication required. Give the password with --password or in METE_PASSWORD."},
       {"ERR unknown command 'TAKE'", "unknown command 'TAKE'; is the server a Mete, and not older than this program?"},
-      {"ERR \033[2Jboo", "\\x1b[2Jboo"},
+      {"ERR \033[2Jboo", R"(\x1b[2Jboo)"},
       {"ODD", ""},
   };
   for (const auto& row : rows) EXPECT_EQ(explain(row.reply).message, row.message);

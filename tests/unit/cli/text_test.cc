@@ -19,14 +19,15 @@ TEST(Text, IsHarmlessOnATerminal) {
       {"alice", "'alice'", "alice", "alice"},
       {"two words", "'two words'", "two words", "two words"},
       {"grün", "'grün'", "grün", "grün"},
-      {"", "''", "\"\"", ""},
-      {" x", "' x'", "\" x\"", " x"},
-      {"\"x", "'\"x'", "\"\\\"x\"", "\"x"},
-      {"a\033[31m", "\"a\\x1b[31m\"", "\"a\\x1b[31m\"", "a\\x1b[31m"},
-      {"a\nb", "\"a\\nb\"", "\"a\\nb\"", "a\\nb"},
-      {"a\xC2\x9B", "\"a\\xc2\\x9b\"", "\"a\\xc2\\x9b\"", "a\\xc2\\x9b"},
-      {"a\xE2\x80\xAE", "\"a\\xe2\\x80\\xae\"", "\"a\\xe2\\x80\\xae\"", "a\\xe2\\x80\\xae"},
-      {"a\xFF", "\"a\\xff\"", "\"a\\xff\"", "a\\xff"},
+      {"", "''", R"("")", ""},
+      {" x", "' x'", R"(" x")", " x"},
+      {R"("x)", R"('"x')", R"("\"x")", R"("x)"},
+      {"a\033[31m", R"("a\x1b[31m")", R"("a\x1b[31m")", R"(a\x1b[31m)"},
+      {"a\nb", R"("a\nb")", R"("a\nb")", R"(a\nb)"},
+      {"a\xC2\x9B", R"("a\xc2\x9b")", R"("a\xc2\x9b")", R"(a\xc2\x9b)"},
+      {"a\xE2\x80\x8B", R"("a\xe2\x80\x8b")", R"("a\xe2\x80\x8b")", R"(a\xe2\x80\x8b)"},
+      {"a\xE2\x81\xA0", R"("a\xe2\x81\xa0")", R"("a\xe2\x81\xa0")", R"(a\xe2\x81\xa0)"},
+      {"a\xFF", R"("a\xff")", R"("a\xff")", R"(a\xff)"},
   };
   for (const auto& row : rows) {
     EXPECT_EQ(shown(row.bytes), row.shown);
@@ -34,6 +35,9 @@ TEST(Text, IsHarmlessOnATerminal) {
     EXPECT_EQ(escaped(row.bytes), row.escaped);
   }
 }
+
+// U+202E turns the direction of what follows; put together here, so that no editor obeys it.
+TEST(Text, CannotTurnItsDirection) { EXPECT_EQ(printable(std::string("a\xE2\x80") + '\xAE'), R"("a\xe2\x80\xae")"); }
 
 TEST(Text, IsCutByColumns) {
   EXPECT_EQ(columns_of("grün…"), 5U);

@@ -71,7 +71,7 @@ TEST(TopFrame, ShowsEverythingWhereThereIsRoom) {
       ElementsAre("mete top  127.0.0.1:6380  up 1 min 30 s  connections 0  meters 0  holds 0  memory 2 kB",
                   "decisions 30/s, denied 3/s", "", "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3",
                   "idle             0         0", "", "*BUSIEST KEY  LIMIT  DECISIONS/S  DENIED/S",
-                  "alice        api             20         1", "\"\\x1b[2J\"    api             20         1",
+                  "alice        api             20         1", R"("\x1b[2J"    api             20         1)",
                   "carol        api             20         1", "", "*OLDEST HOLD  LIMIT    KEY          AGE  EXPIRES",
                   "job-7        credits  alice  1 min 1 s  in 500 ms"));
 }
