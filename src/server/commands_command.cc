@@ -112,9 +112,8 @@ std::string_view redis_type(const Argument& argument) {
 }
 
 void write_argument(wire::RespWriter& reply, const Argument& argument) {
-  const bool is_optional = argument.is_optional || !argument.token.empty();
   std::vector<std::string_view> flags;
-  if (is_optional) flags.emplace_back("optional");
+  if (argument.may_be_absent()) flags.emplace_back("optional");
   if (argument.is_multiple) flags.emplace_back("multiple");
   reply.map(2U + (argument.token.empty() ? 0U : 1U) + (flags.empty() ? 0U : 1U));
   reply.bulk("name");
