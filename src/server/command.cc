@@ -17,8 +17,6 @@ std::string syntax_of(const Argument& argument) {
   return text;
 }
 
-bool may_be_absent(const Argument& argument) { return argument.is_optional || !argument.token.empty(); }
-
 }  // namespace
 
 std::string_view to_string(Group group) {
@@ -46,15 +44,17 @@ std::string_view to_string(Group group) {
 int Command::arity() const {
   int words = static_cast<int>(name_words());
   bool is_fixed = true;
+  std::uint8_t choice = 0;  // the last required one that has been counted
   for (const Argument& argument : arguments) {
     if (argument.type == ArgumentType::kCharges) {
       words += 2;
       is_fixed = false;
-    } else if (may_be_absent(argument)) {
+    } else if (argument.may_be_absent()) {
       is_fixed = false;
-    } else {
-      ++words;
+    } else if (argument.choice == 0 || argument.choice != choice) {
+      words += argument.token.empty() || argument.type == ArgumentType::kFlag ? 1 : 2;
       is_fixed = is_fixed && !argument.is_multiple;
+      choice = argument.choice;
     }
   }
   return is_fixed ? words : -words;
@@ -68,9 +68,9 @@ std::string Command::syntax() const {
     const bool is_continued =
         index + 1 < arguments.size() && argument.choice != 0 && arguments[index + 1].choice == argument.choice;
     text += continues ? " | " : " ";
-    if (may_be_absent(argument) && !continues) text += '[';
+    if (argument.may_be_absent() && !continues) text += '[';
     text += syntax_of(argument);
-    if (may_be_absent(argument) && !is_continued) text += ']';
+    if (argument.may_be_absent() && !is_continued) text += ']';
   }
   return text;
 }

@@ -27,9 +27,12 @@ struct Argument {
   std::string_view name;
   ArgumentType type = ArgumentType::kText;
   std::string_view token = {};  // an option's; none: the argument is positional
-  bool is_optional = false;     // options always are
+  bool is_optional = false;     // of a positional one
   bool is_multiple = false;     // all the words that follow
   std::uint8_t choice = 0;      // options with the same number exclude each other; 0: with none
+  bool is_required = false;     // of an option, or of one of a choice: the handler looks whether it is there
+
+  [[nodiscard]] bool may_be_absent() const { return token.empty() ? is_optional : !is_required; }
 };
 
 enum class Group : std::uint8_t { kDecisions, kHolds, kLimits, kKeys, kQuotas, kThrottles, kConnection, kServer };

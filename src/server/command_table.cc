@@ -41,7 +41,7 @@ constexpr std::array reconcile = {
 
 constexpr std::array hold = {
     Argument{.name = "charges", .type = kCharges},
-    Argument{.name = "duration", .type = kDuration, .token = "TTL"},
+    Argument{.name = "duration", .type = kDuration, .token = "TTL", .is_required = true},
     Argument{.name = "id", .token = "ID"},
     Argument{.name = "text", .token = "TAG"},
 };
@@ -53,7 +53,7 @@ constexpr std::array commit = {
 constexpr std::array id = {Argument{.name = "id"}};
 constexpr std::array extend = {
     Argument{.name = "id"},
-    Argument{.name = "duration", .type = kDuration, .token = "TTL"},
+    Argument{.name = "duration", .type = kDuration, .token = "TTL", .is_required = true},
 };
 constexpr std::array holds = {
     Argument{.name = "limit"},
@@ -64,11 +64,11 @@ constexpr std::array text1 = {Argument{.name = "text"}};
 
 constexpr std::array limit_set = {
     Argument{.name = "name"},
-    Argument{.name = "amount", .type = kInteger, .token = "BUCKET", .choice = 1},
-    Argument{.name = "amount", .type = kInteger, .token = "WINDOW", .choice = 1},
-    Argument{.name = "amount", .type = kInteger, .token = "SLIDING", .choice = 1},
-    Argument{.name = "amount", .type = kInteger, .token = "CALENDAR", .choice = 1},
-    Argument{.name = "amount", .type = kInteger, .token = "STOCK", .choice = 1},
+    Argument{.name = "amount", .type = kInteger, .token = "BUCKET", .choice = 1, .is_required = true},
+    Argument{.name = "amount", .type = kInteger, .token = "WINDOW", .choice = 1, .is_required = true},
+    Argument{.name = "amount", .type = kInteger, .token = "SLIDING", .choice = 1, .is_required = true},
+    Argument{.name = "amount", .type = kInteger, .token = "CALENDAR", .choice = 1, .is_required = true},
+    Argument{.name = "amount", .type = kInteger, .token = "STOCK", .choice = 1, .is_required = true},
     Argument{.name = "duration|HOUR|DAY|WEEK|MONTH|YEAR", .token = "PER"},
     Argument{.name = "n", .type = kInteger, .token = "BURST"},
     Argument{.name = "Area/City", .token = "ZONE"},

@@ -121,7 +121,7 @@ void write_argument(wire::RespWriter& reply, const Argument& argument) {
   const bool is_block = argument.type == ArgumentType::kCharges;
   const bool is_further = &argument == &kFurtherCharges;
   std::vector<std::string_view> flags;
-  if (argument.is_optional || !argument.token.empty()) flags.emplace_back("optional");
+  if (argument.may_be_absent()) flags.emplace_back("optional");
   if (argument.is_multiple) flags.emplace_back("multiple");
   if (is_further) flags.emplace_back("multiple_token");
   reply.map(2U + (argument.token.empty() ? 0U : 1U) + (flags.empty() ? 0U : 1U) + (is_block ? 1U : 0U));

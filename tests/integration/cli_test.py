@@ -306,7 +306,7 @@ class Servers(CliTest):
     def test_that_are_not_there(self):
         self.fails("connection refused; is the server running? start one with: mete serve", "usage", "a", "b",
                    server=f"127.0.0.1:{free_port()}")
-        self.fails("is not an address", "usage", "a", "b", "--server", "nonsense")
+        self.fails("is no address", "usage", "a", "b", "--server", "nonsense")
         self.fails("no such file; is the server running?", "usage", "a", "b", "--server", "unix:/nowhere/mete.sock")
 
     def test_that_want_a_password(self):

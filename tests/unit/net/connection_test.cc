@@ -308,6 +308,8 @@ TEST_F(ServerConnection, FinishesWhatHasArrived) {
   bool is_done = false;
   set.finish_all([&] { is_done = true; });
   EXPECT_EQ(receive(), "a(end)");
+  client.close();
+  settle();
   EXPECT_TRUE(is_done);
 }
 

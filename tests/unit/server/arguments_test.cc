@@ -92,7 +92,7 @@ TEST(Arguments, AreReadByTheDeclaration) {
       {"SET k x EX", not_integer},
       {"QUOTAINCR q 5 60", "key=q limit=5 window_secs=60"},
       {"QUOTAINCR q 5 60 2", "key=q limit=5 window_secs=60 n=2"},
-      {"QUOTAINCR q 5 60 2 3", "error: syntax error"},
+      {"QUOTAINCR q 5 60 2 3", "error: wrong number of arguments for 'quotaincr' command"},
       {"GCRA k 1 2 0.5 TOKENS 3", "key=k max_burst=1 tokens_per_period=2 period=500000000ns TOKENS=3"},
       {"GCRA k 1 2 x", "error: value is not a valid number of seconds"},
       {"MGET a b c", "key,a,b,c"},

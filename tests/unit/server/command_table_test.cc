@@ -82,12 +82,13 @@ TEST(CommandTable, CountsWordsAsRedisDoes) {
     std::string_view name;
     int arity;
   } rows[] = {
-      {"GET", 2},        {"SET", -3},           {"INCR", 2},         {"INCRBY", 3},       {"MGET", -2},
-      {"DEL", -2},       {"EXPIREAT", 3},       {"PING", -1},        {"ECHO", 2},         {"HELLO", -1},
-      {"AUTH", -2},      {"SELECT", 2},         {"CLIENT ID", 2},    {"CLIENT KILL", -3}, {"COMMAND", 1},
-      {"SCAN", -2},      {"CONFIG GET", -3},    {"CONFIG SET", -3},  {"FLUSHALL", -1},    {"TIME", 1},
-      {"SHUTDOWN", -1},  {"SLOWLOG GET", -2},   {"TAKE", -3},        {"HOLD", -3},        {"COMMIT", -2},
-      {"LIMIT SET", -3}, {"LIMIT OVERRIDE", 5}, {"CL.THROTTLE", -5}, {"QUOTAINCR", -4},   {"USAGE", 3},
+      {"GET", 2},        {"SET", -3},         {"INCR", 2},           {"INCRBY", 3},       {"MGET", -2},
+      {"DEL", -2},       {"EXPIREAT", 3},     {"PING", -1},          {"ECHO", 2},         {"HELLO", -1},
+      {"AUTH", -2},      {"SELECT", 2},       {"CLIENT ID", 2},      {"CLIENT KILL", -3}, {"COMMAND", 1},
+      {"SCAN", -2},      {"CONFIG GET", -3},  {"CONFIG SET", -3},    {"FLUSHALL", -1},    {"TIME", 1},
+      {"SHUTDOWN", -1},  {"SLOWLOG GET", -2}, {"TAKE", -3},          {"HOLD", -5},        {"COMMIT", -2},
+      {"LIMIT SET", -5}, {"EXTEND", 4},       {"LIMIT OVERRIDE", 5}, {"CL.THROTTLE", -5}, {"QUOTAINCR", -4},
+      {"USAGE", 3},
   };
   for (const auto& row : rows) EXPECT_EQ(command(row.name).arity(), row.arity) << row.name;
 }
@@ -104,6 +105,12 @@ TEST(CommandTable, WritesTheSyntax) {
        "SET key value [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | KEEPTTL] [NX | XX] "
        "[GET]"},
       {"MGET", "MGET key …"},
+      {"EXTEND", "EXTEND id TTL duration"},
+      {"HOLD", "HOLD limit key [COST n] [AND limit key [COST n]]… TTL duration [ID id] [TAG text]"},
+      {"LIMIT SET",
+       "LIMIT SET name BUCKET amount | WINDOW amount | SLIDING amount | CALENDAR amount | STOCK amount "
+       "[PER duration|HOUR|DAY|WEEK|MONTH|YEAR] [BURST n] [ZONE Area/City] [ANCHOR n] [DURABLE always|everysec|never] "
+       "[ONFAIL closed|open] [SHADOW] [SCOPE node|shared|escrow]"},
       {"PING", "PING [message]"},
       {"TIME", "TIME"},
       {"LIMIT DEL", "LIMIT DEL name"},
