@@ -37,7 +37,7 @@ class BusyKeys {
  private:
   static constexpr std::size_t kSlots = 1024;
   static constexpr std::uint64_t kSliceNs = 5'000'000'000;
-  static constexpr std::uint64_t kSamplePeriod = 61;  // a prime: requests that come in turn are all met
+  static constexpr std::uint64_t kSamplePeriod = 61;   // a prime: requests that come in turn are all met
   static constexpr std::uint64_t kCountedAll = 1'000;  // decisions of a slice
 
   struct Slot {

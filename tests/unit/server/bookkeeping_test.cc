@@ -213,14 +213,19 @@ TEST(Clients, AreListedInTheOrderOfTheirIds) {
 TEST(Clients, AreDescribedInALine) {
   const auto client = make_client(3);
   EXPECT_EQ(describe(*client, seconds(100)),
-            "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 name= age=90 idle=40 flags=N db=0 user=use resp=2 lib-name= "
-            "lib-ver= cmd=NULL");
+            "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 fd=0 name= age=90 idle=40 flags=N db=0 sub=0 psub=0 ssub=0 "
+            "multi=-1 qbuf=0 "
+            "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r user=use redir=-1 "
+            "resp=2 lib-name= lib-ver= cmd=NULL");
   client->is_admin = true;
   client->is_blocked = true;
   client->last_command = &all_commands()[0];
-  EXPECT_EQ(describe(*client, seconds(5)),
-            "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 name= age=0 idle=0 flags=b db=0 user=default resp=2 lib-name= "
-            "lib-ver= cmd=take");
+  EXPECT_EQ(
+      describe(*client, seconds(5)),
+      "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 fd=0 name= age=0 idle=0 flags=b db=0 sub=0 psub=0 ssub=0 multi=-1 "
+      "qbuf=0 "
+      "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r user=default redir=-1 "
+      "resp=2 lib-name= lib-ver= cmd=take");
 }
 
 TEST(Background, RunsItsTasksInOrder) {
