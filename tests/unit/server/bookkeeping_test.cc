@@ -217,7 +217,7 @@ TEST(Clients, AreDescribedInALine) {
             "lib-ver= cmd=NULL");
   client->is_admin = true;
   client->is_blocked = true;
-  client->last_command = &all_commands()[0];
+  client->last_command = all_commands().data();
   EXPECT_EQ(describe(*client, seconds(5)),
             "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 name= age=0 idle=0 flags=b db=0 user=default resp=2 lib-name= "
             "lib-ver= cmd=take");
