@@ -78,7 +78,7 @@ EventLoop::TimerId EventLoop::after(Duration delay, Task task) {
 void EventLoop::cancel(TimerId timer) {
   pending_timers_.erase(timer);
   if (timers_.size() <= 2 * pending_timers_.size() + kCancelledTimersKept) return;
-  std::erase_if(timers_, [this](const Timer& each) { return pending_timers_.count(each.id) == 0; });
+  std::erase_if(timers_, [this](const Timer& each) { return !pending_timers_.contains(each.id); });
   std::make_heap(timers_.begin(), timers_.end());
 }
 
