@@ -210,8 +210,10 @@ void Server::make_protocols() {
   http_.limits.output_max = config.output_buffer_max;
   http_.limits.idle_max = std::min(idle, kHttpIdleMax);
   http_.limits.request_max = kHttpRequestMax;
-  http_.make_session = [this](net::ConnectionSet& set, std::uint64_t id,
-                              int /*socket*/) -> std::unique_ptr<net::Session> {
+  // Copied: the event loops must not read the configuration, which a reload replaces.
+  const wire::HttpLimits limits{config.http_header_max, config.http_body_max};
+  http_.make_session = [this, limits](net::ConnectionSet& set, std::uint64_t id,
+                                      int /*socket*/) -> std::unique_ptr<net::Session> {
     Worker& worker = worker_of(set);
     HttpLater later;
     later.run_beside = [this, &worker, id](std::function<std::string()> work) {
@@ -220,7 +222,6 @@ void Server::make_protocols() {
     later.answer_late = [&worker, id](std::string bytes) {
       worker.answer_after(kWrongPasswordDelay, id, std::move(bytes));
     };
-    const wire::HttpLimits limits{service_.config.http_header_max, service_.config.http_body_max};
     return std::make_unique<HttpSession>(http_api_, worker.metrics, limits, std::move(later));
   };
 }
