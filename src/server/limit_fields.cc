@@ -102,28 +102,27 @@ Result<void> set_shadow(Limit& limit, const Field& field) {
   return {};
 }
 
-Result<void> set_durable(Limit& limit, const Field& field) {
+// A field that is one of a few words.
+template <class Names, class Item = typename Names::value_type>
+Result<void> set_named(Limit& limit, const Field& field, const Names& items, Limit& (Limit::*set)(Item),
+                       std::string_view allowed) {
   const auto name = text(field);
-  const auto durable = name ? find_named(kDurables, *name) : std::nullopt;
-  if (!durable) return invalid("durable must be \"always\", \"everysec\" or \"never\"");
-  limit.durable(*durable);
+  const auto item = name ? find_named(items, *name) : std::nullopt;
+  if (!item) return invalid(std::string(field.name) + " must be " + std::string(allowed));
+  (limit.*set)(*item);
   return {};
+}
+
+Result<void> set_durable(Limit& limit, const Field& field) {
+  return set_named(limit, field, kDurables, &Limit::durable, R"("always", "everysec" or "never")");
 }
 
 Result<void> set_on_fail(Limit& limit, const Field& field) {
-  const auto name = text(field);
-  const auto on_fail = name ? find_named(kOnFails, *name) : std::nullopt;
-  if (!on_fail) return invalid("on_fail must be \"closed\" or \"open\"");
-  limit.on_fail(*on_fail);
-  return {};
+  return set_named(limit, field, kOnFails, &Limit::on_fail, R"("closed" or "open")");
 }
 
 Result<void> set_scope(Limit& limit, const Field& field) {
-  const auto name = text(field);
-  const auto scope = name ? find_named(kScopes, *name) : std::nullopt;
-  if (!scope) return invalid("scope must be \"node\", \"shared\" or \"escrow\"");
-  limit.scope(*scope);
-  return {};
+  return set_named(limit, field, kScopes, &Limit::scope, R"("node", "shared" or "escrow")");
 }
 
 struct FieldSetter {
