@@ -48,20 +48,21 @@ void ConnectionSet::finish_all(EventLoop::Task done) {
     return;
   }
   when_empty_ = std::move(done);
-  std::vector<std::uint64_t> ids;
-  for (const auto& [id, connection] : connections_) ids.push_back(id);
-  for (const std::uint64_t id : ids) {
-    if (Connection* connection = find(id)) connection->finish();
-  }
+  for_each([](Connection& connection) { connection.finish(); });
 }
 
-void ConnectionSet::check_time() {
+// By their ids: what is done to one may close it, or others.
+void ConnectionSet::for_each(const std::function<void(Connection&)>& act) {
   std::vector<std::uint64_t> ids;
   ids.reserve(connections_.size());
   for (const auto& [id, connection] : connections_) ids.push_back(id);
   for (const std::uint64_t id : ids) {
-    if (Connection* connection = find(id)) connection->check_time(loop_.now_ns());
+    if (Connection* connection = find(id)) act(*connection);
   }
+}
+
+void ConnectionSet::check_time() {
+  for_each([this](Connection& connection) { connection.check_time(loop_.now_ns()); });
   time_check_ = loop_.after(kTimeCheckEvery, [this] { check_time(); });
 }
 

@@ -57,6 +57,7 @@ class ConnectionSet {
 
  private:
   void check_time();
+  void for_each(const std::function<void(Connection&)>& act);
   // Only this thread writes: no locked instruction is needed.
   static void add_to(std::atomic<std::uint64_t>& counter, std::size_t bytes) {
     counter.store(counter.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
