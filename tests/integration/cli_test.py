@@ -417,8 +417,8 @@ class Top(CliTest):
     def end_in_terminal(self):
         """The exit status; the terminal must be as it was."""
         self.read_until(lambda output: output.endswith(b"\033[?25h\033[?1049l"))
-        echoes = termios.tcgetattr(self.terminal)[3] & termios.ECHO
         _, status = os.waitpid(self.process, 0)
+        echoes = termios.tcgetattr(self.terminal)[3] & termios.ECHO
         self.read_until(lambda output: b"\033[?1049l" in output)
         os.close(self.terminal)
         self.assertTrue(self.output.startswith(b"\033[?1049h\033[?25l"), self.output)
