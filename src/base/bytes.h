@@ -15,6 +15,12 @@ Word load(const void* bytes) {
   return word;
 }
 
+// A word that other threads may be writing, for those to whom any value is right.
+template <class Word>
+[[gnu::no_sanitize_thread]] Word load_racing(const void* bytes) {
+  return *static_cast<const volatile Word*>(bytes);
+}
+
 // Both have `size` bytes. The last word overlaps the one before it, so that no size needs single bytes.
 inline bool equal_bytes(const char* a, const char* b, std::size_t size) {
   const auto equal_at = [a, b]<class Word>(Word, std::size_t offset) {

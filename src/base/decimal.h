@@ -1,7 +1,6 @@
 // Numbers as decimal digits: what most of a reply is made of.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -12,70 +11,54 @@ inline constexpr std::size_t kDecimalBytesMax = 20;  // of a 64-bit number, its 
 
 namespace detail {
 
-inline constexpr auto kDigitPairs = [] {
-  std::array<char, 200> pairs{};
-  for (std::size_t number = 0; number < 100; ++number) {
-    pairs[number * 2] = static_cast<char>('0' + number / 10);
-    pairs[number * 2 + 1] = static_cast<char>('0' + number % 10);
-  }
-  return pairs;
-}();
+// The eight digits of a number below 10^8, leading zeros included: the first in the lowest byte, each 0 to 9. Halves
+// are divided side by side: two numbers of four digits, then four of two, then eight of one.
+inline std::uint64_t eight_digits(std::uint32_t number) {
+  std::uint64_t digits = number / 10'000 | std::uint64_t{number % 10'000} << 32;
+  std::uint64_t upper = (digits * 5'243 >> 19) & 0x0000'007f'0000'007f;  // by 100, exact below 10^4
+  digits = upper | (digits - upper * 100) << 16;
+  upper = (digits * 103 >> 10) & 0x000f'000f'000f'000f;  // by 10, exact below 100
+  return upper | (digits - upper * 10) << 8;
+}
 
-inline constexpr std::array<std::uint64_t, 20> kPowersOfTen = [] {
-  std::array<std::uint64_t, 20> powers{};
-  std::uint64_t power = 1;
-  for (std::uint64_t& entry : powers) {
-    entry = power;
-    power *= 10;
-  }
-  return powers;
-}();
+inline constexpr std::uint64_t kZeros = 0x3030'3030'3030'3030;  // eight times '0'
 
-// 1233 / 4096 is a little more than the decimal logarithm of 2.
-inline std::size_t digits_of(std::uint64_t number) {
-  const auto estimate = static_cast<std::size_t>(std::bit_width(number | 1U) * 1233 >> 12);
-  return estimate + (number >= kPowersOfTen[estimate] ? 1 : 0);
+inline char* put_eight(char* at, std::uint32_t number) {
+  const std::uint64_t text = eight_digits(number) + kZeros;
+  std::memcpy(at, &text, sizeof text);
+  return at + 8;
+}
+
+// Without leading zeros; writes eight bytes whatever the number's length.
+inline char* put_short(char* at, std::uint32_t number) {
+  const std::uint64_t digits = eight_digits(number);
+  const int leading = std::countr_zero(digits | std::uint64_t{1} << 56) / 8;  // the last digit stays
+  const std::uint64_t text = (digits + kZeros) >> leading * 8;
+  std::memcpy(at, &text, sizeof text);
+  return at + 8 - leading;
 }
 
 }  // namespace detail
 
-// Writes the number at `at`, where there is room for kDecimalBytesMax, and returns the end.
+// Writes the number at `at`, and returns its end. There must be room for kDecimalBytesMax, whatever the number is.
 inline char* write_decimal(char* at, std::int64_t value) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::uint64_t kEightDigits = 100'000'000;
   auto rest = static_cast<std::uint64_t>(value);
   if (value < 0) {
     *at++ = '-';
     rest = 0 - rest;
   }
-  if (rest < 10) {
-    *at = static_cast<char>('0' + rest);
-    return at + 1;
-  }
-  char* const end = at + detail::digits_of(rest);
-  char* to = end;
-  const auto put_pair = [&to](std::uint32_t pair) {
-    to -= 2;
-    std::memcpy(to, detail::kDigitPairs.data() + std::size_t{pair} * 2, 2);
-  };
-  // Eight digits at a time: dividing 32 bits costs half of dividing 64.
-  while (rest >= 100'000'000) {
-    auto low = static_cast<std::uint32_t>(rest % 100'000'000);
-    rest /= 100'000'000;
-    for (int pair = 0; pair < 4; ++pair) {
-      put_pair(low % 100);
-      low /= 100;
-    }
-  }
-  auto high = static_cast<std::uint32_t>(rest);
-  while (high >= 100) {
-    put_pair(high % 100);
-    high /= 100;
-  }
-  if (high >= 10) {
-    put_pair(high);
+  if (rest < kEightDigits) return detail::put_short(at, static_cast<std::uint32_t>(rest));
+  const auto low = static_cast<std::uint32_t>(rest % kEightDigits);
+  rest /= kEightDigits;
+  if (rest < kEightDigits) {
+    at = detail::put_short(at, static_cast<std::uint32_t>(rest));
   } else {
-    *at = static_cast<char>('0' + high);
+    at = detail::put_short(at, static_cast<std::uint32_t>(rest / kEightDigits));
+    at = detail::put_eight(at, static_cast<std::uint32_t>(rest % kEightDigits));
   }
-  return end;
+  return detail::put_eight(at, low);
 }
 
 }  // namespace mete::base

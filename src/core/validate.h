@@ -8,8 +8,6 @@
 #include <span>
 #include <string_view>
 
-#include "core/requests.h"
-
 #include "core/key_requests.h"
 
 namespace mete::core {
@@ -43,10 +41,8 @@ enum class ExpiryRange : std::uint8_t { kAny, kAboveZero };
 Result<void> validate_expiry(const Expiry& expiry, ExpiryRange range);
 Result<void> validate_bounds(const BoundedAdd& request);
 
-// True of the usual take, whose checks fit a few instructions; of others nothing is said.
-inline bool is_plainly_valid(const TakeRequest& request) {
-  if (request.charges.size() != 1 || request.mode != Mode::kTake || !request.id.empty()) return false;
-  const Charge& charge = request.charges[0];
+// True of the usual charge of a take, whose checks fit a few instructions; of others nothing is said.
+inline bool is_plainly_valid(const Charge& charge) {
   return charge.limit.size() - 1 < kNameBytesMax && charge.key.size() - 1 < kKeyBytesMax && charge.cost >= 0 &&
          charge.cost <= kAmountMax;
 }

@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/take.h"
 #include "engine/admission.h"
@@ -72,18 +73,44 @@ Result<void> Engine::write_all(std::span<MeterAccess> meters) {
 Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
   Result<core::Verdict> answer;
   const bool is_plain = request.charges.size() == 1 && request.id.empty() && request.mode == Mode::kTake;
-  if (is_plain && take_in_use(request.charges[0], now, *answer)) return answer;
+  if (is_plain && take_in_use(request.charges[0], meters_.hash_of(request.charges[0]), now, *answer)) return answer;
   answer = with_eviction(now, [&] { return try_take(request, now); });
   return answer;
 }
 
+// While one take waits for its meter to come from memory, the processor could do nothing else: so all are asked for
+// before the first is used.
+void Engine::take_each(std::span<const Charge> charges, Instant now, std::span<Result<core::Verdict>> answers) {
+  constexpr std::size_t kTogetherMax = 32;  // as many as the processor fetches at a time, about
+  std::array<MeterHash, kTogetherMax> hashes;
+  for (std::size_t first = 0; first < charges.size(); first += kTogetherMax) {
+    const std::span<const Charge> together = charges.subspan(first, std::min(kTogetherMax, charges.size() - first));
+    std::string_view name;  // the last one: mostly it is the same limit
+    std::uint64_t name_hash = meters_.hash_of_name(name);
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      if (!base::equal_bytes(together[i].limit, name)) {
+        name = together[i].limit;
+        name_hash = meters_.hash_of_name(name);
+      }
+      hashes[i] = {name_hash, meters_.hash_of(name_hash, together[i].key)};
+      keyspace_.prefetch_bucket(hashes[i].of_meter);
+    }
+    for (std::size_t i = 0; i < together.size(); ++i) keyspace_.prefetch_entry(hashes[i].of_meter);
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      Result<core::Verdict>& answer = answers[first + i];
+      answer = core::Verdict();
+      if (take_in_use(together[i], hashes[i], now, *answer)) continue;
+      answer = with_eviction(now, [&] { return try_take({.charges = together.subspan(i, 1)}, now); });
+    }
+  }
+}
+
 // What nearly every operation is: one charge, on a meter that exists and has neither override nor held parts. The same
 // steps as the general path, without setting up for what cannot happen here, and in one piece. False: it is not that.
-[[gnu::flatten]] bool Engine::take_in_use(const Charge& charge, Instant now, core::Verdict& verdict) {
-  const std::uint64_t name_hash = meters_.hash_of_name(charge.limit);
-  const std::uint64_t hash = meters_.hash_of(name_hash, charge.key);
-  const Keyspace::Guard guard(keyspace_, hash);
-  const LimitRecord* limit = limits_.find(charge.limit, name_hash);
+[[gnu::flatten]] bool Engine::take_in_use(const Charge& charge, const MeterHash& hash, Instant now,
+                                          core::Verdict& verdict) {
+  const Keyspace::Guard guard(keyspace_, hash.of_meter);
+  const LimitRecord* limit = limits_.find(charge.limit, hash.of_name);
   if (limit == nullptr || limit->definition.is_shadow()) return false;
   Entry* entry = guard.find({EntryType::kMeter, limit->number}, charge.key);
   if (entry == nullptr || !limit->is_plain(*entry)) return false;

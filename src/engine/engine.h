@@ -63,13 +63,9 @@ class Engine {
   Result<void> set_override(const Charge& charge, std::optional<Amount> amount, Instant now);
 
   Result<core::Verdict> take(const TakeRequest& request, Instant now);
-  // Hints that the meter will be asked for soon; see Keyspace. The second one takes what the first has returned.
-  [[nodiscard]] std::uint64_t prefetch(const Charge& charge) const {
-    const std::uint64_t hash = meters_.hash_of(meters_.hash_of_name(charge.limit), charge.key);
-    keyspace_.prefetch_bucket(hash);
-    return hash;
-  }
-  void prefetch_more(std::uint64_t hash) { keyspace_.prefetch_entry(hash); }
+  // Takes each charge for itself, in order: answers[i] is what take() would answer to charges[i] alone. Their meters
+  // are fetched from memory together.
+  void take_each(std::span<const Charge> charges, Instant now, std::span<Result<core::Verdict>> answers);
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id, Instant now);
   [[nodiscard]] Result<Usage> usage(const Charge& charge, Instant now);
   Result<Reconciliation> reconcile(const Charge& charge, Amount used, Instant now);
@@ -113,7 +109,7 @@ class Engine {
   auto with_eviction(Instant now, Attempt attempt);
 
   Result<core::Verdict> try_take(const TakeRequest& request, Instant now);
-  bool take_in_use(const Charge& charge, Instant now, core::Verdict& verdict);
+  bool take_in_use(const Charge& charge, const MeterHash& hash, Instant now, core::Verdict& verdict);
   Result<core::Verdict> admit_and_write(std::span<MeterAccess> meters, Mode mode);
   template <class Do>
   Result<core::Verdict> once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act,

@@ -61,7 +61,7 @@ class Keyspace {
   // Brings the bucket of a hash into the cache, and later (when it has come) what in it has the hash. Hints: looking
   // something up takes two trips to memory, one after the other, and with these the trips of many overlap.
   void prefetch_bucket(std::uint64_t hash) const { __builtin_prefetch(&bucket_of(hash), 1); }
-  void prefetch_entry(std::uint64_t hash);
+  void prefetch_entry(std::uint64_t hash) const;
 
   // A place in a walk over all buckets, in the order of the reversed hashes: an order that splits and merges keep, so
   // an entry that stays is met exactly once.
@@ -110,6 +110,7 @@ class Keyspace {
   static constexpr std::uint32_t kLoad = 6;         // entries per bucket, on average
   static constexpr std::uint32_t kLoadToMerge = 2;  // below this the table shrinks
   static constexpr int kResizeStepsMax = 4;
+  static constexpr std::size_t kEntryBytesUsual = 40;  // up to somewhere in the key
 
   struct Bucket {
     base::Lock lock;
@@ -196,14 +197,6 @@ class Keyspace::Guard {
     keyspace_.adjust_size_if_wanted();
   }
 
-  // Brings the first entry that may have the hash into the cache.
-  void prefetch() const {
-    const std::uint64_t candidates =
-        base::find_byte(base::load<std::uint64_t>(bucket_->tags.data()), Keyspace::tag_of(hash_));
-    if (candidates == 0) return;
-    const auto slot = static_cast<std::uint32_t>(std::countr_zero(candidates)) / 8;
-    __builtin_prefetch(keyspace_.entry_at(bucket_->references[slot]), 1);
-  }
   // As Keyspace::find, for the hash that is guarded.
   [[nodiscard]] Entry* find(Space space, std::string_view key) const {
     return keyspace_.find_from(*bucket_, hash_, space, key);
@@ -267,9 +260,17 @@ inline Keyspace::Guard::Guard(Keyspace& keyspace, std::uint64_t hash) : keyspace
   }
 }
 
-inline void Keyspace::prefetch_entry(std::uint64_t hash) {
-  const Guard guard(*this, hash);
-  guard.prefetch();
+// Reads the bucket without its lock, which would cost more than the hint is worth. What it reads may be out of date, or
+// torn between two states; nothing depends on it but the address that is fetched, and any address may be.
+inline void Keyspace::prefetch_entry(std::uint64_t hash) const {
+  const Bucket& bucket = bucket_of(hash);
+  const std::uint64_t tags = base::load_racing<std::uint64_t>(bucket.tags.data());
+  const std::uint64_t candidates = base::find_byte(tags, tag_of(hash));
+  if (candidates == 0) return;
+  const auto slot = static_cast<std::uint32_t>(std::countr_zero(candidates)) / 8;
+  const char* const entry = slab_.at(base::load_racing<Slab::Reference>(&bucket.references[slot]));
+  __builtin_prefetch(entry, 1);
+  __builtin_prefetch(entry + kEntryBytesUsual, 1);  // half of them reach into a second line
 }
 
 inline std::uint32_t Keyspace::index_of(std::uint64_t hash, std::uint32_t bucket_count) {

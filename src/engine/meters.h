@@ -18,6 +18,12 @@ namespace mete::engine {
 
 [[nodiscard]] Error unknown_limit(std::string_view name);
 
+// Where a meter is to be found.
+struct MeterHash {
+  std::uint64_t of_name = 0;   // the limit's
+  std::uint64_t of_meter = 0;  // of limit and key
+};
+
 class Meters {
  public:
   struct Parts {
@@ -41,12 +47,17 @@ class Meters {
   [[nodiscard]] std::uint64_t hash_of(std::uint64_t name_hash, std::string_view key) const {
     return base::hash_bytes(key, seed_) + name_hash * 0x9e3779b97f4a7c15;
   }
+  [[nodiscard]] MeterHash hash_of(const Charge& charge) const {
+    const std::uint64_t name_hash = hash_of_name(charge.limit);
+    return {name_hash, hash_of(name_hash, charge.key)};
+  }
   // Where the meter of a charge is to be found, not opened yet.
   void address(const Charge& charge, MeterAccess& meter) const {
     meter.limit_name = charge.limit;
     meter.key = charge.key;
-    meter.name_hash = hash_of_name(charge.limit);
-    meter.hash = hash_of(meter.name_hash, charge.key);
+    const MeterHash hash = hash_of(charge);
+    meter.name_hash = hash.of_name;
+    meter.hash = hash.of_meter;
   }
 
   // False if there is no such limit.

@@ -42,9 +42,10 @@ std::string_view to_string(Group group);
 enum CommandFlag : std::uint32_t {
   kWrite = 1,
   kReadOnly = 2,
-  kFast = 4,     // constant time, or nearly: not timed one by one
-  kSlow = 8,     // takes time in proportion to all there is: runs beside the event loops
-  kSecret = 16,  // its arguments are never shown
+  kFast = 4,       // constant time, or nearly: not timed one by one
+  kSlow = 8,       // takes time in proportion to all there is: runs beside the event loops
+  kSecret = 16,    // its arguments are never shown
+  kTogether = 32,  // requests that have arrived together, each a charge and nothing else, are served together
 };
 
 class Arguments;

@@ -195,7 +195,7 @@ constexpr std::span<const Argument> none;
 // --- Commands -------------------------------------------------------------------------------------------------------
 
 constexpr std::array kCommands = {
-    Command{"TAKE", Group::kDecisions, Access::kUse, kWrite | kFast, args::take, commands::take,
+    Command{"TAKE", Group::kDecisions, Access::kUse, kWrite | kFast | kTogether, args::take, commands::take,
             "Takes the cost from each limit, all or nothing",
             "[allowed, remaining, limit, retry_after_ms, reset_after_ms, [violated limits]]"},
     Command{"PEEK", Group::kDecisions, Access::kUse, kReadOnly | kFast, args::peek, commands::peek,

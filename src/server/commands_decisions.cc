@@ -19,15 +19,6 @@ Mode mode_of(const Arguments& arguments) {
   return Mode::kTake;
 }
 
-void write(CommandContext& context, std::span<const Charge> charges, Mode mode, const Result<core::Verdict>& verdict) {
-  if (!verdict) {
-    context.reply.error(verdict.error());
-    return;
-  }
-  context.metrics.on_decision(charges, verdict->is_allowed, verdict->violated);
-  write_decision(context.reply, charges, mode, *verdict);
-}
-
 // `up_to`: of a take UPTO, what it was given of its cost.
 void give_back(Service& service, const WaitQueue::Waiter& waiter, Amount up_to) {
   std::vector<Charge> charges(waiter.charges().begin(), waiter.charges().end());
@@ -45,8 +36,7 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
     base::Output output;
     wire::RespWriter reply(output, version);
     const core::TakeRequest taken = waiter->request();
-    CommandContext answer{service, worker.arguments, reply, service.workers[0]->metrics, nullptr};
-    write(answer, taken.charges, taken.mode, verdict);
+    answer_take(reply, service.workers[0]->metrics, taken, verdict);
     // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
     const bool is_returned = verdict && verdict->is_allowed && taken.id.empty();
     const Amount up_to = verdict ? verdict->taken : 0;
@@ -81,7 +71,7 @@ void take(CommandContext& context) {
     take_waiting(context, request, arguments.duration(kTakeWait));
     return;
   }
-  write(context, request.charges, request.mode, context.service.store.take(request));
+  answer_take(context.reply, context.metrics, request, context.service.store.take(request));
 }
 
 void peek(CommandContext& context) {
@@ -107,7 +97,7 @@ void usage(CommandContext& context) {
     context.reply.error(usage.error());
     return;
   }
-  context.reply.integers({usage->used, usage->held, usage->remaining, usage->limit, usage->reset_after.ms()});
+  context.reply.integers(usage->used, usage->held, usage->remaining, usage->limit, usage->reset_after.ms());
 }
 
 void reconcile(CommandContext& context) {
@@ -119,7 +109,7 @@ void reconcile(CommandContext& context) {
   }
   const Charge charge{arguments.text(kLimit), arguments.text(kKey)};
   context.service.waits.nudge({&charge, 1});
-  context.reply.integers({result->used_before, result->used_now});
+  context.reply.integers(result->used_before, result->used_now);
 }
 
 }  // namespace mete::server::commands

@@ -226,9 +226,7 @@ void increx(CommandContext& context) {
         }
         return keys.add_bounded(request);
       },
-      [&](const store::BoundedSum& sum) {
-        context.reply.integers({sum.value, sum.applied});
-      });
+      [&](const store::BoundedSum& sum) { context.reply.integers(sum.value, sum.applied); });
 }
 
 void exists(CommandContext& context) {

@@ -35,8 +35,8 @@ void throttle_with(CommandContext& context, Amount spare, Duration period, Write
 
 // [limited, capacity, remaining, retry_after, reset_after], in seconds; retry_after -1 when allowed.
 void write_cell(wire::RespWriter& reply, const core::Verdict& verdict) {
-  reply.integers({verdict.is_allowed ? 0 : 1, verdict.limit, verdict.remaining,
-                  verdict.is_allowed ? -1 : verdict.retry_after.seconds(), verdict.reset_after.seconds()});
+  reply.integers(verdict.is_allowed ? 0 : 1, verdict.limit, verdict.remaining,
+                 verdict.is_allowed ? -1 : verdict.retry_after.seconds(), verdict.reset_after.seconds());
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ void quotaget(CommandContext& context) {
       context, [&](store::Keys& keys) { return keys.quota_get(context.arguments.text(kKey)); },
       [&](const std::optional<store::QuotaStanding>& quota) {
         if (quota) {
-          context.reply.integers({quota->rule.amount, quota->rule.window.seconds(), quota->remaining});
+          context.reply.integers(quota->rule.amount, quota->rule.window.seconds(), quota->remaining);
         } else {
           context.reply.null_array();
         }
@@ -89,8 +89,8 @@ void gcra(CommandContext& context) {
 void throttle(CommandContext& context) {
   throttle_with(context, 0, std::chrono::seconds(context.arguments.integer(kPeriod)),
                 [&](const core::Verdict& verdict) {
-                  context.reply.integers({verdict.is_allowed ? 1 : 0, verdict.limit, verdict.remaining,
-                                          verdict.reset_after.seconds(), verdict.retry_after.seconds()});
+                  context.reply.integers(verdict.is_allowed ? 1 : 0, verdict.limit, verdict.remaining,
+                                         verdict.reset_after.seconds(), verdict.retry_after.seconds());
                 });
 }
 

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/bytes.h"
 #include "net/event_loop.h"
 #include "server/busy_keys.h"
 #include "server/decision_observer.h"
@@ -95,7 +96,7 @@ class alignas(64) LoopMetrics final : public DecisionObserver {
   static constexpr std::size_t kLimitsMax = 10'000;
 
   Counts& counts_of(std::string_view limit) {
-    if (limit == last_limit_) return *last_counts_;
+    if (base::equal_bytes(limit, last_limit_)) return *last_counts_;
     return find_counts(limit);
   }
   Counts& find_counts(std::string_view limit);

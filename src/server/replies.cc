@@ -7,12 +7,23 @@ namespace mete::server {
 
 void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict) {
   const std::int64_t allowed = mode == Mode::kUpTo ? verdict.taken : verdict.is_allowed ? 1 : 0;
-  reply.integers({allowed, verdict.remaining, verdict.limit, verdict.retry_after.ms(), verdict.reset_after.ms()}, 1);
+  const std::int64_t retry_after_ms = verdict.is_allowed ? 0 : verdict.retry_after.ms();
+  reply.integers_first(6, allowed, verdict.remaining, verdict.limit, retry_after_ms, verdict.reset_after.ms());
   if (verdict.violated == 0) {
     reply.array(0);
   } else {
     write_violated(reply, charges, verdict.violated);
   }
+}
+
+void answer_take(wire::RespWriter& reply, LoopMetrics& metrics, const core::TakeRequest& request,
+                 const Result<core::Verdict>& verdict) {
+  if (!verdict) {
+    reply.error(verdict.error());
+    return;
+  }
+  metrics.on_decision(request.charges, verdict->is_allowed, verdict->violated);
+  write_decision(reply, request.charges, request.mode, *verdict);
 }
 
 void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated) {
@@ -32,7 +43,7 @@ void write_settlement(wire::RespWriter& reply, const Result<Settlement>& settlem
     reply.error(settlement.error());
     return;
   }
-  reply.integers({settlement->amount, settlement->remaining, settlement->limit});
+  reply.integers(settlement->amount, settlement->remaining, settlement->limit);
 }
 
 void write_strings(wire::RespWriter& reply, std::span<const std::string> strings) {

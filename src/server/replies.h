@@ -5,13 +5,18 @@
 
 #include <span>
 
+#include "core/requests.h"
 #include "core/verdict.h"
+#include "server/metrics.h"
 #include "wire/resp_writer.h"
 
 namespace mete::server {
 
 // [allowed, remaining, limit, retry_after_ms, reset_after_ms, [violated]]; `allowed` is the amount taken with UPTO.
 void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict);
+// The answer to a take, counted as a decision; or why there is none.
+void answer_take(wire::RespWriter& reply, LoopMetrics& metrics, const core::TakeRequest& request,
+                 const Result<core::Verdict>& verdict);
 // The limits that did not fit, each once.
 void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated);
 // [amount, remaining, limit]

@@ -7,6 +7,7 @@
 
 #include "base/monotonic.h"
 #include "server/command_table.h"
+#include "server/replies.h"
 #include "store/store_clock.h"
 #include "wire/text.h"
 
@@ -109,13 +110,19 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
   Batch batch{reply, output, output_max};
   while (batch.received.next == Next::kRead) {
     const std::string_view rest = input.substr(batch.received.consumed);
-    const auto requests = parser_.is_within_request() ? std::span<LookedAhead>() : look_ahead(rest);
+    auto requests = look_ahead(rest, service_.pipeline_max - batch.commands);
     if (requests.empty() && !receive_one(rest, batch)) break;
-    for (const LookedAhead& ahead : requests) {
-      batch.received.consumed += ahead.request.consumed;
-      execute(ahead.found, ahead.request.words(), reply);
-      finish_command(batch);
-      if (batch.received.next != Next::kRead) break;
+    while (!requests.empty() && batch.received.next == Next::kRead) {
+      const std::span<const Charge> takes = find_takes(requests);
+      const std::size_t served = std::max<std::size_t>(1, takes.size());
+      if (takes.empty()) {
+        execute(requests[0].found, requests[0].request.words(), reply);
+      } else {
+        take_together(takes, reply);
+      }
+      for (const LookedAhead& ahead : requests.first(served)) batch.received.consumed += ahead.request.consumed;
+      finish_commands(served, batch);
+      requests = requests.subspan(served);
     }
   }
   if (batch.commands > 0) {
@@ -125,29 +132,42 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
   return batch.received;
 }
 
-// The requests that have arrived together. Their meters are fetched from memory all at once: while a request waits for
-// its own, the processor would do nothing else.
-std::span<LookedAhead> RespSession::look_ahead(std::string_view input) {
+// The requests that have arrived together, as far as they are of the usual shape.
+std::span<const LookedAhead> RespSession::look_ahead(std::string_view input, std::size_t count_max) {
+  if (parser_.is_within_request()) return {};
   std::size_t count = 0;
   for (LookedAhead& ahead : worker_.ahead) {
-    if (!ahead.request.read(input)) break;
+    if (count == count_max || !ahead.request.read(input)) break;
     ahead.found = find_command(ahead.request.words());
     input.remove_prefix(ahead.request.consumed);
     ++count;
   }
-  const std::span<LookedAhead> requests(worker_.ahead.data(), count);
-  if (count < 2) return requests;
-  const auto names_meter = [](const LookedAhead& ahead) {
-    return ahead.found.command != nullptr && ahead.found.command->takes_charges() && ahead.request.count >= 3;
+  return {worker_.ahead.data(), count};
+}
+
+// What the first requests take, if they are takes that can be served together; none if they are not, or if there is
+// only one.
+std::span<const Charge> RespSession::find_takes(std::span<const LookedAhead> requests) {
+  const auto is_take = [](const LookedAhead& ahead) {
+    return ahead.found.command != nullptr && ahead.found.command->has(kTogether) && ahead.request.count == 3;
   };
-  for (LookedAhead& ahead : requests) {
-    const auto words = ahead.request.words();
-    ahead.hint = names_meter(ahead) ? service_.store.prefetch({words[1], words[2]}) : 0;
+  if (requests.size() < 2 || !is_take(requests[1]) || !role_ || service_.clients.has_monitors()) return {};
+  std::size_t count = 0;
+  for (; count < requests.size() && is_take(requests[count]); ++count) {
+    const auto words = requests[count].request.words();
+    worker_.together.charges[count] = {words[1], words[2], 1};
   }
-  for (const LookedAhead& ahead : requests) {
-    if (ahead.hint != 0) service_.store.prefetch_more(ahead.hint);
+  if (count < 2) return {};
+  client_->last_command.store(requests[0].found.command, std::memory_order_relaxed);
+  return {worker_.together.charges.data(), count};
+}
+
+void RespSession::take_together(std::span<const Charge> charges, wire::RespWriter& reply) {
+  const std::span<Result<core::Verdict>> answers(worker_.together.answers.data(), charges.size());
+  service_.store.take_each(charges, answers);
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    answer_take(reply, worker_.metrics, {.charges = charges.subspan(i, 1)}, answers[i]);
   }
-  return requests;
 }
 
 // A request of any other shape. False if it has not arrived completely.
@@ -163,17 +183,17 @@ bool RespSession::receive_one(std::string_view input, Batch& batch) {
   batch.received.consumed += parser_.consumed();
   if (parser_.words().empty()) return true;
   execute(find_command(parser_.words()), parser_.words(), batch.reply);
-  finish_command(batch);
+  finish_commands(1, batch);
   return true;
 }
 
-void RespSession::finish_command(Batch& batch) {
-  ++batch.commands;
+void RespSession::finish_commands(std::size_t count, Batch& batch) {
+  batch.commands += count;
   if (is_closing_) {
     batch.received.next = Next::kClose;
   } else if (is_blocked_) {
     batch.received.next = Next::kBlock;
-  } else if (batch.output.size() >= batch.output_max || batch.commands == service_.pipeline_max) {
+  } else if (batch.output.size() >= batch.output_max || batch.commands >= service_.pipeline_max) {
     batch.received.next = Next::kDrain;
   }
 }

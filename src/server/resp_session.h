@@ -65,9 +65,11 @@ class RespSession final : public net::Session {
   };
 
   Received receive_batch(std::string_view input, base::Output& output, std::size_t output_max);
-  std::span<LookedAhead> look_ahead(std::string_view input);
+  std::span<const LookedAhead> look_ahead(std::string_view input, std::size_t count_max);
+  std::span<const Charge> find_takes(std::span<const LookedAhead> requests);
+  void take_together(std::span<const Charge> charges, wire::RespWriter& reply);
   bool receive_one(std::string_view input, Batch& batch);
-  void finish_command(Batch& batch);
+  void finish_commands(std::size_t count, Batch& batch);
   void execute(const FoundCommand& found, std::span<const std::string_view> words, wire::RespWriter& reply);
   void run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
            wire::RespWriter& reply);

@@ -14,7 +14,13 @@ namespace mete::server {
 struct LookedAhead {
   wire::UsualRequest request;
   FoundCommand found;
-  std::uint64_t hint = 0;  // of Store::prefetch; 0: none was given
+};
+
+// Takes that are served together.
+struct TogetherTaken {
+  static constexpr std::size_t kMax = 32;
+  std::array<Charge, kMax> charges;
+  std::array<Result<core::Verdict>, kMax> answers;
 };
 
 class Worker {
@@ -43,7 +49,8 @@ class Worker {
   net::ConnectionSet connections;
   LoopMetrics metrics;
   Arguments arguments;  // of the request that is being served
-  std::array<LookedAhead, 16> ahead;
+  std::array<LookedAhead, TogetherTaken::kMax> ahead;
+  TogetherTaken together;
 };
 
 }  // namespace mete::server

@@ -1,5 +1,8 @@
 #include "store/store.h"
 
+#include <algorithm>
+
+#include "base/check.h"
 #include "core/validate.h"
 #include "store/checks.h"
 
@@ -36,13 +39,27 @@ Result<void> Store::set_override(const MeterName& meter, std::optional<Amount> a
 }
 
 Result<core::Verdict> Store::take(const TakeRequest& request) {
-  if (core::is_plainly_valid(request)) return do_take(request);
+  const bool is_plain = request.charges.size() == 1 && request.mode == Mode::kTake && request.id.empty();
+  if (is_plain && core::is_plainly_valid(request.charges[0])) return do_take(request);
   if (auto ok = core::validate_charges(request.charges, core::CostRange::kFromZero); !ok) {
     return tl::make_unexpected(ok.error());
   }
   if (auto ok = core::validate_mode(request.charges, request.mode, request.id); !ok)
     return tl::make_unexpected(ok.error());
   return do_take(request);
+}
+
+void Store::take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
+  CHECK(answers.size() == charges.size());
+  if (std::all_of(charges.begin(), charges.end(), core::is_plainly_valid)) {
+    do_take_each(charges, answers);
+    return;
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i) answers[i] = take({.charges = charges.subspan(i, 1)});
+}
+
+void Store::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
+  for (std::size_t i = 0; i < charges.size(); ++i) answers[i] = do_take({.charges = charges.subspan(i, 1)});
 }
 
 Result<Settlement> Store::give(std::span<const Charge> charges, std::string_view id) {

@@ -49,6 +49,9 @@ class Store {
   Result<void> set_override(const MeterName& meter, std::optional<Amount> amount);
 
   Result<core::Verdict> take(const TakeRequest& request);
+  // Takes each charge for itself, in order: answers[i] is what take() would answer to charges[i] alone. For takes that
+  // have arrived together: on the way to the store they share what each would have to wait for.
+  void take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers);
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id);
   Result<core::Verdict> hold(const HoldRequest& request);
   Result<Settlement> commit(const CommitRequest& request);
@@ -69,10 +72,6 @@ class Store {
   [[nodiscard]] StoreStatistics statistics();
   // The time that the store goes by.
   [[nodiscard]] virtual Instant now() const = 0;
-  // Hints that the meter will be asked for soon. The second one, a few requests later, takes what the first has
-  // returned. A store in memory fetches what it will need from there.
-  [[nodiscard]] virtual std::uint64_t prefetch(const Charge& /*charge*/) { return 0; }
-  virtual void prefetch_more(std::uint64_t /*hint*/) {}
   // Null where the store has none. Owned by the store.
   [[nodiscard]] virtual Keys* keys() { return nullptr; }
 
@@ -83,6 +82,7 @@ class Store {
   virtual Result<std::vector<std::string>> do_limits() = 0;
   virtual Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) = 0;
   virtual Result<core::Verdict> do_take(const TakeRequest& request) = 0;
+  virtual void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers);
   virtual Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) = 0;
   virtual Result<core::Verdict> do_hold(const HoldRequest& request) = 0;
   virtual Result<Settlement> do_commit(const CommitRequest& request) = 0;

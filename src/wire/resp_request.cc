@@ -1,6 +1,7 @@
 #include "wire/resp_request.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "wire/text.h"
@@ -72,7 +73,8 @@ bool UsualRequest::read(std::string_view input) {
   const char* at = input.data();
   const char* const end = at + input.size();
   const auto digit = [](char byte) { return static_cast<unsigned>(static_cast<unsigned char>(byte)) - '0'; };
-  if (end - at < 4 || at[2] != '\r' || at[3] != '\n') return false;
+  const auto is_line_end = [](const char* bytes) { return std::memcmp(bytes, "\r\n", 2) == 0; };
+  if (end - at < 4 || !is_line_end(at + 2)) return false;
   const unsigned wanted = digit(at[1]);
   if (at[0] != '*' || wanted - 1 >= kWordsMax) return false;
   at += 4;
@@ -89,7 +91,7 @@ bool UsualRequest::read(std::string_view input) {
     if (end - at < static_cast<std::ptrdiff_t>(length) + 4) return false;
     const char* const word = at + 2;
     at = word + length + 2;
-    if (word[-2] != '\r' || word[-1] != '\n' || at[-2] != '\r' || at[-1] != '\n') return false;
+    if (!is_line_end(word - 2) || !is_line_end(at - 2)) return false;
     all_words[index] = {word, length};
   }
   count = wanted;

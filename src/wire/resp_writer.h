@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <string_view>
 
 #include "base/decimal.h"
@@ -58,11 +57,17 @@ class RespWriter {
     number(version_ == RespVersion::k3 ? '~' : '*', static_cast<std::int64_t>(elements));
   }
 
-  // An array of integers, in one piece: what decisions are made of. `more`: how many elements will follow them.
-  void integers(std::initializer_list<std::int64_t> values, std::size_t more = 0) {
-    char* at = output_.reserve((values.size() + 1) * kNumberBytesMax);
-    at = put_number(at, '*', static_cast<std::int64_t>(values.size() + more));
-    for (const std::int64_t value : values) at = put_number(at, ':', value);
+  // An array of integers, in one piece: what decisions are made of.
+  template <class... Values>
+  void integers(Values... values) {
+    integers_first(sizeof...(values), values...);
+  }
+  // The same as the first ones of an array of so many elements.
+  template <class... Values>
+  void integers_first(std::size_t elements, Values... values) {
+    char* at = output_.reserve((sizeof...(values) + 1) * kNumberBytesMax);
+    at = put_number(at, '*', static_cast<std::int64_t>(elements));
+    ((at = put_number(at, ':', values)), ...);
     output_.advance_to(at);
   }
 
@@ -75,6 +80,11 @@ class RespWriter {
     output_.advance_to(put_number(output_.reserve(kNumberBytesMax), mark, value));
   }
   static char* put_number(char* at, char mark, std::int64_t value) {
+    if (value >= 0 && value < 10) {  // nearly half of all
+      const std::array<char, 4> line = {mark, static_cast<char>('0' + value), '\r', '\n'};
+      std::memcpy(at, line.data(), line.size());
+      return at + line.size();
+    }
     *at = mark;
     at = base::write_decimal(at + 1, value);
     std::memcpy(at, "\r\n", 2);

@@ -70,6 +70,10 @@ Result<void> EmbeddedStore::do_set_override(const MeterName& meter, std::optiona
 
 Result<core::Verdict> EmbeddedStore::do_take(const TakeRequest& request) { return engine_.take(request, now()); }
 
+void EmbeddedStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
+  engine_.take_each(charges, now(), answers);
+}
+
 Result<Settlement> EmbeddedStore::do_give(std::span<const Charge> charges, std::string_view id) {
   return engine_.give(charges, id, now());
 }

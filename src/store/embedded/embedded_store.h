@@ -21,8 +21,6 @@ class EmbeddedStore final : public Store {
 
   [[nodiscard]] Instant now() const override { return clock_->now(); }
   [[nodiscard]] Keys* keys() override { return &keys_; }
-  [[nodiscard]] std::uint64_t prefetch(const Charge& charge) override { return engine_.prefetch(charge); }
-  void prefetch_more(std::uint64_t hint) override { engine_.prefetch_more(hint); }
 
  private:
   Result<void> do_define(const Limit& limit) override;
@@ -31,6 +29,7 @@ class EmbeddedStore final : public Store {
   Result<std::vector<std::string>> do_limits() override;
   Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
   Result<core::Verdict> do_take(const TakeRequest& request) override;
+  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
   Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
   Result<core::Verdict> do_hold(const HoldRequest& request) override;
   Result<Settlement> do_commit(const CommitRequest& request) override;

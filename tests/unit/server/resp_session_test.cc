@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <random>
+
 #include "unit/server/resp_fixture.h"
 
 namespace mete::server {
@@ -49,6 +53,57 @@ TEST_F(RespSessionTest, AnswersAPipelineInItsOrder) {
             "$2\r\nhi\r\n");
   EXPECT_EQ(heard.consumed, std::string("PING\r\nECHO hi\r\n").size() + 2 * take.size());
   EXPECT_EQ(heard.next, Session::Next::kRead);
+}
+
+// Takes that arrive together go to the store together; nobody can tell.
+TEST_F(RespSessionTest, AnswersTakesThatArriveTogetherAsIfEachCameAlone) {
+  define(stock("s").amount(30));
+  define(bucket("b").amount(9).per(60s));
+  std::mt19937_64 random(3);
+  std::vector<std::string> requests;
+  for (int i = 0; i < 200; ++i) {
+    const std::string limit = random() % 10 == 0 ? "n" : random() % 2 == 0 ? "s" : "b";
+    const std::string take = "TAKE\r\n$1\r\n" + limit + "\r\n$2\r\n?" + std::to_string(random() % 3) + "\r\n";
+    const std::string give = "GIVE\r\n$1\r\n" + limit + "\r\n$2\r\n?" + std::to_string(random() % 3) + "\r\n";
+    const bool has_cost = random() % 8 == 0;
+    requests.push_back(random() % 12 == 0  ? "*1\r\n$4\r\nPING\r\n"
+                       : random() % 9 == 0 ? "*3\r\n$4\r\n" + give
+                       : has_cost          ? "*5\r\n$4\r\n" + take + "$4\r\nCOST\r\n$1\r\n2\r\n"
+                                           : "*3\r\n$4\r\n" + take);
+  }
+  const auto with_key = [](std::string request, char letter) {
+    std::replace(request.begin(), request.end(), '?', letter);
+    return request;
+  };
+  std::string stream;
+  std::string alone;
+  for (const std::string& request : requests) {
+    stream += with_key(request, 't');
+    alone += answer(with_key(request, 'a'));
+  }
+  const auto allowed = [this] {
+    std::map<std::string, DecisionCounts> sums;
+    service.workers[0]->metrics.add_decisions_to(sums);
+    return sums["s"].allowed + sums["b"].allowed;
+  };
+  const std::uint64_t counted = allowed();
+  const Heard together = tell(*session, stream);
+  EXPECT_EQ(together, (Heard{alone, stream.size(), Session::Next::kRead}));
+  EXPECT_THAT(alone, HasSubstr("*1\r\n$1\r\nb\r\n"));
+  EXPECT_THAT(alone, HasSubstr("-NOLIMIT unknown limit 'n'\r\n"));
+  EXPECT_EQ(allowed(), 2 * counted);
+  EXPECT_EQ(service.workers[0]->metrics.commands.get(), 2 * requests.size());
+}
+
+TEST_F(RespSessionTest, ServesSoManyCommandsAtATimeAndNoMore) {
+  define(stock("s").amount(100));
+  service.pipeline_max = 10;
+  std::string stream;
+  for (int i = 0; i < 25; ++i) stream += "*3\r\n$4\r\nTAKE\r\n$1\r\ns\r\n$1\r\nk\r\n";
+  const Heard heard = tell(*session, stream);
+  EXPECT_EQ(heard.next, Session::Next::kDrain);
+  EXPECT_EQ(heard.consumed, stream.size() / 25 * 10);
+  EXPECT_THAT(answer("USAGE s k\r\n"), HasSubstr("*5\r\n:10\r\n"));
 }
 
 TEST_F(RespSessionTest, AnswersTheSameHoweverTheBytesAreCut) {
@@ -229,6 +284,8 @@ TEST_F(GuardedSessionTest, AsksForAPasswordFirst) {
        {"PING\r\n", "NOPE\r\n", "LIMIT\r\n", "GET\r\n", "TAKE a b\r\n", "FLUSHALL\r\n"}) {
     EXPECT_EQ(answer(request), kNoAuth) << request;
   }
+  const std::string take = "*3\r\n$4\r\nTAKE\r\n$1\r\na\r\n$1\r\nb\r\n";
+  EXPECT_EQ(answer(take + take), std::string(kNoAuth) + std::string(kNoAuth));
   EXPECT_THAT(answer("HELLO 3\r\n"), HasSubstr("-NOAUTH HELLO must be called"));
   EXPECT_EQ(answer("AUTH\r\n"), "-ERR wrong number of arguments for 'auth' command\r\n");
   EXPECT_EQ(answer("AUTH a b c\r\n"), "-ERR syntax error\r\n");

@@ -44,11 +44,9 @@ TEST(RespWriter, WritesEveryShapeInBothVersions) {
       {[](RespWriter& w) { w.array(0); }, "*0\r\n", "*0\r\n"},
       {[](RespWriter& w) { w.map(2); }, "*4\r\n", "%2\r\n"},
       {[](RespWriter& w) { w.set(3); }, "*3\r\n", "~3\r\n"},
-      {[](RespWriter& w) { w.integers({}); }, "*0\r\n", "*0\r\n"},
-      {[](RespWriter& w) {
-         w.integers({1, -2, kMin}, 2);
-       },
-       "*5\r\n:1\r\n:-2\r\n:-9223372036854775808\r\n", "*5\r\n:1\r\n:-2\r\n:-9223372036854775808\r\n"},
+      {[](RespWriter& w) { w.integers(); }, "*0\r\n", "*0\r\n"},
+      {[](RespWriter& w) { w.integers_first(5, 1, -2, kMin); }, "*5\r\n:1\r\n:-2\r\n:-9223372036854775808\r\n",
+       "*5\r\n:1\r\n:-2\r\n:-9223372036854775808\r\n"},
       {[](RespWriter& w) {
          w.null();
          w.set_version(RespVersion::k3);
