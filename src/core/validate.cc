@@ -96,6 +96,7 @@ Result<void> validate_charges(std::span<const Charge> charges, CostRange costs) 
   }
   const Amount cost_min = costs == CostRange::kFromOne ? 1 : 0;
   for (const Charge& charge : charges) {
+    if (is_plainly_valid(charge) && charge.cost >= cost_min) continue;
     // Which characters a name has does not matter here: a limit of such a name cannot exist.
     if (auto ok = check_bytes("limit name", charge.limit, kNameBytesMax); !ok) return ok;
     if (auto ok = validate_key(charge.key); !ok) return ok;

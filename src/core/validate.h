@@ -41,7 +41,7 @@ enum class ExpiryRange : std::uint8_t { kAny, kAboveZero };
 Result<void> validate_expiry(const Expiry& expiry, ExpiryRange range);
 Result<void> validate_bounds(const BoundedAdd& request);
 
-// True of the usual charge of a take, whose checks fit a few instructions; of others nothing is said.
+// Whether a take may have this charge, in a few instructions; validate_charges() tells what is wrong with it.
 inline bool is_plainly_valid(const Charge& charge) {
   return charge.limit.size() - 1 < kNameBytesMax && charge.key.size() - 1 < kKeyBytesMax && charge.cost >= 0 &&
          charge.cost <= kAmountMax;

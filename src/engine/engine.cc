@@ -33,6 +33,7 @@ Engine::Operation Engine::prepare(std::span<const Charge> charges) const {
   for (std::size_t i = 0; i < charges.size(); ++i) {
     MeterAccess* meter = &operation.meters.emplace_back();
     meters_.address(charges[i], *meter);
+    keyspace_.prefetch_bucket(meter->hash);  // while the others are hashed
     // Charges on the same meter are added up and judged together.
     MeterAccess* same = std::find_if(operation.meters.data(), meter, [&](const MeterAccess& other) {
       return other.hash == meter->hash && other.limit_name == meter->limit_name && other.key == meter->key;

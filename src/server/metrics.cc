@@ -2,16 +2,14 @@
 
 namespace mete::server {
 
-LoopMetrics::Counts& LoopMetrics::find_counts(std::string_view limit) {
+LoopMetrics::Found LoopMetrics::find_counts(std::string_view limit) {
   auto found = by_limit_.find(std::string(limit));
   if (found == by_limit_.end()) {
     const std::string name = by_limit_.size() < kLimitsMax ? std::string(limit) : "(other)";
     const std::lock_guard lock(mutex_);
     found = by_limit_.try_emplace(name, std::make_unique<Counts>()).first;
   }
-  last_limit_ = found->first;
-  last_counts_ = found->second.get();
-  return *last_counts_;
+  return {found->first, found->second.get()};
 }
 
 void LoopMetrics::add_decisions_to(std::map<std::string, DecisionCounts>& sums) const {

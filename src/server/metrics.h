@@ -95,15 +95,22 @@ class alignas(64) LoopMetrics final : public DecisionObserver {
   // Limits are few, and only those that exist come here; but they can be dropped and others made, for ever.
   static constexpr std::size_t kLimitsMax = 10'000;
 
-  Counts& counts_of(std::string_view limit) {
-    if (base::equal_bytes(limit, last_limit_)) return *last_counts_;
-    return find_counts(limit);
-  }
-  Counts& find_counts(std::string_view limit);
+  // What was found lately, one limit for each place.
+  struct Found {
+    std::string_view limit;  // a key of the map
+    Counts* counts = nullptr;
+  };
+  static constexpr std::size_t kFoundMax = 16;
 
-  const net::EventLoop& loop_;   // for its time
-  std::string_view last_limit_;  // a key of the map
-  Counts* last_counts_ = nullptr;
+  Counts& counts_of(std::string_view limit) {
+    Found& found = found_[limit.empty() ? 0 : (limit.size() + static_cast<unsigned char>(limit.back())) % kFoundMax];
+    if (found.counts == nullptr || !base::equal_bytes(limit, found.limit)) found = find_counts(limit);
+    return *found.counts;
+  }
+  Found find_counts(std::string_view limit);
+
+  const net::EventLoop& loop_;  // for its time
+  std::array<Found, kFoundMax> found_;
   mutable std::mutex mutex_;  // guards the map's shape: taken to add a limit, and to read
   std::unordered_map<std::string, std::unique_ptr<Counts>> by_limit_;
 };

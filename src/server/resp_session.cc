@@ -35,6 +35,18 @@ void refuse_unknown(std::span<const std::string_view> words, bool is_container, 
   }
 }
 
+// Whether the request is a take of one charge and nothing else.
+bool read_plain_take(const LookedAhead& ahead, Charge& charge) {
+  const auto words = ahead.request.words();
+  if (ahead.found.command == nullptr || !ahead.found.command->has(kTogether) || words.size() < 3) return false;
+  charge = {words[1], words[2], 1};
+  if (words.size() == 3) return true;
+  if (words.size() != 5 || !wire::equals_ignoring_case(words[3], "COST")) return false;
+  const auto cost = wire::parse_integer(words[4]);
+  charge.cost = cost.value_or(0);
+  return cost.has_value();
+}
+
 }  // namespace
 
 RespSession::RespSession(Service& service, Worker& worker, std::shared_ptr<Client> client)
@@ -148,17 +160,13 @@ std::span<const LookedAhead> RespSession::look_ahead(std::string_view input, std
 // What the first requests take, if they are takes that can be served together; none if they are not, or if there is
 // only one.
 std::span<const Charge> RespSession::find_takes(std::span<const LookedAhead> requests) {
-  const auto is_take = [](const LookedAhead& ahead) {
-    return ahead.found.command != nullptr && ahead.found.command->has(kTogether) && ahead.request.count == 3;
-  };
-  if (requests.size() < 2 || !is_take(requests[1]) || !role_ || service_.clients.has_monitors()) return {};
+  const Command* const first = requests[0].found.command;
+  if (requests.size() < 2 || first == nullptr || !first->has(kTogether)) return {};
+  if (!role_ || service_.clients.has_monitors()) return {};
   std::size_t count = 0;
-  for (; count < requests.size() && is_take(requests[count]); ++count) {
-    const auto words = requests[count].request.words();
-    worker_.together.charges[count] = {words[1], words[2], 1};
-  }
+  while (count < requests.size() && read_plain_take(requests[count], worker_.together.charges[count])) ++count;
   if (count < 2) return {};
-  client_->last_command.store(requests[0].found.command, std::memory_order_relaxed);
+  client_->last_command.store(first, std::memory_order_relaxed);
   return {worker_.together.charges.data(), count};
 }
 

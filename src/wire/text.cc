@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 
 namespace mete::wire {
 
@@ -29,6 +30,13 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   if (digits.empty() || digits[0] < '0' || digits[0] > '9') return std::nullopt;
   if (digits[0] == '0' && text.size() > 1) return std::nullopt;
   std::int64_t value = 0;
+  if (text.size() < std::numeric_limits<std::int64_t>::digits10) {  // no overflow to look for, as nearly always
+    for (const char digit : digits) {
+      if (digit < '0' || digit > '9') return std::nullopt;
+      value = value * 10 + (digit - '0');
+    }
+    return digits.size() == text.size() ? value : -value;
+  }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
