@@ -63,6 +63,8 @@ class Engine {
   Result<void> set_override(const Charge& charge, std::optional<Amount> amount, Instant now);
 
   Result<core::Verdict> take(const TakeRequest& request, Instant now);
+  // The answer that this take got before, by its id; none if the id is new. Nothing changes.
+  [[nodiscard]] Result<std::optional<core::Verdict>> recall(const TakeRequest& request, Instant now);
   // Hints that the meter will be asked for soon; see Keyspace. The second one takes what the first has returned.
   [[nodiscard]] std::uint64_t prefetch(const Charge& charge) const {
     const std::uint64_t hash = meters_.hash_of(meters_.hash_of_name(charge.limit), charge.key);

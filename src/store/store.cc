@@ -11,6 +11,11 @@ Result<void> validate_meter(const MeterName& meter) {
   return all_of(core::validate_name(meter.limit), core::validate_key(meter.key));
 }
 
+Result<void> validate_take(const TakeRequest& request) {
+  return all_of(core::validate_charges(request.charges, core::CostRange::kFromZero),
+                core::validate_mode(request.charges, request.mode, request.id));
+}
+
 }  // namespace
 
 Result<void> Store::define(const Limit& limit) {
@@ -37,12 +42,14 @@ Result<void> Store::set_override(const MeterName& meter, std::optional<Amount> a
 
 Result<core::Verdict> Store::take(const TakeRequest& request) {
   if (core::is_plainly_valid(request)) return do_take(request);
-  if (auto ok = core::validate_charges(request.charges, core::CostRange::kFromZero); !ok) {
-    return tl::make_unexpected(ok.error());
-  }
-  if (auto ok = core::validate_mode(request.charges, request.mode, request.id); !ok)
-    return tl::make_unexpected(ok.error());
+  if (auto ok = validate_take(request); !ok) return tl::make_unexpected(ok.error());
   return do_take(request);
+}
+
+Result<std::optional<core::Verdict>> Store::recall(const TakeRequest& request) {
+  if (auto ok = validate_take(request); !ok) return tl::make_unexpected(ok.error());
+  if (request.id.empty()) return std::nullopt;
+  return do_recall(request);
 }
 
 Result<Settlement> Store::give(std::span<const Charge> charges, std::string_view id) {

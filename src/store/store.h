@@ -49,6 +49,8 @@ class Store {
   Result<void> set_override(const MeterName& meter, std::optional<Amount> amount);
 
   Result<core::Verdict> take(const TakeRequest& request);
+  // The answer that this take got before, by its id; none if it has no id, or a new one. Nothing changes.
+  [[nodiscard]] Result<std::optional<core::Verdict>> recall(const TakeRequest& request);
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id);
   Result<core::Verdict> hold(const HoldRequest& request);
   Result<Settlement> commit(const CommitRequest& request);
@@ -83,6 +85,8 @@ class Store {
   virtual Result<std::vector<std::string>> do_limits() = 0;
   virtual Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) = 0;
   virtual Result<core::Verdict> do_take(const TakeRequest& request) = 0;
+  // The request has an id.
+  virtual Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) = 0;
   virtual Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) = 0;
   virtual Result<core::Verdict> do_hold(const HoldRequest& request) = 0;
   virtual Result<Settlement> do_commit(const CommitRequest& request) = 0;

@@ -70,6 +70,10 @@ Result<void> EmbeddedStore::do_set_override(const MeterName& meter, std::optiona
 
 Result<core::Verdict> EmbeddedStore::do_take(const TakeRequest& request) { return engine_.take(request, now()); }
 
+Result<std::optional<core::Verdict>> EmbeddedStore::do_recall(const TakeRequest& request) {
+  return engine_.recall(request, now());
+}
+
 Result<Settlement> EmbeddedStore::do_give(std::span<const Charge> charges, std::string_view id) {
   return engine_.give(charges, id, now());
 }

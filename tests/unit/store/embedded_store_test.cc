@@ -33,6 +33,26 @@ TEST_F(EmbeddedStoreTest, TellsItsTime) {
   EXPECT_EQ(store.now(), kStart + 5s) << "it never runs backwards";
 }
 
+TEST_F(EmbeddedStoreTest, RecallsTheAnswerOfAnIdAndChangesNothing) {
+  store.define(stock("credits").amount(100)).value();
+  const Charge charge{"credits", "alice", 60};
+  const Charge other{"credits", "alice", 61};
+  const auto taking = [](const Charge& one, std::string_view id) { return TakeRequest{{&one, 1}, Mode::kTake, id}; };
+  EXPECT_EQ(store.recall(taking(charge, "first")).value(), std::nullopt);
+  EXPECT_EQ(store.statistics().ids, 0U);
+  const core::Verdict allowed = store.take(taking(charge, "first")).value();
+  const core::Verdict denied = store.take(taking(charge, "second")).value();
+  EXPECT_FALSE(denied.is_allowed);
+  EXPECT_EQ(store.recall(taking(charge, "first")).value(), allowed);
+  EXPECT_EQ(store.recall(taking(charge, "second")).value(), denied);
+  EXPECT_EQ(store.recall(taking(charge, {})).value(), std::nullopt);
+  EXPECT_EQ(store.recall(taking(other, "first")).error().code, ErrorCode::kMismatch);
+  EXPECT_EQ(store.recall({{}, Mode::kTake, "first"}).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(store.usage({"credits", "alice"}).value().used, 60);
+  clock.advance(24h);
+  EXPECT_EQ(store.recall(taking(charge, "first")).value(), std::nullopt);
+}
+
 TEST_F(EmbeddedStoreTest, ClearForgetsAllButLimitsAndOverrides) {
   store.define(stock("credits").amount(100)).value();
   store.set_override({"credits", "alice"}, 50).value();
