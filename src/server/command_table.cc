@@ -464,6 +464,8 @@ FoundCommand find_command(std::span<const std::string_view> words) {
     if (wire::equals_ignoring_case(command.name.substr(command.container().size() + 1), words[1]))
       return {&command, command.arity(), 2, true};
   }
+  // A second word that the command itself has no use for was meant as a subcommand.
+  if (words.size() > 1 && slot.arity == 1) return {nullptr, 0, 1, true};
   return {slot.command, slot.arity, 1, true};
 }
 

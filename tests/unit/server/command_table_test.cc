@@ -65,7 +65,7 @@ TEST(CommandTable, FindsNothingElse) {
 }
 
 TEST(CommandTable, TellsContainersWithoutTheirSubcommand) {
-  for (const std::string_view text : {"LIMIT", "limit FOO", "CLIENT", "SLOWLOG x"}) {
+  for (const std::string_view text : {"LIMIT", "limit FOO", "CLIENT", "SLOWLOG x", "COMMAND FOO", "command foo bar"}) {
     const auto found = find_command(words_of(text));
     EXPECT_EQ(found.command, nullptr) << text;
     EXPECT_TRUE(found.is_container) << text;
