@@ -61,6 +61,7 @@ class Engine {
   [[nodiscard]] std::vector<std::string> limits() const;
   // No amount: the limit's own again.
   Result<void> set_override(const Charge& charge, std::optional<Amount> amount, Instant now);
+  [[nodiscard]] Result<std::optional<Amount>> override_of(const Charge& charge, Instant now);
 
   Result<core::Verdict> take(const TakeRequest& request, Instant now);
   // The answer that this take got before, by its id; none if the id is new. Nothing changes.

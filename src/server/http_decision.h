@@ -8,6 +8,9 @@
 // The first two follow draft-ietf-httpapi-ratelimit-headers-11. Times are rounded up. A policy has no w where its
 // period is not of a fixed number of whole seconds (250ms, a month, a stock), and no t if it is never fresh again by
 // itself. A limit whose name is not printable ASCII cannot be named in a header, and is left out of the first two.
+//
+// Of one charge all of them are the decision's own. Of several, the decision tells how the tightest stands; the first
+// two tell of each how it stands once the decision has been made, and what others take in between is gone from it.
 #pragma once
 
 #include <mete/decision.h>

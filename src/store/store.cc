@@ -40,6 +40,11 @@ Result<void> Store::set_override(const MeterName& meter, std::optional<Amount> a
   return do_set_override(meter, amount);
 }
 
+Result<std::optional<Amount>> Store::override_of(const MeterName& meter) {
+  if (auto ok = validate_meter(meter); !ok) return tl::make_unexpected(ok.error());
+  return do_override_of(meter);
+}
+
 Result<core::Verdict> Store::take(const TakeRequest& request) {
   if (core::is_plainly_valid(request)) return do_take(request);
   if (auto ok = validate_take(request); !ok) return tl::make_unexpected(ok.error());

@@ -47,6 +47,8 @@ class Store {
   [[nodiscard]] Result<std::optional<Limit>> limit(std::string_view name);
   [[nodiscard]] Result<std::vector<std::string>> limits();
   Result<void> set_override(const MeterName& meter, std::optional<Amount> amount);
+  // The key's own amount; none if it has the limit's.
+  [[nodiscard]] Result<std::optional<Amount>> override_of(const MeterName& meter);
 
   Result<core::Verdict> take(const TakeRequest& request);
   // The answer that this take got before, by its id; none if it has no id, or a new one. Nothing changes.
@@ -84,6 +86,7 @@ class Store {
   virtual Result<std::optional<Limit>> do_limit(std::string_view name) = 0;
   virtual Result<std::vector<std::string>> do_limits() = 0;
   virtual Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) = 0;
+  virtual Result<std::optional<Amount>> do_override_of(const MeterName& meter) = 0;
   virtual Result<core::Verdict> do_take(const TakeRequest& request) = 0;
   // The request has an id.
   virtual Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) = 0;

@@ -68,6 +68,10 @@ Result<void> EmbeddedStore::do_set_override(const MeterName& meter, std::optiona
   return engine_.set_override(meter_charge(meter), amount, now());
 }
 
+Result<std::optional<Amount>> EmbeddedStore::do_override_of(const MeterName& meter) {
+  return engine_.override_of(meter_charge(meter), now());
+}
+
 Result<core::Verdict> EmbeddedStore::do_take(const TakeRequest& request) { return engine_.take(request, now()); }
 
 Result<std::optional<core::Verdict>> EmbeddedStore::do_recall(const TakeRequest& request) {

@@ -98,6 +98,12 @@ TEST_F(HttpDecisions, TellOverriddenQuotas) {
   EXPECT_EQ(send("PUT", "/v1/limits/sms/overrides/vip", R"({"amount":7})").status, 200);
   EXPECT_EQ(send("GET", "/v1/check?limit=api&key=vip&cost=0").header("RateLimit-Policy"), R"("api";q=33;w=60)");
   EXPECT_EQ(send("GET", "/v1/check?limit=sms&key=vip&cost=0").header("RateLimit-Policy"), R"("sms";q=7;w=3600)");
+
+  // A burst below the amount: the key's own one is rounded up by much.
+  define(bucket("slow").amount(100).per(1min).burst(3));
+  EXPECT_EQ(send("PUT", "/v1/limits/slow/overrides/vip", R"({"amount":50})").status, 200);
+  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=vip&cost=0").header("RateLimit-Policy"), R"("slow";q=50;w=60)");
+  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=others&cost=0").header("RateLimit-Policy"), R"("slow";q=100;w=60)");
 }
 
 TEST_F(HttpDecisions, ListEveryCharge) {

@@ -53,6 +53,18 @@ TEST_F(EmbeddedStoreTest, RecallsTheAnswerOfAnIdAndChangesNothing) {
   EXPECT_EQ(store.recall(taking(charge, "first")).value(), std::nullopt);
 }
 
+TEST_F(EmbeddedStoreTest, TellsOverrides) {
+  store.define(stock("credits").amount(100)).value();
+  EXPECT_EQ(store.override_of({"credits", "alice"}).value(), std::nullopt);
+  store.set_override({"credits", "alice"}, 50).value();
+  EXPECT_EQ(store.override_of({"credits", "alice"}).value(), 50);
+  EXPECT_EQ(store.override_of({"credits", "bob"}).value(), std::nullopt);
+  store.set_override({"credits", "alice"}, std::nullopt).value();
+  EXPECT_EQ(store.override_of({"credits", "alice"}).value(), std::nullopt);
+  EXPECT_EQ(store.override_of({"nope", "alice"}).error().code, ErrorCode::kNoLimit);
+  EXPECT_EQ(store.override_of({"credits", ""}).error().code, ErrorCode::kInvalid);
+}
+
 TEST_F(EmbeddedStoreTest, ClearForgetsAllButLimitsAndOverrides) {
   store.define(stock("credits").amount(100)).value();
   store.set_override({"credits", "alice"}, 50).value();
