@@ -168,10 +168,10 @@ void Connection::after(Session::Next next) {
   if (state_ == State::kOpen && wants_drain_ && output_.empty()) {
     // The socket took it all: go on in the next round, so that other clients get their turn.
     set_.loop().post([&set = set_, id = id_] {
-      if (Connection* connection = set.find(id)) {
-        connection->process_kept();
-        if (connection->state_ != State::kClosed) connection->update_interest();
-      }
+      set.with(id, [](Connection& connection) {
+        connection.process_kept();
+        if (connection.state_ != State::kClosed) connection.update_interest();
+      });
     });
   }
   if (state_ != State::kClosed) update_interest();

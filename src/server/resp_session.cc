@@ -299,9 +299,7 @@ void RespSession::tell_monitors(const Command& command, std::span<const std::str
   line += "\r\n";
   service_.clients.for_each([&](const Client& client) {
     if (!client.is_monitor) return;
-    client.worker->loop.post([&worker = *client.worker, id = client.id, line] {
-      if (net::Connection* connection = worker.connections.find(id)) connection->push(line);
-    });
+    client.worker->reach(client.id, [line](net::Connection& connection) { connection.push(line); });
   });
 }
 
