@@ -255,6 +255,19 @@ TEST_F(ServerConnection, LingersForAMomentOnly) {
   EXPECT_EQ(set.size(), 0U);
 }
 
+// What it sends does not count: its time began when it was told goodbye.
+TEST_F(ServerConnection, AClientThatGoesOnSendingLingersNoLonger) {
+  connect();
+  send("close\n");
+  const std::uint64_t told_ns = loop.now_ns();
+  while (loop.now_ns() == told_ns) settle();
+  send("still sending\n");
+  EXPECT_EQ(set.size(), 1U);
+  set.with(1, [&](Connection& connection) { connection.check_time(told_ns + 1'000'000'001); });
+  settle();
+  EXPECT_EQ(set.size(), 0U);
+}
+
 TEST_F(ServerConnection, RefusesARequestThatGoesOnAndOn) {
   connect();
   send(std::string(900, 'x'));
