@@ -75,7 +75,8 @@ Result<void> Engine::write_all(std::span<MeterAccess> meters) {
 
 Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
   Result<core::Verdict> answer;
-  const bool is_plain = request.charges.size() == 1 && request.id.empty() && request.mode == Mode::kTake;
+  const bool is_plain =
+      request.charges.size() == 1 && request.id.empty() && request.mode == Mode::kTake && request.usages.empty();
   if (is_plain && take_in_use(request.charges[0], now, *answer)) return answer;
   answer = with_eviction(now, [&] { return try_take(request, now); });
   return answer;
@@ -145,14 +146,13 @@ Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) 
   Operation operation = prepare(request.charges);
   if (!request.id.empty()) operation.hashes.push_back(ids_.hash_of(request.id));
   const Keyspace::GuardAll guard(keyspace_, operation.hashes);
-  if (request.id.empty()) {
-    if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
-    return admit_and_write(operation.meters, request.mode);
-  }
   const auto act = [&]() -> Result<core::Verdict> {
     if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
-    return admit_and_write(operation.meters, request.mode);
+    auto verdict = admit_and_write(operation.meters, request.mode);
+    tell_usages(operation.meters, request.usages);
+    return verdict;
   };
+  if (request.id.empty()) return act();
   return once(request.id, parameters_of(request), now, act, request.remembers_denial);
 }
 

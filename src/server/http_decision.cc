@@ -65,13 +65,17 @@ struct Standing {
   Duration reset_after;
 };
 
-// With one charge the verdict is about it; with several each is asked for, a moment later.
-std::optional<Standing> standing_of(const HttpCall& call, const HttpDecision& decision, const Charge& charge) {
+Standing standing_of(const Usage& usage) { return {usage.remaining, usage.limit, usage.reset_after}; }
+
+// With one charge the verdict is about it.
+std::optional<Standing> standing_of(const HttpCall& call, const HttpDecision& decision, std::size_t index) {
   const core::Verdict& verdict = decision.verdict;
   if (decision.charges.size() == 1) return Standing{verdict.remaining, verdict.limit, verdict.reset_after};
+  if (decision.usages[index].limit > 0) return standing_of(decision.usages[index]);
+  const Charge& charge = decision.charges[index];
   const auto usage = call.store.usage({charge.limit, charge.key});
   if (!usage) return std::nullopt;
-  return Standing{usage->remaining, usage->limit, usage->reset_after};
+  return standing_of(*usage);
 }
 
 struct PolicyHeaders {
@@ -89,12 +93,13 @@ struct PolicyHeaders {
 
 void add_policy_headers(const HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response) {
   PolicyHeaders headers;
-  for (const Charge& charge : decision.charges) {
+  for (std::size_t index = 0; index < decision.charges.size(); ++index) {
+    const Charge& charge = decision.charges[index];
     const auto name = structured_string(charge.limit);
     if (!name) continue;
     // The limit may have gone since the decision: then there is nothing left to say about it.
     const auto limit = call.store.limit(charge.limit);
-    const auto standing = standing_of(call, decision, charge);
+    const auto standing = standing_of(call, decision, index);
     if (!limit || !*limit || !standing) continue;
     headers.add(*name, **limit, quota(call.store, charge, **limit, standing->capacity), *standing);
   }

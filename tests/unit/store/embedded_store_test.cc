@@ -53,6 +53,38 @@ TEST_F(EmbeddedStoreTest, RecallsTheAnswerOfAnIdAndChangesNothing) {
   EXPECT_EQ(store.recall(taking(charge, "first")).value(), std::nullopt);
 }
 
+TEST_F(EmbeddedStoreTest, TellsHowEachChargeStands) {
+  store.define(stock("credits").amount(100)).value();
+  store.define(stock("jobs").amount(5)).value();
+  const Charge charges[] = {{"credits", "alice", 10}, {"jobs", "alice", 1}, {"credits", "alice", 20}};
+  const auto usage = [this](std::string_view limit) { return store.usage({limit, "alice"}).value(); };
+  std::array<Usage, 3> usages;
+  const auto expect_told = [&] {
+    EXPECT_EQ(usages, (std::array{usage("credits"), usage("jobs"), usage("credits")}));
+    usages = {};
+  };
+  ASSERT_TRUE(store.take({.charges = charges, .usages = usages}).value().is_allowed);
+  EXPECT_EQ(usages[2].used, 30);
+  expect_told();
+  const HoldRequest holding{.charges = charges, .ttl = 1h, .id = "hold", .usages = usages};
+  ASSERT_TRUE(store.hold(holding).value().is_allowed);
+  EXPECT_EQ(usages[1].held, 1);
+  expect_told();
+  ASSERT_TRUE(store.hold(holding).value().is_allowed);
+  EXPECT_EQ(usages[0], Usage{}) << "an answer from before";
+  ASSERT_TRUE(store.take({.charges = charges, .usages = usages}).value().is_allowed);
+  ASSERT_FALSE(store.take({.charges = charges, .usages = usages}).value().is_allowed);
+  expect_told();
+  ASSERT_FALSE(store.hold({.charges = charges, .ttl = 1h, .id = "x", .is_id_random = true, .usages = usages})
+                   .value()
+                   .is_allowed);
+  expect_told();
+  const std::span<const Charge> first(charges, 1);
+  std::array<Usage, 1> alone;
+  ASSERT_TRUE(store.take({.charges = first, .usages = alone}).value().is_allowed);
+  EXPECT_EQ(alone[0], usage("credits"));
+}
+
 TEST_F(EmbeddedStoreTest, TellsOverrides) {
   store.define(stock("credits").amount(100)).value();
   EXPECT_EQ(store.override_of({"credits", "alice"}).value(), std::nullopt);
