@@ -51,6 +51,28 @@ struct Expiry {
   }
 };
 
+// Which counters get a new expiry. One that does not expire counts as the last of all to do so.
+enum class ExpiryCondition : std::uint8_t { kAlways, kIfNone, kIfAny, kIfLater, kIfSooner, kIfAnyAndSooner };
+
+// Whether a counter's expiry may go from the one instant to the other; Instant::max(): it has none.
+constexpr bool is_met(ExpiryCondition condition, Instant so_far, Instant next) {
+  switch (condition) {
+    case ExpiryCondition::kAlways:
+      return true;
+    case ExpiryCondition::kIfNone:
+      return so_far == Instant::max();
+    case ExpiryCondition::kIfAny:
+      return so_far != Instant::max();
+    case ExpiryCondition::kIfLater:
+      return next > so_far;
+    case ExpiryCondition::kIfSooner:
+      return next < so_far;
+    case ExpiryCondition::kIfAnyAndSooner:
+      return so_far != Instant::max() && next < so_far;
+  }
+  __builtin_unreachable();
+}
+
 enum class SetCondition : std::uint8_t { kAlways, kIfAbsent, kIfPresent };
 
 struct SetRequest {

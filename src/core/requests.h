@@ -8,11 +8,14 @@
 
 namespace mete::core {
 
+// `usages`, where there is room for one per charge, gets how each charge's meter stands by the decision: as it is after
+// the charge, or as it would be after a peek's. It stays as it is where an answer from before is told.
 struct TakeRequest {
   std::span<const Charge> charges;
   Mode mode = Mode::kTake;
   std::string_view id = {};
   bool remembers_denial = true;  // as the id's answer; not while the caller goes on waiting
+  std::span<Usage> usages = {};
 };
 
 struct HoldRequest {
@@ -21,6 +24,7 @@ struct HoldRequest {
   std::string_view id;
   bool is_id_random = false;  // nobody knows the id yet: a denial need not be remembered
   std::string_view tag = {};
+  std::span<Usage> usages = {};
 };
 
 struct CommitRequest {

@@ -74,6 +74,14 @@ inline core::Verdict admit(std::span<MeterAccess> meters, Mode mode) {
   return verdict;
 }
 
+// For whoever asks how each charge's meter stands: see core/requests.h.
+inline void tell_usages(std::span<const MeterAccess> meters, std::span<Usage> usages) {
+  for (std::size_t i = 0; i < usages.size(); ++i) {
+    const auto is_charged = [i](const MeterAccess& meter) { return (meter.charges >> i & 1U) != 0; };
+    usages[i] = std::find_if(meters.begin(), meters.end(), is_charged)->usage();
+  }
+}
+
 // The answer to an operation that gave back or kept `amount`: how things stand now.
 inline Settlement settlement_of(Amount amount, std::span<const MeterAccess> meters) {
   const MeterAccess* meter = admission::tightest(meters);

@@ -16,6 +16,10 @@ Error usage_too_large(std::string_view field, const MeterAccess& meter) {
                                    std::to_string(kAmountMax)};
 }
 
+OperationIds::Parameters parameters_of(const TakeRequest& request) {
+  return {.kind = OperationKind::kTake, .charges = request.charges, .mode = request.mode};
+}
+
 }  // namespace
 
 Engine::Engine(const Config& config)
@@ -73,7 +77,8 @@ Result<void> Engine::write_all(std::span<MeterAccess> meters) {
 
 Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
   Result<core::Verdict> answer;
-  const bool is_plain = request.charges.size() == 1 && request.id.empty() && request.mode == Mode::kTake;
+  const bool is_plain =
+      request.charges.size() == 1 && request.id.empty() && request.mode == Mode::kTake && request.usages.empty();
   if (is_plain && take_in_use(request.charges[0], meters_.hash_of(request.charges[0]), now, *answer)) return answer;
   answer = with_eviction(now, [&] { return try_take(request, now); });
   return answer;
@@ -159,21 +164,24 @@ Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Para
   return verdict;
 }
 
+Result<std::optional<core::Verdict>> Engine::recall(const TakeRequest& request, Instant now) {
+  const Keyspace::Guard guard(keyspace_, ids_.hash_of(request.id));
+  forget_if_old(request.id, now);
+  return ids_.replay(request.id, ids_.fingerprint(parameters_of(request)));
+}
+
 Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) {
   Operation operation = prepare(request.charges);
   if (!request.id.empty()) operation.hashes.push_back(ids_.hash_of(request.id));
   const Keyspace::GuardAll guard(keyspace_, operation.hashes);
-  if (request.id.empty()) {
-    if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
-    return admit_and_write(operation.meters, request.mode);
-  }
-  const OperationIds::Parameters parameters{
-      .kind = OperationKind::kTake, .charges = request.charges, .mode = request.mode};
   const auto act = [&]() -> Result<core::Verdict> {
     if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
-    return admit_and_write(operation.meters, request.mode);
+    auto verdict = admit_and_write(operation.meters, request.mode);
+    tell_usages(operation.meters, request.usages);
+    return verdict;
   };
-  return once(request.id, parameters, now, act, request.remembers_denial);
+  if (request.id.empty()) return act();
+  return once(request.id, parameters_of(request), now, act, request.remembers_denial);
 }
 
 Result<Settlement> Engine::give(std::span<const Charge> charges, std::string_view id, Instant now) {

@@ -61,11 +61,14 @@ class Engine {
   [[nodiscard]] std::vector<std::string> limits() const;
   // No amount: the limit's own again.
   Result<void> set_override(const Charge& charge, std::optional<Amount> amount, Instant now);
+  [[nodiscard]] Result<std::optional<Amount>> override_of(const Charge& charge, Instant now);
 
   Result<core::Verdict> take(const TakeRequest& request, Instant now);
   // Takes each charge for itself, in order: answers[i] is what take() would answer to charges[i] alone. Their meters
   // are fetched from memory together.
   void take_each(std::span<const Charge> charges, Instant now, std::span<Result<core::Verdict>> answers);
+  // The answer that this take got before, by its id; none if the id is new. Nothing changes.
+  [[nodiscard]] Result<std::optional<core::Verdict>> recall(const TakeRequest& request, Instant now);
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id, Instant now);
   [[nodiscard]] Result<Usage> usage(const Charge& charge, Instant now);
   Result<Reconciliation> reconcile(const Charge& charge, Amount used, Instant now);

@@ -90,4 +90,11 @@ Result<void> Engine::set_override(const Charge& charge, std::optional<Amount> am
   });
 }
 
+Result<std::optional<Amount>> Engine::override_of(const Charge& charge, Instant now) {
+  return with_meter(charge, now, [](const MeterAccess& meter) -> Result<std::optional<Amount>> {
+    if (meter.override_entry == nullptr) return std::nullopt;
+    return meter.override_entry->load<OverrideRecord>().amount;
+  });
+}
+
 }  // namespace mete::engine

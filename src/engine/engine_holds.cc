@@ -77,9 +77,11 @@ Result<core::Verdict> Engine::try_hold(const HoldRequest& request, Instant now) 
 
   if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
   const core::Verdict verdict = admit(operation.meters, Mode::kTake);
-  if (!verdict.is_allowed && request.is_id_random) return verdict;
-  const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = verdict};
-  if (auto kept = keep_hold(operation, request, record); !kept) return tl::make_unexpected(kept.error());
+  if (verdict.is_allowed || !request.is_id_random) {
+    const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = verdict};
+    if (auto kept = keep_hold(operation, request, record); !kept) return tl::make_unexpected(kept.error());
+  }
+  tell_usages(operation.meters, request.usages);
   return verdict;
 }
 

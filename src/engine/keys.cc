@@ -230,11 +230,13 @@ std::optional<Duration> Keys::ttl(std::string_view key, Instant now) {
   });
 }
 
-Result<bool> Keys::expire(std::string_view key, const core::Expiry& expiry, Instant now) {
+Result<bool> Keys::expire(std::string_view key, const core::Expiry& expiry, core::ExpiryCondition condition,
+                          Instant now) {
   return with_key(key, now, [&](Access& access) -> Result<bool> {
     if (access.type == KeyType::kNone) return false;
     if (access.type != KeyType::kCounter) return tl::make_unexpected(no_expiry(access.type));
     const Instant expires_at = expiry.resolve(access.counter.expires_at, access.now);
+    if (!core::is_met(condition, access.counter.expires_at, expires_at)) return false;
     const auto written = write_counter(access, access.counter.value, expires_at);
     CHECK(written.has_value());  // a counter that is there needs no memory
     return true;

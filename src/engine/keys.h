@@ -54,7 +54,7 @@ class Keys {
   [[nodiscard]] KeyType type(std::string_view key, Instant now);
   bool remove(std::string_view key, Instant now);
   [[nodiscard]] std::optional<Duration> ttl(std::string_view key, Instant now);
-  Result<bool> expire(std::string_view key, const core::Expiry& expiry, Instant now);
+  Result<bool> expire(std::string_view key, const core::Expiry& expiry, core::ExpiryCondition condition, Instant now);
   Result<bool> persist(std::string_view key, Instant now);
   [[nodiscard]] core::KeyPage scan(std::uint64_t cursor, std::size_t count, Instant now);
   [[nodiscard]] std::size_t size() const { return keyspace_.entry_count(EntryType::kKey); }

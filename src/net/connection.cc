@@ -16,7 +16,7 @@ namespace mete::net {
 namespace {
 
 // A client that does not close its side after a goodbye is closed after this long.
-constexpr std::uint64_t kLingerNs = 1'000'000'000;
+constexpr Duration kLingerMax = std::chrono::seconds(1);
 // Answers are made in a shared buffer; one batch with huge answers must not keep its memory for ever.
 constexpr std::size_t kAnswerBytesKept = 1024 * 1024;
 
@@ -168,10 +168,10 @@ void Connection::after(Session::Next next) {
   if (state_ == State::kOpen && wants_drain_ && output_.empty()) {
     // The socket took it all: go on in the next round, so that other clients get their turn.
     set_.loop().post([&set = set_, id = id_] {
-      if (Connection* connection = set.find(id)) {
-        connection->process_kept();
-        if (connection->state_ != State::kClosed) connection->update_interest();
-      }
+      set.with(id, [](Connection& connection) {
+        connection.process_kept();
+        if (connection.state_ != State::kClosed) connection.update_interest();
+      });
     });
   }
   if (state_ != State::kClosed) update_interest();
@@ -256,7 +256,7 @@ void Connection::check_time(std::uint64_t now_ns) {
   const bool is_over = [&] {
     switch (state_) {
       case State::kLingering:
-        return now_ns - active_at_ns_ > kLingerNs;
+        return has_passed(active_at_ns_, now_ns, kLingerMax);
       case State::kOpen:
         if (output_.empty() && has_passed(active_at_ns_, now_ns, limits_.idle_max)) return true;
         if (waiting_since_ns_ != 0 && has_passed(waiting_since_ns_, now_ns, limits_.request_max)) return true;

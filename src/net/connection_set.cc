@@ -28,11 +28,6 @@ void ConnectionSet::add(Descriptor socket, std::uint64_t id, const Protocol& pro
   added.start(protocol.make_session(*this, id, fd), std::move(transport));
 }
 
-Connection* ConnectionSet::find(std::uint64_t id) {
-  const auto found = connections_.find(id);
-  return found == connections_.end() ? nullptr : found->second.get();
-}
-
 void ConnectionSet::remove(Connection& connection) {
   const auto found = connections_.find(connection.id());
   CHECK(found != connections_.end());
@@ -56,9 +51,7 @@ void ConnectionSet::for_each(const std::function<void(Connection&)>& act) {
   std::vector<std::uint64_t> ids;
   ids.reserve(connections_.size());
   for (const auto& [id, connection] : connections_) ids.push_back(id);
-  for (const std::uint64_t id : ids) {
-    if (Connection* connection = find(id)) act(*connection);
-  }
+  for (const std::uint64_t id : ids) with(id, act);
 }
 
 void ConnectionSet::check_time() {

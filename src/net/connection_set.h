@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "net/connection.h"
@@ -38,7 +39,14 @@ class ConnectionSet {
 
   // `protocol` must outlive the connection. The id is unique in the process.
   void add(Descriptor socket, std::uint64_t id, const Protocol& protocol);
-  [[nodiscard]] Connection* find(std::uint64_t id);
+  // Calls `act` with the connection of this id; false if it has gone.
+  template <class Act>
+  bool with(std::uint64_t id, Act&& act) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) return false;
+    std::forward<Act>(act)(*found->second);
+    return true;
+  }
   void remove(Connection& connection);
   // Cuts all of them off, after the loop's last round.
   void clear() { connections_.clear(); }

@@ -91,17 +91,21 @@ constexpr std::array key_and_count = {
     Argument{.name = "key", .type = kKey},
     Argument{.name = "n", .type = kInteger},
 };
-constexpr std::array key_and_seconds = {
+constexpr Argument expiry_condition = {.name = "NX|XX|GT|LT", .is_optional = kOptional, .is_multiple = true};
+constexpr std::array expire = {
     Argument{.name = "key", .type = kKey},
     Argument{.name = "seconds", .type = kInteger},
+    expiry_condition,
 };
-constexpr std::array key_and_milliseconds = {
+constexpr std::array pexpire = {
     Argument{.name = "key", .type = kKey},
     Argument{.name = "milliseconds", .type = kInteger},
+    expiry_condition,
 };
-constexpr std::array key_and_time = {
+constexpr std::array expireat = {
     Argument{.name = "key", .type = kKey},
     Argument{.name = "unix-seconds", .type = kInteger},
+    expiry_condition,
 };
 constexpr std::array set = {
     Argument{.name = "key", .type = kKey},
@@ -264,12 +268,16 @@ constexpr std::array kCommands = {
             "Tells in how many seconds a key expires", "seconds; -1: it stays; -2: there is no such key"},
     Command{"PTTL", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::pttl,
             "Tells in how many milliseconds a key expires", "milliseconds; -1: it stays; -2: there is no such key"},
-    Command{"EXPIRE", Group::kKeys, Access::kUse, kWrite | kFast, args::key_and_seconds, commands::expire,
-            "Lets a counter expire", "1, or 0 if there is no such key"},
-    Command{"PEXPIRE", Group::kKeys, Access::kUse, kWrite | kFast, args::key_and_milliseconds, commands::pexpire,
-            "Lets a counter expire", "1, or 0 if there is no such key"},
-    Command{"EXPIREAT", Group::kKeys, Access::kUse, kWrite | kFast, args::key_and_time, commands::expireat,
-            "Lets a counter expire at a time", "1, or 0 if there is no such key"},
+    Command{"EXPIRE", Group::kKeys, Access::kUse, kWrite | kFast, args::expire, commands::expire,
+            "Lets a counter expire; NX: if it does not yet, XX: if it does, GT and LT: if that is later or sooner",
+            "1, or 0 if there is no such key or the condition is not met"},
+    Command{"PEXPIRE", Group::kKeys, Access::kUse, kWrite | kFast, args::pexpire, commands::pexpire,
+            "Lets a counter expire; NX: if it does not yet, XX: if it does, GT and LT: if that is later or sooner",
+            "1, or 0 if there is no such key or the condition is not met"},
+    Command{"EXPIREAT", Group::kKeys, Access::kUse, kWrite | kFast, args::expireat, commands::expireat,
+            "Lets a counter expire at a time; NX: if it does not yet, XX: if it does, GT and LT: if that is later or "
+            "sooner",
+            "1, or 0 if there is no such key or the condition is not met"},
     Command{"PERSIST", Group::kKeys, Access::kUse, kWrite | kFast, args::key1, commands::persist, "Lets a counter stay",
             "1, or 0 if nothing changed"},
     Command{"KEYS", Group::kKeys, Access::kUse, kReadOnly | kSlow, args::pattern, commands::keys,
@@ -456,6 +464,8 @@ FoundCommand find_command(std::span<const std::string_view> words) {
     if (wire::equals_ignoring_case(command.name.substr(command.container().size() + 1), words[1]))
       return {&command, command.arity(), 2, true};
   }
+  // A second word that the command itself has no use for was meant as a subcommand.
+  if (words.size() > 1 && slot.arity == 1) return {nullptr, 0, 1, true};
   return {slot.command, slot.arity, 1, true};
 }
 

@@ -264,9 +264,7 @@ void client_kill(CommandContext& context) {
       context.session->close_after_reply();
       return;
     }
-    client.worker->loop.post([&worker = *client.worker, victim = client.id] {
-      if (net::Connection* connection = worker.connections.find(victim)) connection->close();
-    });
+    client.worker->reach(client.id, [](net::Connection& connection) { connection.close(); });
   });
   if (!is_old_form) {
     context.reply.integer(killed);

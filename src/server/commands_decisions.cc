@@ -48,6 +48,25 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
   context.service.waits.wait(session.client().id, waiter, deliver);
 }
 
+// Whoever asks again by an id has no need to wait, and bad arguments are told at once.
+void take_or_wait(CommandContext& context, const core::TakeRequest& request, Duration patience) {
+  const auto known = context.service.store.recall(request);
+  if (!known) {
+    context.reply.error(known.error());
+    return;
+  }
+  if (*known) {
+    answer_take(context.reply, context.metrics, request, **known);
+    return;
+  }
+  const auto look = context.service.store.take({request.charges, Mode::kPeek, {}});
+  if (!look) {
+    context.reply.error(look.error());
+    return;
+  }
+  take_waiting(context, request, patience);
+}
+
 }  // namespace
 
 bool refuses_empty_id(CommandContext& context, std::size_t index) {
@@ -62,13 +81,7 @@ void take(CommandContext& context) {
   if (refuses_empty_id(context, kTakeId)) return;
   request.id = arguments.text_or(kTakeId, {});
   if (arguments.has(kTakeWait) && arguments.duration(kTakeWait).ns() > 0) {
-    // Bad arguments are told at once.
-    const auto look = context.service.store.take({request.charges, Mode::kPeek, {}});
-    if (!look) {
-      context.reply.error(look.error());
-      return;
-    }
-    take_waiting(context, request, arguments.duration(kTakeWait));
+    take_or_wait(context, request, arguments.duration(kTakeWait));
     return;
   }
   answer_take(context.reply, context.metrics, request, context.service.store.take(request));

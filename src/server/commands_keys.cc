@@ -1,4 +1,5 @@
 // Commands on keys, as Redis has them: counters, and what every key can be asked.
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -95,13 +96,43 @@ void subtract(CommandContext& context, std::int64_t by) {
       [&](std::int64_t value) { context.reply.integer(value); });
 }
 
+// NX, XX, GT and LT of EXPIRE and its like; what goes together, and the errors, are Redis's.
+Result<store::ExpiryCondition> read_condition(std::span<const std::string_view> words) {
+  constexpr std::array<std::string_view, 4> kOptions = {"NX", "XX", "GT", "LT"};
+  std::array<bool, 4> has{};
+  for (const std::string_view word : words) {
+    const auto* const option = std::find_if(kOptions.begin(), kOptions.end(), [&](std::string_view name) {
+      return wire::equals_ignoring_case(name, word);
+    });
+    if (option == kOptions.end()) {
+      return tl::unexpected(Error{ErrorCode::kInvalid, "Unsupported option " + std::string(word)});
+    }
+    has[static_cast<std::size_t>(option - kOptions.begin())] = true;
+  }
+  const auto [nx, xx, gt, lt] = has;
+  if (nx && (xx || gt || lt)) {
+    return tl::unexpected(
+        Error{ErrorCode::kInvalid, "NX and XX, GT or LT options at the same time are not compatible"});
+  }
+  if (gt && lt) {
+    return tl::unexpected(Error{ErrorCode::kInvalid, "GT and LT options at the same time are not compatible"});
+  }
+  using enum store::ExpiryCondition;
+  if (gt) return kIfLater;
+  if (lt) return xx ? kIfAnyAndSooner : kIfSooner;
+  if (xx) return kIfAny;
+  return nx ? kIfNone : kAlways;
+}
+
 void expire_in(CommandContext& context, TimeUnit unit, std::string_view command) {
   with_keys(
       context,
       [&](store::Keys& keys) -> Result<bool> {
+        const auto condition = read_condition(context.arguments.rest());
+        if (!condition) return tl::unexpected(condition.error());
         const auto expiry = to_expiry(context.arguments.integer(1), unit);
         if (!expiry) return tl::unexpected(bad_expiry(command).error());
-        return keys.expire(context.arguments.text(kKey), *expiry);
+        return keys.expire(context.arguments.text(kKey), *expiry, *condition);
       },
       [&](bool is_set) { context.reply.integer(is_set ? 1 : 0); });
 }

@@ -147,4 +147,12 @@ std::vector<std::string_view> changes_for_restart(const Config& running, const C
   return names;
 }
 
+Config in_effect(const Config& running, Config next) {
+  for (const Setting& setting : settings()) {
+    const auto keep = [&](auto member) { next.*member = running.*member; };
+    if (setting.reload == Reload::kAtStart) std::visit(keep, setting.member);
+  }
+  return next;
+}
+
 }  // namespace mete::server

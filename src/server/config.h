@@ -100,5 +100,7 @@ std::vector<ConfigValue> list_values(const Config& config);
 
 // The names of the settings that differ and take effect only when the server starts again.
 std::vector<std::string_view> changes_for_restart(const Config& running, const Config& next);
+// What counts once a server that runs with the one has loaded the other: all of `next` but those settings.
+Config in_effect(const Config& running, Config next);
 
 }  // namespace mete::server

@@ -52,11 +52,11 @@ std::optional<std::int64_t> window_seconds(const Limit& limit) {
   return std::nullopt;
 }
 
-// What comes back in a window. A key's own amount shows only in its capacity: a bucket's burst is in proportion.
-Amount quota(const Limit& limit, Amount capacity) {
+// What comes back in a window. Of a bucket with a burst the capacity does not tell.
+Amount quota(store::Store& store, const Charge& charge, const Limit& limit, Amount capacity) {
   if (!limit.burst()) return capacity;
-  const base::Uint128 scaled = base::multiply(base::to_unsigned(capacity), base::to_unsigned(limit.amount()));
-  return base::saturate(base::div_floor(scaled, base::to_unsigned(*limit.burst())), kAmountMax);
+  const auto own = store.override_of({charge.limit, charge.key});
+  return own && *own ? **own : limit.amount();
 }
 
 struct Standing {
@@ -65,22 +65,26 @@ struct Standing {
   Duration reset_after;
 };
 
-// With one charge the verdict is about it; with several each is asked for.
-std::optional<Standing> standing_of(const HttpCall& call, const HttpDecision& decision, const Charge& charge) {
+Standing standing_of(const Usage& usage) { return {usage.remaining, usage.limit, usage.reset_after}; }
+
+// With one charge the verdict is about it.
+std::optional<Standing> standing_of(const HttpCall& call, const HttpDecision& decision, std::size_t index) {
   const core::Verdict& verdict = decision.verdict;
   if (decision.charges.size() == 1) return Standing{verdict.remaining, verdict.limit, verdict.reset_after};
+  if (decision.usages[index].limit > 0) return standing_of(decision.usages[index]);
+  const Charge& charge = decision.charges[index];
   const auto usage = call.store.usage({charge.limit, charge.key});
   if (!usage) return std::nullopt;
-  return Standing{usage->remaining, usage->limit, usage->reset_after};
+  return standing_of(*usage);
 }
 
 struct PolicyHeaders {
   std::string policies;
   std::string standings;
 
-  void add(const std::string& name, const Limit& limit, const Standing& standing) {
+  void add(const std::string& name, const Limit& limit, Amount quota, const Standing& standing) {
     const std::string separator = policies.empty() ? "" : ", ";
-    policies += separator + name + ";q=" + std::to_string(quota(limit, standing.capacity));
+    policies += separator + name + ";q=" + std::to_string(quota);
     if (const auto seconds = window_seconds(limit)) policies += ";w=" + std::to_string(*seconds);
     standings += separator + name + ";r=" + std::to_string(standing.remaining);
     if (!standing.reset_after.is_never()) standings += ";t=" + std::to_string(standing.reset_after.seconds());
@@ -89,13 +93,15 @@ struct PolicyHeaders {
 
 void add_policy_headers(const HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response) {
   PolicyHeaders headers;
-  for (const Charge& charge : decision.charges) {
+  for (std::size_t index = 0; index < decision.charges.size(); ++index) {
+    const Charge& charge = decision.charges[index];
     const auto name = structured_string(charge.limit);
     if (!name) continue;
     // The limit may have gone since the decision: then there is nothing left to say about it.
     const auto limit = call.store.limit(charge.limit);
-    const auto standing = standing_of(call, decision, charge);
-    if (limit && *limit && standing) headers.add(*name, **limit, *standing);
+    const auto standing = standing_of(call, decision, index);
+    if (!limit || !*limit || !standing) continue;
+    headers.add(*name, **limit, quota(call.store, charge, **limit, standing->capacity), *standing);
   }
   if (headers.policies.empty()) return;
   response.add_header("RateLimit-Policy", headers.policies);

@@ -8,10 +8,14 @@
 // The first two follow draft-ietf-httpapi-ratelimit-headers-11. Times are rounded up. A policy has no w where its
 // period is not of a fixed number of whole seconds (250ms, a month, a stock), and no t if it is never fresh again by
 // itself. A limit whose name is not printable ASCII cannot be named in a header, and is left out of the first two.
+//
+// All of them are the decision's own, but for one case: an answer that is told again by its id is remembered as a
+// whole, and where it has several charges the first two headers tell how these stand now.
 #pragma once
 
 #include <mete/decision.h>
 
+#include <array>
 #include <span>
 
 #include "core/verdict.h"
@@ -25,7 +29,12 @@ struct HttpDecision {
   const core::Verdict& verdict;
   std::span<const Charge> charges;
   bool tells_taken = false;  // mode up_to
+  // One per charge as the decision has told them, a limit of 0 where it has not; needed for several charges.
+  std::span<const Usage> usages = {};
 };
+
+// Room for them.
+using ChargeUsages = std::array<Usage, kChargesMax>;
 
 void add_decision_headers(const HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response);
 

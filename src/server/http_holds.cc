@@ -45,11 +45,17 @@ Result<wire::HttpResponse> handle_hold(HttpCall& call) {
   const bool is_id_random = given_id->empty();
   const std::string id = is_id_random ? base::random_id() : std::string(*given_id);
   const auto charges = charges_field(call.body);
-  const auto verdict = call.store.hold(
-      {.charges = charges, .ttl = *ttl, .id = id, .is_id_random = is_id_random, .tag = text_field(call.body, "tag")});
+  ChargeUsages usages;
+  const core::HoldRequest request = {.charges = charges,
+                                     .ttl = *ttl,
+                                     .id = id,
+                                     .is_id_random = is_id_random,
+                                     .tag = text_field(call.body, "tag"),
+                                     .usages = std::span(usages).first(charges.size())};
+  const auto verdict = call.store.hold(request);
   if (!verdict) return tl::make_unexpected(verdict.error());
   call.observer.on_decision(charges, verdict->is_allowed, verdict->violated);
-  const HttpDecision decision = {*verdict, charges};
+  const HttpDecision decision = {.verdict = *verdict, .charges = charges, .usages = request.usages};
   auto response = verdict->is_allowed ? json_answer(
                                             [&](wire::JsonWriter& writer) {
                                               writer.member("id", id);

@@ -32,11 +32,13 @@ Result<wire::HttpResponse> handle_take(HttpCall& call) {
   const auto id = id_field(call.body);
   if (!id) return tl::make_unexpected(id.error());
   const auto charges = charges_field(call.body);
-  const core::TakeRequest request = {charges, mode_of(text_field(call.body, "mode")), *id};
+  ChargeUsages usages;
+  core::TakeRequest request = {charges, mode_of(text_field(call.body, "mode")), *id};
+  if (charges.size() > 1) request.usages = std::span(usages).first(charges.size());
   const auto verdict = call.store.take(request);
   if (!verdict) return tl::make_unexpected(verdict.error());
   observe(call, request, *verdict);
-  const HttpDecision decision = {*verdict, charges, request.mode == Mode::kUpTo};
+  const HttpDecision decision = {*verdict, charges, request.mode == Mode::kUpTo, request.usages};
   auto response = verdict->is_allowed ? json_answer([&](wire::JsonWriter& writer) { write_decision(decision, writer); })
                                       : denial(decision);
   add_decision_headers(call, decision, response);

@@ -21,17 +21,22 @@ bool is_http(std::string_view word) {
   return wire::equals_ignoring_case(word, "POST") || wire::equals_ignoring_case(word, "Host:");
 }
 
+// In single quotes, as Redis has it.
+std::string single_quoted(std::string_view word) {
+  std::string quoted = wire::quote(word);
+  quoted.front() = quoted.back() = '\'';
+  return quoted;
+}
+
 void refuse_unknown(std::span<const std::string_view> words, bool is_container, wire::RespWriter& reply) {
   if (is_container && words.size() < 2) {
     reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(words[0])));
   } else if (is_container) {
     std::string container(words[0]);
     for (char& letter : container) letter = static_cast<char>(std::toupper(letter));
-    reply.error("ERR", fmt::format("unknown subcommand {}. Try {} HELP.", wire::quote(words[1]), container));
+    reply.error("ERR", fmt::format("unknown subcommand {}. Try {} HELP.", single_quoted(words[1]), container));
   } else {
-    // As Redis has it: 'X' in single quotes.
-    const std::string quoted = wire::quote(words[0]);
-    reply.error("ERR", fmt::format("unknown command '{}'", quoted.substr(1, quoted.size() - 2)));
+    reply.error("ERR", fmt::format("unknown command {}", single_quoted(words[0])));
   }
 }
 
@@ -322,9 +327,7 @@ void RespSession::tell_monitors(const Command& command, std::span<const std::str
   line += "\r\n";
   service_.clients.for_each([&](const Client& client) {
     if (!client.is_monitor) return;
-    client.worker->loop.post([&worker = *client.worker, id = client.id, line] {
-      if (net::Connection* connection = worker.connections.find(id)) connection->push(line);
-    });
+    client.worker->reach(client.id, [line](net::Connection& connection) { connection.push(line); });
   });
 }
 

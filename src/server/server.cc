@@ -427,7 +427,7 @@ void Server::finish_reload(const Config& next) {
     for (const std::string_view name : changes_for_restart(service_.config, next)) {
       log_.warning("this setting takes effect at the next start", {{"setting", name}});
     }
-    service_.config = next;
+    service_.config = in_effect(service_.config, next);
     apply_settings();
   }
   ++service_.reloads.succeeded;

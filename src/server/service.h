@@ -55,7 +55,7 @@ struct Service {
   Background background;
   ReloadCounts reloads;
 
-  // The settings as they are now; CONFIG SET and a reload replace them.
+  // The settings that are in effect; CONFIG SET and a reload replace them.
   std::mutex config_mutex;
   Config config;
 

@@ -112,13 +112,20 @@ void WaitQueue::give_up(std::uint64_t ticket) {
   const auto found = places_.find(ticket);
   if (found == places_.end()) return;
   const Waiter& waiter = *found->second.waiter;
-  const bool is_first = is_first_everywhere(ticket, waiter);
-  auto verdict = store_.take(is_first ? waiter.request() : core::TakeRequest{waiter.charges(), Mode::kPeek, {}});
-  if (verdict && !is_first) {
-    verdict->is_allowed = false;  // Those before it come first, whatever is left.
-    verdict->taken = 0;
-  }
+  const auto verdict = is_first_everywhere(ticket, waiter) ? store_.take(waiter.request()) : answer_out_of_turn(waiter);
   leave(ticket, &verdict);
+}
+
+// Those before it come first, whatever is left; but somebody else may have asked by the same id meanwhile.
+Result<core::Verdict> WaitQueue::answer_out_of_turn(const Waiter& waiter) {
+  const auto known = store_.recall(waiter.request());
+  if (!known) return tl::make_unexpected(known.error());
+  if (*known) return **known;
+  auto verdict = store_.take({waiter.charges(), Mode::kPeek, {}});
+  if (!verdict) return verdict;
+  verdict->is_allowed = false;
+  verdict->taken = 0;
+  return verdict;
 }
 
 void WaitQueue::leave(std::uint64_t ticket, const Result<core::Verdict>* answer) {

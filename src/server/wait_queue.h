@@ -78,6 +78,7 @@ class WaitQueue {
   [[nodiscard]] bool is_first_everywhere(std::uint64_t ticket, const Waiter& waiter) const;
   void attempt(std::uint64_t ticket);
   void give_up(std::uint64_t ticket);
+  [[nodiscard]] Result<core::Verdict> answer_out_of_turn(const Waiter& waiter);
   void leave(std::uint64_t ticket, const Result<core::Verdict>* answer);
   void try_first(const std::vector<std::string>& meters);
   [[nodiscard]] static bool can_never_fit(const Waiter& waiter, const core::Verdict& verdict);

@@ -1,6 +1,11 @@
 // Worker: an event loop with its connections and what they share. A server has one or several, each with a thread.
 #pragma once
 
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+
 #include "net/connection_set.h"
 #include "net/event_loop.h"
 #include "server/arguments.h"
@@ -27,22 +32,24 @@ class Worker {
  public:
   Worker() : connections(loop), metrics(loop) {}
 
+  using Act = std::function<void(net::Connection& connection)>;
+
+  // Does something to a client's connection, from any thread: soon, on the loop's. `gone` runs instead if there is no
+  // such connection any more.
+  void reach(std::uint64_t client, Act act, net::EventLoop::Task gone = nullptr) {
+    loop.post([this, client, act = std::move(act), gone = std::move(gone)] {
+      if (!connections.with(client, act) && gone) gone();
+    });
+  }
+
   // Sends the answer that a blocked client waits for, from any thread. `undeliverable` runs if it has gone.
   void answer(std::uint64_t client, std::string bytes, net::EventLoop::Task undeliverable = nullptr) {
-    loop.post([this, client, bytes = std::move(bytes), undeliverable = std::move(undeliverable)] {
-      if (net::Connection* connection = connections.find(client)) {
-        connection->resume(bytes);
-      } else if (undeliverable) {
-        undeliverable();
-      }
-    });
+    reach(client, resume_with(std::move(bytes)), std::move(undeliverable));
   }
 
   // The same after a while; on the loop's thread alone.
   void answer_after(Duration delay, std::uint64_t client, std::string bytes) {
-    loop.after(delay, [this, client, bytes = std::move(bytes)] {
-      if (net::Connection* connection = connections.find(client)) connection->resume(bytes);
-    });
+    loop.after(delay, [this, client, act = resume_with(std::move(bytes))] { connections.with(client, act); });
   }
 
   net::EventLoop loop;
@@ -51,6 +58,11 @@ class Worker {
   Arguments arguments;  // of the request that is being served
   std::array<LookedAhead, TogetherTaken::kMax> ahead;
   TogetherTaken together;
+
+ private:
+  static Act resume_with(std::string bytes) {
+    return [bytes = std::move(bytes)](net::Connection& connection) { connection.resume(bytes); };
+  }
 };
 
 }  // namespace mete::server

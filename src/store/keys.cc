@@ -74,9 +74,9 @@ Result<std::optional<Duration>> Keys::ttl(std::string_view key) {
   return checked(core::validate_key(key), [&] { return do_ttl(key); });
 }
 
-Result<bool> Keys::expire(std::string_view key, const Expiry& expiry) {
+Result<bool> Keys::expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) {
   return checked(all_of(core::validate_key(key), core::validate_expiry(expiry, core::ExpiryRange::kAny)),
-                 [&] { return do_expire(key, expiry); });
+                 [&] { return do_expire(key, expiry, condition); });
 }
 
 Result<bool> Keys::persist(std::string_view key) {

@@ -18,6 +18,7 @@ namespace mete::store {
 using core::BoundedAdd;
 using core::BoundedSum;
 using core::Expiry;
+using core::ExpiryCondition;
 using core::KeyPage;
 using core::KeyType;
 using core::QuotaRule;
@@ -58,8 +59,9 @@ class Keys {
   Result<bool> remove(std::string_view key);
   // None if there is no such key; never() if it does not expire. Of a throttle: until it is full.
   [[nodiscard]] Result<std::optional<Duration>> ttl(std::string_view key);
-  // Sets when a counter expires; false if there is no such key. kWrongType on a quota or throttle.
-  Result<bool> expire(std::string_view key, const Expiry& expiry);
+  // Sets when a counter expires; false if there is no such key, or if the condition is not met. kWrongType on a quota
+  // or throttle.
+  Result<bool> expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition = ExpiryCondition::kAlways);
   // False if there is nothing to change.
   Result<bool> persist(std::string_view key);
 
@@ -83,7 +85,7 @@ class Keys {
   virtual Result<KeyType> do_type(std::string_view key) = 0;
   virtual Result<bool> do_remove(std::string_view key) = 0;
   virtual Result<std::optional<Duration>> do_ttl(std::string_view key) = 0;
-  virtual Result<bool> do_expire(std::string_view key, const Expiry& expiry) = 0;
+  virtual Result<bool> do_expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) = 0;
   virtual Result<bool> do_persist(std::string_view key) = 0;
   virtual Result<KeyPage> do_scan(std::uint64_t cursor, std::size_t count) = 0;
   virtual Result<std::size_t> do_size() = 0;

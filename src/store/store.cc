@@ -14,6 +14,11 @@ Result<void> validate_meter(const MeterName& meter) {
   return all_of(core::validate_name(meter.limit), core::validate_key(meter.key));
 }
 
+Result<void> validate_take(const TakeRequest& request) {
+  return all_of(core::validate_charges(request.charges, core::CostRange::kFromZero),
+                core::validate_mode(request.charges, request.mode, request.id));
+}
+
 }  // namespace
 
 Result<void> Store::define(const Limit& limit) {
@@ -38,14 +43,15 @@ Result<void> Store::set_override(const MeterName& meter, std::optional<Amount> a
   return do_set_override(meter, amount);
 }
 
+Result<std::optional<Amount>> Store::override_of(const MeterName& meter) {
+  if (auto ok = validate_meter(meter); !ok) return tl::make_unexpected(ok.error());
+  return do_override_of(meter);
+}
+
 Result<core::Verdict> Store::take(const TakeRequest& request) {
   const bool is_plain = request.charges.size() == 1 && request.mode == Mode::kTake && request.id.empty();
   if (is_plain && core::is_plainly_valid(request.charges[0])) return do_take(request);
-  if (auto ok = core::validate_charges(request.charges, core::CostRange::kFromZero); !ok) {
-    return tl::make_unexpected(ok.error());
-  }
-  if (auto ok = core::validate_mode(request.charges, request.mode, request.id); !ok)
-    return tl::make_unexpected(ok.error());
+  if (auto ok = validate_take(request); !ok) return tl::make_unexpected(ok.error());
   return do_take(request);
 }
 
@@ -60,6 +66,12 @@ void Store::take_each(std::span<const Charge> charges, std::span<Result<core::Ve
 
 void Store::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
   for (std::size_t i = 0; i < charges.size(); ++i) answers[i] = do_take({.charges = charges.subspan(i, 1)});
+}
+
+Result<std::optional<core::Verdict>> Store::recall(const TakeRequest& request) {
+  if (auto ok = validate_take(request); !ok) return tl::make_unexpected(ok.error());
+  if (request.id.empty()) return std::nullopt;
+  return do_recall(request);
 }
 
 Result<Settlement> Store::give(std::span<const Charge> charges, std::string_view id) {

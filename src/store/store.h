@@ -47,11 +47,15 @@ class Store {
   [[nodiscard]] Result<std::optional<Limit>> limit(std::string_view name);
   [[nodiscard]] Result<std::vector<std::string>> limits();
   Result<void> set_override(const MeterName& meter, std::optional<Amount> amount);
+  // The key's own amount; none if it has the limit's.
+  [[nodiscard]] Result<std::optional<Amount>> override_of(const MeterName& meter);
 
   Result<core::Verdict> take(const TakeRequest& request);
   // Takes each charge for itself, in order: answers[i] is what take() would answer to charges[i] alone. For takes that
   // have arrived together: on the way to the store they share what each would have to wait for.
   void take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers);
+  // The answer that this take got before, by its id; none if it has no id, or a new one. Nothing changes.
+  [[nodiscard]] Result<std::optional<core::Verdict>> recall(const TakeRequest& request);
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id);
   Result<core::Verdict> hold(const HoldRequest& request);
   Result<Settlement> commit(const CommitRequest& request);
@@ -81,8 +85,11 @@ class Store {
   virtual Result<std::optional<Limit>> do_limit(std::string_view name) = 0;
   virtual Result<std::vector<std::string>> do_limits() = 0;
   virtual Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) = 0;
+  virtual Result<std::optional<Amount>> do_override_of(const MeterName& meter) = 0;
   virtual Result<core::Verdict> do_take(const TakeRequest& request) = 0;
   virtual void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers);
+  // The request has an id.
+  virtual Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) = 0;
   virtual Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) = 0;
   virtual Result<core::Verdict> do_hold(const HoldRequest& request) = 0;
   virtual Result<Settlement> do_commit(const CommitRequest& request) = 0;

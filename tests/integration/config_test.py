@@ -179,6 +179,20 @@ class Reloading(unittest.TestCase):
         self.folder.write("mete.toml", "[server]\nthreads = 3\n" + API)
         self.assertIn("threads", self.server.wait_for_event("this setting takes effect at the next start")["setting"])
 
+    def test_config_get_tells_what_is_in_effect(self):
+        settings = ("server.threads", "server.idle_timeout", "timeout", "server.log_level")
+        ask = lambda: self.client.ask("CONFIG", "GET", *settings)
+        before = ask()
+        self.folder.write("mete.toml", '[server]\nthreads = 3\nidle_timeout = "9s"\nlog_level = "debug"\n' + API)
+        self.server.wait_for_event("configuration reloaded")
+        self.assertEqual(ask(), [b"debug" if word == b"info" else word for word in before])
+        self.folder.write("mete.toml", "[server]\nthreads = 3\n" + API)  # One of them goes on waiting, and is named.
+        self.server.wait_for_event("configuration reloaded", 2)
+        waiting = [self.server.wait_for_event("this setting takes effect at the next start", number)["setting"]
+                   for number in (1, 2, 3)]
+        self.assertEqual(waiting, ["server.threads", "server.idle_timeout", "server.threads"])
+        self.assertEqual(ask(), before)
+
 
 class Exposure(unittest.TestCase):
     def start(self, *flags, check=False):

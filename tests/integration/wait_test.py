@@ -164,6 +164,20 @@ class Waiting(unittest.TestCase):
         self.assertEqual(answer[0], 1)
         self.assertEqual(self.client.line("TAKE st k ID op WAIT 30s"), answer)
 
+    def test_an_id_that_was_answered_does_not_wait_again(self):
+        self.start("--waiters-max", "1")
+        self.client.line("LIMIT SET st STOCK 1")
+        taken = self.client.line("TAKE st k ID taken")
+        denied = self.client.line("TAKE st k ID denied")
+        self.assertEqual([taken[0], denied[0]], [1, 0])
+        first = self.wait("TAKE st k WAIT 30s")  # The queue is full.
+        for id, answer in (("taken", taken), ("denied", denied)):
+            self.assertEqual(self.client.line(f"TAKE st k ID {id} WAIT 30s"), answer)
+        self.assertEqual(self.client.line("TAKE st k COST 2 ID taken WAIT 30s").code, "MISMATCH")
+        self.assert_nobody_answered([first])
+        self.client.line("LIMIT DEL st")
+        self.assertEqual(self.client.line("TAKE st k ID taken WAIT 30s"), taken)
+
     def test_whatever_makes_room_wakes(self):
         for what, before, makes_room in (
                 ("GIVE", [], "GIVE st k"), ("RECONCILE", [], "RECONCILE st k 0"),

@@ -96,6 +96,7 @@ class KeyGenerator {
     operation.key = key();
     operation.by = number();
     operation.expiry = expiry();
+    operation.expiry_condition = static_cast<store::ExpiryCondition>(between(0, 5));
     operation.set.value = number();
     operation.set.condition = static_cast<store::SetCondition>(between(0, 2));
     operation.set.wants_old = one_in(4);

@@ -100,7 +100,7 @@ std::string execute(store::Keys& keys, const KeyOperation& operation) {
     case KeyCall::kTtl:
       return answer_of(keys.ttl(operation.key));
     case KeyCall::kExpire:
-      return answer_of(keys.expire(operation.key, operation.expiry));
+      return answer_of(keys.expire(operation.key, operation.expiry, operation.expiry_condition));
     case KeyCall::kPersist:
       return answer_of(keys.persist(operation.key));
     case KeyCall::kList:
@@ -130,7 +130,8 @@ std::string to_text(const KeyOperation& operation) {
       return text + " " + text_of(operation.throttle.quantity) + " of " + text_of(operation.throttle.capacity) + ", " +
              text_of(operation.throttle.count) + " per " + text_of(operation.throttle.period);
     case KeyCall::kExpire:
-      return text + " " + text_of(operation.expiry);
+      return text + " " + text_of(operation.expiry) + " condition " +
+             std::to_string(static_cast<int>(operation.expiry_condition));
     default:
       return text;
   }

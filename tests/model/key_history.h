@@ -40,6 +40,7 @@ struct KeyOperation {
   std::string key;
   std::int64_t by = 1;
   store::Expiry expiry;
+  store::ExpiryCondition expiry_condition = store::ExpiryCondition::kAlways;
   store::SetRequest set;      // its key and expiry are those above
   store::BoundedAdd bounded;  // and so are these, and what is added
   store::QuotaRule quota;

@@ -209,11 +209,22 @@ Result<std::optional<Duration>> ModelKeys::do_ttl(std::string_view key) {
   return Duration::from_ns(static_cast<std::int64_t>(*found->second.expires_at - now_));
 }
 
-Result<bool> ModelKeys::do_expire(std::string_view key, const store::Expiry& expiry) {
+Result<bool> ModelKeys::do_expire(std::string_view key, const store::Expiry& expiry, store::ExpiryCondition condition) {
+  using enum store::ExpiryCondition;
   const auto found = find(key);
   if (is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
   if (found == keys_.end()) return false;
-  set_expiry(found->second, expiry);
+  Key changed = found->second;
+  set_expiry(changed, expiry);
+  const std::optional<Wide> before = found->second.expires_at;
+  const std::optional<Wide> after = changed.expires_at;
+  const bool is_later = before && (!after || *after > *before);
+  const bool is_sooner = after && (!before || *after < *before);
+  if (condition == kIfNone && before) return false;
+  if ((condition == kIfAny || condition == kIfAnyAndSooner) && !before) return false;
+  if (condition == kIfLater && !is_later) return false;
+  if ((condition == kIfSooner || condition == kIfAnyAndSooner) && !is_sooner) return false;
+  found->second = changed;
   return true;
 }
 

@@ -40,7 +40,7 @@ class ModelKeys final : public store::Keys {
   Result<store::KeyType> do_type(std::string_view key) override;
   Result<bool> do_remove(std::string_view key) override;
   Result<std::optional<Duration>> do_ttl(std::string_view key) override;
-  Result<bool> do_expire(std::string_view key, const store::Expiry& expiry) override;
+  Result<bool> do_expire(std::string_view key, const store::Expiry& expiry, store::ExpiryCondition condition) override;
   Result<bool> do_persist(std::string_view key) override;
   Result<store::KeyPage> do_scan(std::uint64_t cursor, std::size_t count) override;
   Result<std::size_t> do_size() override;

@@ -36,8 +36,8 @@ class EmbeddedKeys final : public Keys {
   Result<KeyType> do_type(std::string_view key) override { return keys_.type(key, now()); }
   Result<bool> do_remove(std::string_view key) override { return keys_.remove(key, now()); }
   Result<std::optional<Duration>> do_ttl(std::string_view key) override { return keys_.ttl(key, now()); }
-  Result<bool> do_expire(std::string_view key, const Expiry& expiry) override {
-    return keys_.expire(key, expiry, now());
+  Result<bool> do_expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) override {
+    return keys_.expire(key, expiry, condition, now());
   }
   Result<bool> do_persist(std::string_view key) override { return keys_.persist(key, now()); }
   Result<KeyPage> do_scan(std::uint64_t cursor, std::size_t count) override { return keys_.scan(cursor, count, now()); }

@@ -68,10 +68,18 @@ Result<void> EmbeddedStore::do_set_override(const MeterName& meter, std::optiona
   return engine_.set_override(meter_charge(meter), amount, now());
 }
 
+Result<std::optional<Amount>> EmbeddedStore::do_override_of(const MeterName& meter) {
+  return engine_.override_of(meter_charge(meter), now());
+}
+
 Result<core::Verdict> EmbeddedStore::do_take(const TakeRequest& request) { return engine_.take(request, now()); }
 
 void EmbeddedStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
   engine_.take_each(charges, now(), answers);
+}
+
+Result<std::optional<core::Verdict>> EmbeddedStore::do_recall(const TakeRequest& request) {
+  return engine_.recall(request, now());
 }
 
 Result<Settlement> EmbeddedStore::do_give(std::span<const Charge> charges, std::string_view id) {

@@ -28,8 +28,10 @@ class EmbeddedStore final : public Store {
   Result<std::optional<Limit>> do_limit(std::string_view name) override;
   Result<std::vector<std::string>> do_limits() override;
   Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
+  Result<std::optional<Amount>> do_override_of(const MeterName& meter) override;
   Result<core::Verdict> do_take(const TakeRequest& request) override;
   void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
+  Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) override;
   Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
   Result<core::Verdict> do_hold(const HoldRequest& request) override;
   Result<Settlement> do_commit(const CommitRequest& request) override;

@@ -8,6 +8,7 @@
 namespace mete::engine::testing {
 
 using core::Expiry;
+using core::ExpiryCondition;
 using core::SetCondition;
 
 inline constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -32,7 +33,9 @@ class KeysTest : public ::testing::Test {
   }
   KeyType type(std::string_view key) { return keys.type(key, subject.now); }
   std::optional<Duration> ttl(std::string_view key) { return keys.ttl(key, subject.now); }
-  bool expire(std::string_view key, Expiry expiry) { return keys.expire(key, expiry, subject.now).value(); }
+  bool expire(std::string_view key, Expiry expiry, ExpiryCondition condition = ExpiryCondition::kAlways) {
+    return keys.expire(key, expiry, condition, subject.now).value();
+  }
 
   template <class AnyResult>
   static std::optional<ErrorCode> code_of(const AnyResult& result) {

@@ -41,7 +41,7 @@ TEST_F(KeysMemory, NewKeysAreRefusedAndExistingOnesGoOn) {
   EXPECT_EQ(subject.statistics().rules, 2U) << "what was refused holds no rule";
 
   for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(keys.add(key_of(i), 1, subject.now).value(), 2);
-  EXPECT_TRUE(keys.expire(key_of(0), Expiry::in(1h), subject.now).value());
+  EXPECT_TRUE(keys.expire(key_of(0), Expiry::in(1h), ExpiryCondition::kAlways, subject.now).value());
   EXPECT_EQ(keys.add("quota", 1, subject.now).value(), 999'999);
   keys.quota_set("quota", {10, 60s}, subject.now).value();
   EXPECT_TRUE(keys.throttle("throttle", {100, 2, 1s, 1}, subject.now).value().is_allowed);

@@ -69,7 +69,7 @@ TEST_F(Quotas, StayUntilTheyAreRemoved) {
   subject.sweep_all();
   EXPECT_EQ(get("q"), 10);
   EXPECT_FALSE(keys.persist("q", subject.now).value());
-  const auto refused = keys.expire("q", Expiry::in(1s), subject.now);
+  const auto refused = keys.expire("q", Expiry::in(1s), ExpiryCondition::kAlways, subject.now);
   EXPECT_NE(refused.error().message.find("quota key stays until it is removed"), std::string::npos);
 }
 

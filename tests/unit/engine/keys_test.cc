@@ -98,6 +98,47 @@ TEST_F(KeysTest, ExpiryIsKeptDroppedOrSet) {
   EXPECT_EQ(type("c"), KeyType::kNone) << "a length that is not above 0 removes it";
 }
 
+TEST_F(KeysTest, ExpiryIsSetOnConditions) {
+  using enum ExpiryCondition;
+  const struct {
+    ExpiryCondition condition;
+    std::string_view met;  // one letter per pair of before and after, below
+  } rows[] = {
+      {kAlways, "yyyyyyyy"},  {kIfNone, "yynnnnnn"},   {kIfAny, "nnyyyyyy"},
+      {kIfLater, "nnnnyynn"}, {kIfSooner, "ynynnnnn"}, {kIfAnyAndSooner, "nnynnnnn"},
+  };
+  const struct {
+    Expiry before;
+    Expiry after;
+  } pairs[] = {
+      {Expiry::none(), Expiry::in(10s)},
+      {Expiry::none(), Expiry::none()},
+      {Expiry::in(10s), Expiry::in(Duration(10s) + Duration::from_ns(-1))},
+      {Expiry::in(10s), Expiry::in(10s)},
+      {Expiry::in(10s), Expiry::in(Duration(10s) + Duration::from_ns(1))},
+      {Expiry::in(10s), Expiry::none()},
+      {Expiry::in(10s), Expiry::at(kStart + 10s)},
+      {Expiry::in(10s), Expiry::keep()},
+  };
+  for (const auto& row : rows) {
+    for (std::size_t index = 0; index < std::size(pairs); ++index) {
+      SCOPED_TRACE(::testing::Message() << static_cast<int>(row.condition) << " on pair " << index);
+      set("c", 1, pairs[index].before);
+      const auto before = ttl("c");
+      const bool is_met = row.met[index] == 'y';
+      EXPECT_EQ(expire("c", pairs[index].after, row.condition), is_met);
+      const auto after = ttl("c");
+      set("c", 1, pairs[index].before);
+      if (is_met) expire("c", pairs[index].after);
+      EXPECT_EQ(after, is_met ? ttl("c") : before);
+    }
+  }
+  set("c", 1, Expiry::in(10s));
+  EXPECT_FALSE(expire("c", Expiry::at(kStart), kIfLater));
+  EXPECT_TRUE(expire("c", Expiry::at(kStart), kIfSooner));
+  EXPECT_EQ(type("c"), KeyType::kNone) << "a time that is over is sooner than any other";
+}
+
 TEST_F(KeysTest, ACounterExpiresToTheNanosecond) {
   set("c", 5, Expiry::in(10s));
   EXPECT_EQ(add("c", 1), 6);
@@ -229,7 +270,8 @@ TEST_F(KeysTest, OperationsOfAnotherTypeAreRefusedAndChangeNothing) {
        [&](auto key) {
          return code_of(keys.throttle(key, {1, 1, 1s, 1}, subject.now));
        }},
-      {"expire", [&](auto key) { return code_of(keys.expire(key, Expiry::in(1s), subject.now)); }},
+      {"expire",
+       [&](auto key) { return code_of(keys.expire(key, Expiry::in(1s), ExpiryCondition::kAlways, subject.now)); }},
       {"persist", [&](auto key) { return code_of(keys.persist(key, subject.now)); }},
   };
   const struct {

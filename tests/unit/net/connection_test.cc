@@ -94,10 +94,15 @@ class ServerConnection : public ::testing::Test {
       text.append(bytes.data(), static_cast<std::size_t>(count));
     }
   }
+  void resume(std::string_view answer) {
+    EXPECT_TRUE(set.with(1, [&](Connection& connection) { connection.resume(answer); }));
+  }
+  void push(std::string_view bytes) {
+    EXPECT_TRUE(set.with(1, [&](Connection& connection) { connection.push(bytes); }));
+  }
   void pass(Duration time) {
-    if (Connection* connection = set.find(1)) {
-      connection->check_time(loop.now_ns() + static_cast<std::uint64_t>(time.ns()));
-    }
+    const std::uint64_t then_ns = loop.now_ns() + static_cast<std::uint64_t>(time.ns());
+    set.with(1, [&](Connection& connection) { connection.check_time(then_ns); });
     settle();
   }
 
@@ -173,7 +178,7 @@ TEST_F(ServerConnection, AHalfClosedClientGetsTheAnswerItIsBlockedFor) {
   ::shutdown(client.get(), SHUT_WR);
   settle();
   EXPECT_EQ(log, "");
-  set.find(1)->resume("answer ");
+  resume("answer ");
   EXPECT_EQ(receive(), "answer more(end)");
   EXPECT_EQ(log, "gone closed ");
 }
@@ -203,26 +208,26 @@ TEST_F(ServerConnection, KeepsTheInputOfABlockedClientUpToItsBound) {
   EXPECT_EQ(::send(client.get(), "echo c\n", 7, MSG_NOSIGNAL), 7);
   settle();
   EXPECT_EQ(set.traffic().bytes_in, taken) << "not read any more";
-  set.find(1)->resume("x");
+  resume("x");
   EXPECT_EQ(receive(), "xab") << "then an empty line blocks";
 }
 
 TEST_F(ServerConnection, ResumeIsForTheBlockedAlone) {
   connect();
-  set.find(1)->resume("nobody asked");
+  resume("nobody asked");
   EXPECT_EQ(receive(), "");
 }
 
 TEST_F(ServerConnection, PushesBetweenAnswers) {
   connect();
   send("echo a\n");
-  set.find(1)->push("news");
+  push("news");
   EXPECT_EQ(receive(), "anews");
   send("block\n");
-  set.find(1)->push("more");
+  push("more");
   EXPECT_EQ(receive(), "more");
-  set.find(1)->push(std::string(20'000, 'x'));
-  set.find(1)->push("and who does not read them is cut off");
+  push(std::string(20'000, 'x'));
+  push("and who does not read them is cut off");
   settle();
   EXPECT_EQ(log, "gone closed ");
 }
@@ -247,6 +252,19 @@ TEST_F(ServerConnection, LingersForAMomentOnly) {
   send("still sending\n");
   EXPECT_EQ(set.size(), 1U);
   pass(1100ms);
+  EXPECT_EQ(set.size(), 0U);
+}
+
+// What it sends does not count: its time began when it was told goodbye.
+TEST_F(ServerConnection, AClientThatGoesOnSendingLingersNoLonger) {
+  connect();
+  send("close\n");
+  const std::uint64_t told_ns = loop.now_ns();
+  while (loop.now_ns() == told_ns) settle();
+  send("still sending\n");
+  EXPECT_EQ(set.size(), 1U);
+  set.with(1, [&](Connection& connection) { connection.check_time(told_ns + 1'000'000'001); });
+  settle();
   EXPECT_EQ(set.size(), 0U);
 }
 
@@ -297,7 +315,7 @@ TEST_F(ServerConnection, AClientThatWasBlockedForLongIsNotSilentThen) {
   send("block\n");
   loop.after(20ms, [this] { loop.stop(); });
   loop.run();
-  set.find(1)->resume("x");
+  resume("x");
   pass(Duration());
   EXPECT_EQ(receive(), "x");
 }
@@ -320,7 +338,7 @@ TEST_F(ServerConnection, FinishesABlockedClientWhenItHasItsAnswer) {
   set.finish_all([&] { is_done = true; });
   settle();
   EXPECT_FALSE(is_done);
-  set.find(1)->resume("answer ");
+  resume("answer ");
   EXPECT_EQ(receive(), "answer more(end)");
   client.close();
   settle();

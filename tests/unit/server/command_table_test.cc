@@ -65,7 +65,7 @@ TEST(CommandTable, FindsNothingElse) {
 }
 
 TEST(CommandTable, TellsContainersWithoutTheirSubcommand) {
-  for (const std::string_view text : {"LIMIT", "limit FOO", "CLIENT", "SLOWLOG x"}) {
+  for (const std::string_view text : {"LIMIT", "limit FOO", "CLIENT", "SLOWLOG x", "COMMAND FOO", "command foo bar"}) {
     const auto found = find_command(words_of(text));
     EXPECT_EQ(found.command, nullptr) << text;
     EXPECT_TRUE(found.is_container) << text;
@@ -83,7 +83,7 @@ TEST(CommandTable, CountsWordsAsRedisDoes) {
     int arity;
   } rows[] = {
       {"GET", 2},        {"SET", -3},         {"INCR", 2},           {"INCRBY", 3},       {"MGET", -2},
-      {"DEL", -2},       {"EXPIREAT", 3},     {"PING", -1},          {"ECHO", 2},         {"HELLO", -1},
+      {"DEL", -2},       {"EXPIREAT", -3},    {"PING", -1},          {"ECHO", 2},         {"HELLO", -1},
       {"AUTH", -2},      {"SELECT", 2},       {"CLIENT ID", 2},      {"CLIENT KILL", -3}, {"COMMAND", 1},
       {"SCAN", -2},      {"CONFIG GET", -3},  {"CONFIG SET", -3},    {"FLUSHALL", -1},    {"TIME", 1},
       {"SHUTDOWN", -1},  {"SLOWLOG GET", -2}, {"TAKE", -3},          {"HOLD", -5},        {"COMMIT", -2},
@@ -105,6 +105,7 @@ TEST(CommandTable, WritesTheSyntax) {
        "SET key value [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | KEEPTTL] [NX | XX] "
        "[GET]"},
       {"MGET", "MGET key …"},
+      {"EXPIRE", "EXPIRE key seconds [NX|XX|GT|LT …]"},
       {"EXTEND", "EXTEND id TTL duration"},
       {"HOLD", "HOLD limit key [COST n] [AND limit key [COST n]]… TTL duration [ID id] [TAG text]"},
       {"LIMIT SET",

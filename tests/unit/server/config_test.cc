@@ -292,6 +292,24 @@ TEST(Config, SaysWhatNeedsARestart) {
   EXPECT_EQ(changes_for_restart(Config{}, next), (std::vector<std::string_view>{"server.resp", "server.max_memory"}));
 }
 
+TEST(Config, KeepsWhatNeedsARestart) {
+  Config running;
+  running.threads = 2;
+  running.password = "old";
+  running.log_level = "warning";
+  Config next;
+  next.threads = 3;
+  next.password = "new";
+  next.max_connections = 5;
+  next.limits = {{stock("storage").amount(1), "mete.toml:1"}};
+  const Config config = in_effect(running, next);
+  EXPECT_EQ(config.threads, 2U);
+  EXPECT_EQ(config.password, "old");
+  EXPECT_EQ(config.log_level, "info") << "the file has none, and this one counts at once";
+  EXPECT_EQ(config.max_connections, 5U);
+  EXPECT_EQ(config.limits, next.limits);
+}
+
 class ConfigFiles : public ::testing::Test {
  protected:
   ConfigFiles() {

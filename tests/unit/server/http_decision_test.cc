@@ -98,6 +98,33 @@ TEST_F(HttpDecisions, TellOverriddenQuotas) {
   EXPECT_EQ(send("PUT", "/v1/limits/sms/overrides/vip", R"({"amount":7})").status, 200);
   EXPECT_EQ(send("GET", "/v1/check?limit=api&key=vip&cost=0").header("RateLimit-Policy"), R"("api";q=33;w=60)");
   EXPECT_EQ(send("GET", "/v1/check?limit=sms&key=vip&cost=0").header("RateLimit-Policy"), R"("sms";q=7;w=3600)");
+
+  // A burst below the amount: the key's own one is rounded up by much.
+  define(bucket("slow").amount(100).per(1min).burst(3));
+  EXPECT_EQ(send("PUT", "/v1/limits/slow/overrides/vip", R"({"amount":50})").status, 200);
+  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=vip&cost=0").header("RateLimit-Policy"), R"("slow";q=50;w=60)");
+  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=others&cost=0").header("RateLimit-Policy"), R"("slow";q=100;w=60)");
+}
+
+// As the decision has them: a peek's tell what would be left, of one charge and of several alike.
+TEST_F(HttpDecisions, TellOfSeveralChargesWhatTheDecisionTells) {
+  define(stock("a").amount(10));
+  define(stock("b").amount(100));
+  const auto ask = [&](std::string_view charges, std::string_view rest) {
+    return send("POST", "/v1/take", R"({"charges":[)" + std::string(charges) + "]" + std::string(rest) + "}")
+        .header("RateLimit");
+  };
+  const std::string_view one = R"({"limit":"a","key":"k","cost":3})";
+  const std::string_view both = R"({"limit":"a","key":"k","cost":3},{"limit":"b","key":"k","cost":3})";
+  const std::string_view twice = R"({"limit":"a","key":"k","cost":3},{"limit":"a","key":"k","cost":2})";
+  EXPECT_EQ(ask(one, R"(,"mode":"peek")"), R"("a";r=7)");
+  EXPECT_EQ(ask(both, R"(,"mode":"peek")"), R"("a";r=7, "b";r=97)");
+  EXPECT_EQ(ask(twice, R"(,"mode":"peek")"), R"("a";r=5, "a";r=5)");
+  EXPECT_EQ(ask(both, R"(,"id":"op")"), R"("a";r=7, "b";r=97)");
+  EXPECT_EQ(ask(both, ""), R"("a";r=4, "b";r=94)");
+  EXPECT_EQ(ask(both, R"(,"id":"op")"), R"("a";r=4, "b";r=94)") << "told again: as they stand now";
+  EXPECT_EQ(ask(both, R"(,"mode":"force")"), R"("a";r=1, "b";r=91)");
+  EXPECT_EQ(ask(both, ""), R"("a";r=1, "b";r=91)") << "denied";
 }
 
 TEST_F(HttpDecisions, ListEveryCharge) {

@@ -108,7 +108,9 @@ class RefusingStore final : public store::Store {
   }
   Result<std::vector<std::string>> do_limits() override { return unavailable(); }
   Result<void> do_set_override(const store::MeterName&, std::optional<Amount>) override { return unavailable(); }
+  Result<std::optional<Amount>> do_override_of(const store::MeterName&) override { return unavailable(); }
   Result<core::Verdict> do_take(const store::TakeRequest&) override { return unavailable(); }
+  Result<std::optional<core::Verdict>> do_recall(const store::TakeRequest&) override { return unavailable(); }
   Result<Settlement> do_give(std::span<const Charge>, std::string_view) override { return unavailable(); }
   Result<core::Verdict> do_hold(const store::HoldRequest&) override { return unavailable(); }
   Result<Settlement> do_commit(const store::CommitRequest&) override { return unavailable(); }

@@ -225,6 +225,20 @@ TEST_F(WaitQueueTest, AttemptsLeaveTheIdAlone) {
   EXPECT_EQ(store.usage({"s", "k"})->used, 1);
 }
 
+// Somebody else has asked by the same id while this one stood behind others.
+TEST_F(WaitQueueTest, PatienceEndsWithTheAnswerOfTheId) {
+  take("s", "k");
+  wait(1, {{"s", "k"}, {"t", "k"}});
+  wait(2, {{"t", "k"}}, 5ms, Mode::kTake, "op");
+  settle();
+  EXPECT_EQ(log, "");
+  const Charge charge{"t", "k"};
+  EXPECT_TRUE(store.take({{&charge, 1}, Mode::kTake, "op"})->is_allowed);
+  settle_until(1);
+  EXPECT_EQ(log, "2+");
+  EXPECT_EQ(store.usage({"t", "k"})->used, 1);
+}
+
 TEST_F(WaitQueueTest, UpToWaitsForTheFirstUnit) {
   EXPECT_TRUE(store.define(stock("s").amount(3)).has_value());
   const Charge all{"s", "k", 3};

@@ -33,6 +33,70 @@ TEST_F(EmbeddedStoreTest, TellsItsTime) {
   EXPECT_EQ(store.now(), kStart + 5s) << "it never runs backwards";
 }
 
+TEST_F(EmbeddedStoreTest, RecallsTheAnswerOfAnIdAndChangesNothing) {
+  store.define(stock("credits").amount(100)).value();
+  const Charge charge{"credits", "alice", 60};
+  const Charge other{"credits", "alice", 61};
+  const auto taking = [](const Charge& one, std::string_view id) { return TakeRequest{{&one, 1}, Mode::kTake, id}; };
+  EXPECT_EQ(store.recall(taking(charge, "first")).value(), std::nullopt);
+  EXPECT_EQ(store.statistics().ids, 0U);
+  const core::Verdict allowed = store.take(taking(charge, "first")).value();
+  const core::Verdict denied = store.take(taking(charge, "second")).value();
+  EXPECT_FALSE(denied.is_allowed);
+  EXPECT_EQ(store.recall(taking(charge, "first")).value(), allowed);
+  EXPECT_EQ(store.recall(taking(charge, "second")).value(), denied);
+  EXPECT_EQ(store.recall(taking(charge, {})).value(), std::nullopt);
+  EXPECT_EQ(store.recall(taking(other, "first")).error().code, ErrorCode::kMismatch);
+  EXPECT_EQ(store.recall({{}, Mode::kTake, "first"}).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(store.usage({"credits", "alice"}).value().used, 60);
+  clock.advance(24h);
+  EXPECT_EQ(store.recall(taking(charge, "first")).value(), std::nullopt);
+}
+
+TEST_F(EmbeddedStoreTest, TellsHowEachChargeStands) {
+  store.define(stock("credits").amount(100)).value();
+  store.define(stock("jobs").amount(5)).value();
+  const Charge charges[] = {{"credits", "alice", 10}, {"jobs", "alice", 1}, {"credits", "alice", 20}};
+  const auto usage = [this](std::string_view limit) { return store.usage({limit, "alice"}).value(); };
+  std::array<Usage, 3> usages;
+  const auto expect_told = [&] {
+    EXPECT_EQ(usages, (std::array{usage("credits"), usage("jobs"), usage("credits")}));
+    usages = {};
+  };
+  ASSERT_TRUE(store.take({.charges = charges, .usages = usages}).value().is_allowed);
+  EXPECT_EQ(usages[2].used, 30);
+  expect_told();
+  const HoldRequest holding{.charges = charges, .ttl = 1h, .id = "hold", .usages = usages};
+  ASSERT_TRUE(store.hold(holding).value().is_allowed);
+  EXPECT_EQ(usages[1].held, 1);
+  expect_told();
+  ASSERT_TRUE(store.hold(holding).value().is_allowed);
+  EXPECT_EQ(usages[0], Usage{}) << "an answer from before";
+  ASSERT_TRUE(store.take({.charges = charges, .usages = usages}).value().is_allowed);
+  ASSERT_FALSE(store.take({.charges = charges, .usages = usages}).value().is_allowed);
+  expect_told();
+  ASSERT_FALSE(store.hold({.charges = charges, .ttl = 1h, .id = "x", .is_id_random = true, .usages = usages})
+                   .value()
+                   .is_allowed);
+  expect_told();
+  const std::span<const Charge> first(charges, 1);
+  std::array<Usage, 1> alone;
+  ASSERT_TRUE(store.take({.charges = first, .usages = alone}).value().is_allowed);
+  EXPECT_EQ(alone[0], usage("credits"));
+}
+
+TEST_F(EmbeddedStoreTest, TellsOverrides) {
+  store.define(stock("credits").amount(100)).value();
+  EXPECT_EQ(store.override_of({"credits", "alice"}).value(), std::nullopt);
+  store.set_override({"credits", "alice"}, 50).value();
+  EXPECT_EQ(store.override_of({"credits", "alice"}).value(), 50);
+  EXPECT_EQ(store.override_of({"credits", "bob"}).value(), std::nullopt);
+  store.set_override({"credits", "alice"}, std::nullopt).value();
+  EXPECT_EQ(store.override_of({"credits", "alice"}).value(), std::nullopt);
+  EXPECT_EQ(store.override_of({"nope", "alice"}).error().code, ErrorCode::kNoLimit);
+  EXPECT_EQ(store.override_of({"credits", ""}).error().code, ErrorCode::kInvalid);
+}
+
 TEST_F(EmbeddedStoreTest, ClearForgetsAllButLimitsAndOverrides) {
   store.define(stock("credits").amount(100)).value();
   store.set_override({"credits", "alice"}, 50).value();
