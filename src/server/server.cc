@@ -184,7 +184,12 @@ void Server::make_protocols() {
   const Config& config = service_.config;
   const auto on_closed = [this] { --service_.connections_open; };
   std::function<std::unique_ptr<net::Transport>(int)> make_transport;
-  if (tls_) make_transport = [this](int socket) { return tls_->make_transport(socket); };
+  if (tls_) {
+    // What goes through a Unix socket never leaves the machine: it stays plain text.
+    make_transport = [this](int socket) {
+      return net::local_address(socket).family() == AF_UNIX ? nullptr : tls_->make_transport(socket);
+    };
+  }
   const Duration idle = config.idle_timeout == Duration() ? Duration::never() : config.idle_timeout;
 
   resp_.make_transport = make_transport;

@@ -188,6 +188,19 @@ class Tls(unittest.TestCase):
         self.assertEqual(client.ask("ECHO", "x" * 60_000), b"x" * 60_000)
         self.assertEqual(server.stop(), 0)
 
+    def test_unix_sockets_stay_plain_text(self):
+        paths = {name: self.folder / f"{name}.sock" for name in ("resp", "http")}
+        harness.Server(self, *self.files, "--resp", f"unix:{paths['resp']}", "--http", f"unix:{paths['http']}")
+        for name, request, answer in (("resp", encode("PING"), b"+PONG\r\n"),
+                                      ("http", b"GET /healthz HTTP/1.0\r\n\r\n", b"HTTP/1.1 200 OK\r\n")):
+            with self.subTest(name), socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(harness.PATIENCE_S)
+                client.connect(paths[name])
+                client.sendall(request)
+                self.assertEqual(client.recv(len(answer), socket.MSG_WAITALL), answer)
+        shown = harness.run(harness.program, "limit", "list", "--server", f"unix:{paths['resp']}")
+        self.assertEqual(shown.stderr, "")
+
     def test_old_versions_are_refused(self):
         server = harness.Server(self, *self.files)
         context = self.context()
