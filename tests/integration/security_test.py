@@ -192,7 +192,7 @@ class Tls(unittest.TestCase):
         paths = {name: self.folder / f"{name}.sock" for name in ("resp", "http")}
         harness.Server(self, *self.files, "--resp", f"unix:{paths['resp']}", "--http", f"unix:{paths['http']}")
         for name, request, answer in (("resp", encode("PING"), b"+PONG\r\n"),
-                                      ("http", b"GET /healthz HTTP/1.0\r\n\r\n", b"HTTP/1.1 200 OK\r\n")):
+                                      ("http", b"GET /healthz HTTP/1.0\r\n\r\n", b"HTTP/1.0 200 OK\r\n")):
             with self.subTest(name), socket.socket(socket.AF_UNIX) as client:
                 client.settimeout(harness.PATIENCE_S)
                 client.connect(paths[name])
