@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration_text.h"
 #include "cli/bench/load_worker.h"
 #include "cli/bench/report.h"
 #include "cli/bench/scenarios.h"
@@ -58,7 +59,7 @@ Result<void> check_options(const BenchOptions& options) {
   if (options.server.tls) return invalid("bench does not speak TLS: leave out --tls");
   if (options.requests == 0 && options.duration <= Duration()) return invalid("--duration must be longer than 0");
   if (std::max(options.duration, options.warm_up) > kBenchDurationMax) {
-    return invalid("--duration and --warm-up must be at most " + wire::format_duration(kBenchDurationMax));
+    return invalid("--duration and --warm-up must be at most " + base::duration_text(kBenchDurationMax));
   }
   return Done{};
 }

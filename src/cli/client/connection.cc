@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/duration_text.h"
 #include "wire/resp_command.h"
 #include "wire/text.h"
 
@@ -143,7 +144,7 @@ Connection::Attempt Connection::try_read(std::span<char> room) {
 
 Result<void> Connection::wait(short events) {
   if (wait_for_socket(socket_, events, timeout_)) return Done{};
-  return tl::unexpected(lost("no answer within " + wire::format_duration(timeout_)));
+  return tl::unexpected(lost("no answer within " + base::duration_text(timeout_)));
 }
 
 Error Connection::lost(std::string_view reason) const {
