@@ -1,6 +1,7 @@
 #include "server/http_session.h"
 
 #include "base/check.h"
+#include "base/monotonic.h"
 #include "server/http_problem.h"
 
 namespace mete::server {
@@ -15,6 +16,14 @@ wire::HttpDelivery delivery_of(const wire::HttpRequest& request) {
 }  // namespace
 
 HttpSession::Received HttpSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
+  const std::uint64_t started_ns = base::monotonic_ns();
+  requests_ = 0;
+  const Received received = answer_all(input, output, output_max);
+  if (requests_ > 0) metrics_.latency.observe(base::monotonic_ns() - started_ns, requests_);
+  return received;
+}
+
+HttpSession::Received HttpSession::answer_all(std::string_view input, base::Output& output, std::size_t output_max) {
   std::size_t consumed = 0;
   while (output.size() < output_max) {
     switch (parser_.parse(input.substr(consumed))) {
@@ -49,6 +58,7 @@ void HttpSession::on_timeout(base::Output& output) {
 net::Session::Next HttpSession::answer_request(std::string_view bytes, base::Output& output) {
   metrics_.http_requests.add();
   const wire::HttpRequest& request = parser_.request();
+  ++requests_;
   if (later_.run_beside && request.keeps_alive && api_.is_slow(request) && answer_beside(bytes)) return Next::kBlock;
   const wire::HttpResponse response = api_.handle(request, metrics_);
   const std::size_t start = output.size();

@@ -45,7 +45,9 @@ class HttpSession final : public net::Session {
   HttpLater later_;
   wire::HttpDate date_;
   std::string buffer_;  // an answer on its way to the output; kept for its memory
+  Received answer_all(std::string_view input, base::Output& output, std::size_t output_max);
   bool has_continued_ = false;
 };
 
 }  // namespace mete::server
+  std::uint64_t requests_ = 0;  // of the call of receive() that is under way
