@@ -335,6 +335,14 @@ class Servers(CliTest):
             finally:
                 server.stop()
         self.fails("does the server speak TLS on this port?", "limit", "list", "--tls")
+                self.fails("option '--tls-ca': cannot use '/nope': No such file", "limit", "list", "--tls", "--tls-ca",
+                           "/nope", server=server.address)
+            finally:
+                server.stop()
+            server = Server("--tls-cert", cert, "--tls-key", key, "--tls-client-ca", cert)
+            try:
+                self.fails("give one with --tls-cert and --tls-key", "limit", "list", "--tls", "--tls-ca", cert,
+                           server=server.address)
         self.fails("option '--tls-ca' means nothing without --tls", "limit", "list", "--tls-ca", "x")
 
     def test_that_are_no_mete(self):

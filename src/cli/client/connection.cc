@@ -43,7 +43,7 @@ Result<Connection> Connection::open(const ConnectionOptions& options) {
     if (!session) return tl::unexpected(session.error());
     tls = std::move(*session);
   }
-  Connection connection(std::move(*address), std::move(*socket), std::move(tls), options.timeout);
+  Connection connection(std::move(*address), std::move(*socket), std::move(tls), options);
   if (auto done = connection.authenticate(options); !done) return tl::unexpected(done.error());
   return connection;
 }
@@ -148,10 +148,14 @@ Result<void> Connection::wait(short events) {
 }
 
 Error Connection::lost(std::string_view reason) const {
-  const bool may_want_tls = !has_received_ && !tls_ && !address_.is_unix();
   return {ErrorCode::kUnavailable, "lost the connection to " + address_.to_string() + ": " + std::string(reason) +
                                        "; whether the command was carried out is not known" +
-                                       (may_want_tls ? "; does the server want TLS?" : "")};
+                                       std::string(has_received_ ? "" : first_hint_)};
+}
+
+std::string_view Connection::hint_for(const net::Address& address, const ConnectionOptions& options) {
+  if (options.tls) return certificate_hint(*options.tls);
+  return address.is_unix() ? "" : "; does the server want TLS?";
 }
 
 }  // namespace mete::cli

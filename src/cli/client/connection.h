@@ -46,8 +46,12 @@ class Connection {
   net::Descriptor release_socket() &&;
 
  private:
-  Connection(net::Address address, net::Descriptor socket, TlsSession tls, Duration timeout)
-      : address_(std::move(address)), socket_(std::move(socket)), tls_(std::move(tls)), timeout_(timeout) {}
+  Connection(net::Address address, net::Descriptor socket, TlsSession tls, const ConnectionOptions& options)
+      : address_(std::move(address)),
+        socket_(std::move(socket)),
+        tls_(std::move(tls)),
+        timeout_(options.timeout),
+        first_hint_(hint_for(address_, options)) {}
 
   Result<void> authenticate(const ConnectionOptions& options);
   Result<void> send(std::string_view bytes);
@@ -61,10 +65,12 @@ class Connection {
 
   net::Address address_;
   net::Descriptor socket_;
+  [[nodiscard]] static std::string_view hint_for(const net::Address& address, const ConnectionOptions& options);
   TlsSession tls_;  // null without TLS; goes before the socket
   Duration timeout_;
   wire::ReplyParser parser_;
   bool has_received_ = false;  // anything at all
 };
+  std::string_view first_hint_;  // what may be wrong if the server goes without a word
 
 }  // namespace mete::cli
