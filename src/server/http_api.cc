@@ -115,7 +115,8 @@ bool HttpApi::is_slow(const wire::HttpRequest& request) const {
   const auto segments = target ? wire::split_path(target->path) : tl::make_unexpected(target.error());
   if (!segments) return false;
   const Match match = find_route(request.method, *segments);
-  return match.route != nullptr && match.route->access == Access::kAdmin;
+  // Who may not do it is refused on the spot: that is quick, and a wrong password is seen to there.
+  return match.route != nullptr && match.route->access == Access::kAdmin && !refuse(request, Access::kAdmin);
 }
 
 wire::HttpResponse HttpApi::handle(const wire::HttpRequest& request, DecisionObserver& observer) const {

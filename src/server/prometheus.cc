@@ -84,6 +84,7 @@ void write_traffic(std::string& text, const Service& service, const Readings& re
          readings.command_errors);
   single(text, "mete_protocol_errors_total", "counter", "Connections closed for what they sent.",
          readings.protocol_errors);
+  single(text, "mete_authentication_failures_total", "counter", "Wrong passwords.", service.security.wrong_passwords());
   single(text, "mete_http_requests_total", "counter", "HTTP requests.", readings.http_requests);
   single(text, "mete_waiting_takes", "gauge", "Takes that wait until they fit.", service.waits.size());
 }

@@ -145,6 +145,7 @@ Result<void> Server::prepare() {
   // Not on the spot: the listeners go, and events may be on their way to them.
   service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
   service_.apply_config = [this] { apply_settings(); };
+  service_.security.set_log(log_);
   apply_settings();
   if (!service_.config.data.empty() && service_.config.data != Config().data) {
     log_.warning("server.data has no effect yet: everything is kept in memory", {{"data", service_.config.data}});
@@ -200,7 +201,7 @@ void Server::make_protocols() {
   // Copied: the event loops must not read the configuration, which a reload replaces.
   const wire::HttpLimits limits{config.http_header_max, config.http_body_max};
   http_.make_session = [this, limits](net::ConnectionSet& set, std::uint64_t id,
-                                      int /*socket*/) -> std::unique_ptr<net::Session> {
+                                      int socket) -> std::unique_ptr<net::Session> {
     Worker& worker = worker_of(set);
     HttpLater later;
     later.run_beside = [this, &worker, id](std::function<std::string()> work) {
@@ -209,7 +210,13 @@ void Server::make_protocols() {
     later.answer_late = [&worker, id](std::string bytes) {
       worker.answer_after(kWrongPasswordDelay, id, std::move(bytes));
     };
-    return std::make_unique<HttpSession>(http_api_, worker.metrics, limits, std::move(later));
+    HttpReports reports;
+    const std::string address = net::peer_address(socket).to_string();
+    reports.wrong_password = [this, address] { service_.security.note_wrong_password(address); };
+    reports.protocol_error = [this, address](std::string_view reason) {
+      service_.security.note_protocol_error(address, reason);
+    };
+    return std::make_unique<HttpSession>(http_api_, worker.metrics, limits, std::move(later), std::move(reports));
   };
 }
 
