@@ -183,6 +183,8 @@ class Decisions(CliTest):
     def test_take_has_modes(self):
         self.says("took 10 of 20, 0 of 10 left, full again in 1 h\n", "take", "api", "alice", "--cost=20", "--up-to")
         self.matches("denied by api: .*", "take", "api", "alice", "--up-to", status=NO)
+        self.matches("took 0 of 0, 0 of 10 left, .*", "take", "api", "alice", "--cost", "0", "--up-to")
+        self.assertTrue(self.object("take", "api", "alice", "--cost", "0", "--up-to")["allowed"])
         self.matches("allowed  0 of 10 left, .*", "take", "api", "alice", "--cost", "5", "--force")
         self.fails("give one of them", "take", "api", "alice", "--force", "--up-to")
         self.matches("denied by api: .*", "take", "api", "alice", "--cost", "5", "--wait", "50ms", status=NO)
