@@ -308,7 +308,8 @@ class Servers(CliTest):
     def test_that_are_not_there(self):
         self.fails("connection refused; is the server running? start one with: mete serve", "usage", "a", "b",
                    server=f"127.0.0.1:{free_port()}")
-        self.fails("is no address", "usage", "a", "b", "--server", "nonsense")
+        self.fails("is no address", "usage", "a", "b", "--server", "non sense")
+        self.fails("--server takes an address, not a URL", "usage", "a", "b", "--server", "redis://127.0.0.1:6380")
         self.fails("no such file; is the server running?", "usage", "a", "b", "--server", "unix:/nowhere/mete.sock")
 
     def test_that_want_a_password(self):
@@ -334,9 +335,6 @@ class Servers(CliTest):
                                  self.object("limit", "list", "--tls", "--tls-ca", cert, server=server.address))
                 self.fails("--tls-ca", "limit", "list", "--tls", server=server.address)
                 self.fails("does the server want TLS?", "limit", "list", server=server.address)
-            finally:
-                server.stop()
-        self.fails("does the server speak TLS on this port?", "limit", "list", "--tls")
                 self.fails("option '--tls-ca': cannot use '/nope': No such file", "limit", "list", "--tls", "--tls-ca",
                            "/nope", server=server.address)
             finally:
@@ -345,6 +343,9 @@ class Servers(CliTest):
             try:
                 self.fails("give one with --tls-cert and --tls-key", "limit", "list", "--tls", "--tls-ca", cert,
                            server=server.address)
+            finally:
+                server.stop()
+        self.fails("does the server speak TLS on this port?", "limit", "list", "--tls")
         self.fails("option '--tls-ca' means nothing without --tls", "limit", "list", "--tls-ca", "x")
 
     def test_that_are_no_mete(self):

@@ -22,8 +22,19 @@ namespace mete::cli {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{16} << 10;
+constexpr std::string_view kDefaultPort = ":6380";
 
 }  // namespace
+
+Result<net::Address> server_address(const std::string& text) {
+  if (text.find("://") != std::string::npos) {
+    return tl::unexpected(Error{ErrorCode::kInvalid,
+                                "--server takes an address, not a URL: HOST, HOST:PORT or unix:PATH; TLS and the "
+                                "password have options of their own"});
+  }
+  const bool has_port = !text.ends_with(']') && text.find(':') != std::string::npos;
+  return net::parse_address(has_port || text.empty() ? text : text + std::string(kDefaultPort));
+}
 
 // What came of trying to read or write: some bytes, or what to wait for, or why there will be no more.
 struct Connection::Attempt {
@@ -33,7 +44,7 @@ struct Connection::Attempt {
 };
 
 Result<Connection> Connection::open(const ConnectionOptions& options) {
-  auto address = net::parse_address(options.address);
+  auto address = server_address(options.address);
   if (!address) return tl::unexpected(address.error());
   auto socket = connect_to(*address, options.timeout);
   if (!socket) return tl::unexpected(socket.error());

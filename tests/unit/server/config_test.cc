@@ -240,6 +240,8 @@ TEST(Config, EnvironmentAndFlagsAreReadAsStrictlyAsTheFile) {
     ASSERT_FALSE(config.has_value()) << row.message;
     EXPECT_THAT(config.error().message, HasSubstr(row.message));
   }
+  const auto far = parse_config("", {.file = "", .environment = {{"METE_SERVER_BOGUS", "1"}}, .flags = {}});
+  EXPECT_EQ(far.error().message, "\"METE_SERVER_BOGUS\": there is no such setting");
   // What Kubernetes sets for a service of the name mete-server is none of our business.
   const Pairs kubernetes = {{"METE_SERVER_PORT", "tcp://10.0.0.1:6380"},
                             {"METE_SERVER_SERVICE_HOST", "10.0.0.1"},
@@ -340,9 +342,9 @@ TEST_F(ConfigFiles, ThatCannotBeReadAreNamed) {
       {"", {{"password-file", empty}}, "a password is one line of 1 to 512 bytes"},
       {"", {{"password-file", huge}}, "it has more than"},
       {"", {{"password-file", secret}, {"use-password-file", secret}}, "it is the same as server.password"},
+      {"", {{"use-password-file", secret}}, "--use-password-file: nobody could change limits"},
   };
   for (const auto& row : rows) {
-      {"", {{"use-password-file", secret}}, "--use-password-file: nobody could change limits"},
     const auto config = load_config({.file = row.file, .environment = {}, .flags = row.flags});
     ASSERT_FALSE(config.has_value()) << row.message;
     EXPECT_THAT(config.error().message, HasSubstr(row.message));
