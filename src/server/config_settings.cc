@@ -28,7 +28,7 @@ constexpr Setting kSettings[] = {
     {"server.resp", kAddresses, &Config::resp, kAtStart, "Where to listen for RESP clients (redis-cli and its like)"},
     {"server.http", kAddresses, &Config::http, kAtStart, "Where to listen for HTTP clients"},
     {"server.insecure", kBoolean, &Config::insecure, kAtStart,
-     "Listen to the network without a password or client certificates"},
+     "Listen to the network without a password or a certificate"},
     {"server.data", kFolder, &Config::data, kAtStart, "Where the state is kept; \"\" keeps it in memory alone"},
     {"server.password", kSecret, &Config::password, kAtStart, "The password that allows everything"},
     {"server.password_file", kFile, &Config::password_file, kAtStart,
