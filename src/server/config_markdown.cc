@@ -160,7 +160,7 @@ std::string config_text() {
         "  " + key_of(setting) + (value.empty() ? "" : " = " + value) + "\n      " + std::string(setting.help) + ".\n";
     if (!range.empty()) text += "      Allowed: " + range + ".\n";
     text += "      --" + flag_name(setting) + ", " + environment_name(setting) +
-            (setting.reload == Reload::kAtStart ? "; counts at the next start\n" : "; counts at once\n");
+            (setting.reload == Reload::kAtStart ? "; takes effect at start\n" : "; takes effect at once\n");
   }
   text += "\n[[limit]], one for each, in the file alone\n";
   for (const LimitKey& key : kLimitKeys) {

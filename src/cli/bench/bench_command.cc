@@ -105,7 +105,7 @@ Command bench_command() {
            scenario_list(),
            "A scenario defines the limits that it takes from, bench-bucket and so on, and leaves them on the server "
            "with "
-           "their meters: 'mete limit delete' removes them.",
+           "their meters: 'mete limit del' removes them.",
            "Instead of a scenario, the words of a command can be given: {key} in them is a random number below "
            "--keys, {seq} a number that no other request has."},
       .arguments =
