@@ -72,7 +72,8 @@ void append_escaped(std::string& line, std::string_view bytes, LogFormat format)
   while (!bytes.empty()) {
     const std::size_t length = printable_length(bytes);
     const char first = bytes[0];
-    if (first == '"' || first == '\\') line += '\\';
+    // People read past a backslash, and messages have escaped what they quote.
+    if (first == '"' || (first == '\\' && format == LogFormat::kJson)) line += '\\';
     if (length > 0) {
       line += bytes.substr(0, length);
     } else {
@@ -94,7 +95,7 @@ void append_quoted(std::string& line, std::string_view bytes, LogFormat format) 
 
 // Quotes only where the end of the value could not be seen otherwise.
 void append_text_value(std::string& line, std::string_view text) {
-  const bool is_plain = !text.empty() && text.find_first_of(" =\"\\") == std::string_view::npos;
+  const bool is_plain = !text.empty() && text.find_first_of(" =\"") == std::string_view::npos;
   if (is_plain) {
     append_escaped(line, text, LogFormat::kText);
   } else {

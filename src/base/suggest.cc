@@ -36,10 +36,13 @@ std::size_t distance(std::string_view left, std::string_view right) {
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > kWordBytesMax) return std::nullopt;
   std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t best_distance = kWordBytesMax;
   for (const std::string& candidate : candidates) {
+    // A beginning that all names have in common is no likeness.
+    const auto differs = std::mismatch(word.begin(), word.end(), candidate.begin(), candidate.end()).first;
+    const auto rest = static_cast<std::size_t>(word.end() - differs);
     const std::size_t steps = distance(word, candidate);
-    if (steps >= best_distance) continue;
+    if (steps > std::max<std::size_t>(1, rest / 3) || steps >= best_distance) continue;
     best = candidate;
     best_distance = steps;
   }

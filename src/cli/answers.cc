@@ -29,7 +29,7 @@ void read_standing(ReplyReader& reader, Answer& answer) {
 }
 
 void write_answer(const Answer& answer, wire::JsonWriter& writer) {
-  writer.member("allowed", answer.allowed > 0).member("remaining", answer.remaining).member("limit", answer.limit);
+  writer.member("allowed", answer.is_allowed()).member("remaining", answer.remaining).member("limit", answer.limit);
   writer.member("retry_after_ms", answer.retry_after_ms).member("reset_after_ms", answer.reset_after_ms);
   writer.name("violated").begin_array();
   for (const std::string& name : answer.violated) writer.string(name);

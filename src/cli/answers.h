@@ -24,6 +24,9 @@ struct Answer {
   std::int64_t retry_after_ms = 0;  // -1: never
   std::int64_t reset_after_ms = 0;  // -1: never
   std::vector<std::string> violated = {};
+
+  // Who asks for as much as fits, and wants nothing, is given that.
+  [[nodiscard]] bool is_allowed() const { return allowed > 0 || violated.empty(); }
 };
 
 // Reads what follows `allowed`.

@@ -37,7 +37,7 @@ int run_help(const Invocation& invocation, Console& console) {
   const std::string topic = topic_of(invocation);
   const Command* command = find_command(invocation.all, topic);
   if (topic == kConfigurationTopic) {
-    console.out << server::config_markdown();
+    console.out << (invocation.is_on("markdown") ? server::config_markdown() : server::config_text());
   } else if (topic == kCommandsTopic) {
     console.out << (invocation.is_on("markdown") ? server::commands_markdown() : server::commands_text());
   } else if (topic.empty()) {

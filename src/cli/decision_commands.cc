@@ -31,7 +31,7 @@ struct TakeQuestion {
 
 std::string decision_text(const Answer& answer, const TakeQuestion& question) {
   const std::string mood = question.is_peek ? "would be " : "";
-  if (answer.allowed == 0) return mood + denial_text(answer, question.cost);
+  if (!answer.is_allowed()) return mood + denial_text(answer, question.cost);
   std::string verdict = mood + "allowed  ";
   if (question.is_up_to) verdict = "took " + number_text(answer.allowed) + " of " + number_text(question.cost) + ", ";
   return verdict + standing_text(answer);
@@ -48,7 +48,7 @@ int decide(const TakeQuestion& question, const Invocation& invocation, Console& 
   } else {
     console.out << decision_text(*answer, question) << '\n';
   }
-  return answer->allowed > 0 ? kExitDone : kExitNo;
+  return answer->is_allowed() ? kExitDone : kExitNo;
 }
 
 int run_take(const Invocation& invocation, Console& console) {

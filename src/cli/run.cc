@@ -38,8 +38,24 @@ int fail_usage(const Invocation& invocation, Console& console, std::string_view 
   return fail(console, name + ": " + std::string(message) + "\nTry 'mete " + name + " --help'.");
 }
 
+namespace {
+
+// The command line that explains what was meant, as far as that can be seen.
+std::string help_for(std::span<const Command> all, const std::vector<std::string>& words) {
+  const std::string pair = words.size() > 1 ? words[0] + " " + words[1] : "";
+  if (find_command(all, pair) != nullptr) return "mete " + pair + " --help";
+  const bool is_known = find_command(all, words[0]) != nullptr || is_group(all, words[0]);
+  return is_known ? "mete " + words[0] + " --help" : "mete help";
+}
+
+}  // namespace
+
 int run(std::span<const Command> all, const std::vector<std::string>& words, Console& console) {
-  if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+  if (words.empty()) {
+    console.error << overview_text(all);
+    return kExitError;
+  }
+  if (words[0] == "--help" || words[0] == "-h") {
     console.out << overview_text(all);
     return kExitDone;
   }
@@ -52,9 +68,7 @@ int run(std::span<const Command> all, const std::vector<std::string>& words, Con
   }
   const auto invocation = parse(all, real_words);
   if (!invocation) {
-    const bool is_known = find_command(all, real_words[0]) != nullptr || is_group(all, real_words[0]);
-    const std::string help = is_known ? "mete " + real_words[0] + " --help" : "mete help";
-    return fail(console, invocation.error().message + "\nTry '" + help + "'.");
+    return fail(console, invocation.error().message + "\nTry '" + help_for(all, real_words) + "'.");
   }
   if (invocation->wants_help) {
     console.out << help_text(*invocation->command);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "cli/config_options.h"
+#include "server/banner.h"
 #include "server/server.h"
 
 namespace mete::cli {
@@ -16,7 +17,12 @@ int run_serve(const Invocation& invocation, Console& console) {
   base::Log log(STDERR_FILENO);
   const auto server = server::Server::start(config_sources(invocation, console), log);
   if (!server) return fail(console, server.error().message);
-  console.out << (*server)->banner() << std::flush;
+  const server::Banner banner = (*server)->banner();
+  if (::isatty(STDOUT_FILENO) == 1) {
+    console.out << server::banner_text(banner) << std::flush;
+  } else {
+    server::log_banner(banner, log);
+  }
   (*server)->run();
   return kExitDone;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/duration_text.h"
+
 namespace mete::core {
 
 namespace {
@@ -13,6 +15,10 @@ tl::unexpected<Error> invalid(std::string message) {
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 std::string range_text(Amount min, Amount max) { return std::to_string(min) + " to " + std::to_string(max); }
+
+std::string told(Duration duration) {
+  return duration.is_never() ? "more than 292 years" : base::duration_text(duration);
+}
 
 Result<void> check_range(std::string_view field, Amount value, Amount min) {
   if (value >= min && value <= kAmountMax) return {};
@@ -27,7 +33,7 @@ Result<void> check_bytes(std::string_view field, std::string_view bytes, std::si
 
 Result<void> check_period_range(Duration period) {
   if (period >= kPeriodMin && period <= kPeriodMax) return {};
-  return invalid("period must be 1 ms to 10 years (3653 days), not " + std::to_string(period.ns()) + " ns");
+  return invalid("period must be 1 ms to 10 years (3653 days), not " + told(period));
 }
 
 Result<void> check_period(const Limit& limit) {
@@ -129,7 +135,7 @@ Result<void> validate_tag(std::string_view tag) {
 
 Result<void> validate_ttl(Duration ttl) {
   if (ttl > Duration() && ttl <= kHoldTtlMax) return {};
-  return invalid("ttl must be above 0 and at most 1 year (366 days), not " + std::to_string(ttl.ns()) + " ns");
+  return invalid("ttl must be above 0 and at most 1 year (366 days), not " + told(ttl));
 }
 
 Result<void> validate_used(Amount used) { return check_range("amount", used, 0); }
@@ -140,7 +146,7 @@ Result<void> validate_quota(const QuotaRule& rule) {
   const bool is_whole = rule.window.ns() % kSecond == 0;
   if (is_whole && rule.window.ns() >= kSecond && rule.window <= kPeriodMax) return {};
   return invalid("window must be whole seconds, 1 to " + std::to_string(kPeriodMax.seconds()) + " (10 years), not " +
-                 std::to_string(rule.window.ns()) + " ns");
+                 told(rule.window));
 }
 
 Result<void> validate_consumption(Amount units) {
@@ -159,7 +165,7 @@ Result<void> validate_expiry(const Expiry& expiry, ExpiryRange range) {
   const bool is_too_far = expiry.length.is_never() || expiry.instant == Instant::max();
   if (is_too_far) return invalid("expiry is too far away: it must be before the year 2554, and within 292 years");
   if (expiry.kind == Expiry::Kind::kIn && expiry.length <= Duration() && range == ExpiryRange::kAboveZero) {
-    return invalid("expiry must be above 0, not " + std::to_string(expiry.length.ns()) + " ns");
+    return invalid("expiry must be above 0, not " + told(expiry.length));
   }
   return {};
 }

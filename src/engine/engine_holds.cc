@@ -205,9 +205,9 @@ Result<Settlement> Engine::settle_commit(HoldOperation& operation, const CommitR
   HoldRecord& hold = *operation.hold;
   const std::size_t count = hold.charges.size();
   if (!request.amounts.empty() && request.amounts.size() != count) {
-    return tl::make_unexpected(Error{
-        ErrorCode::kInvalid,
-        "amounts: the hold has " + std::to_string(count) + " charges, not " + std::to_string(request.amounts.size())});
+    return tl::make_unexpected(Error{ErrorCode::kInvalid, "amounts: the hold has " + std::to_string(count) +
+                                                              (count == 1 ? " charge, not " : " charges, not ") +
+                                                              std::to_string(request.amounts.size())});
   }
   Amount committed = 0;
   for (std::size_t i = 0; i < count; ++i) {

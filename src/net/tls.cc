@@ -2,9 +2,13 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -13,15 +17,9 @@ namespace mete::net {
 
 namespace {
 
-std::string last_reason() {
-  const unsigned long code = ::ERR_peek_last_error();
-  ::ERR_clear_error();
-  const char* const reason = ::ERR_reason_error_string(code);
-  return reason == nullptr ? "unknown reason" : reason;
-}
-
-tl::unexpected<Error> cannot_load(const std::string& what, const std::string& file) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "cannot load the " + what + " from " + file + ": " + last_reason()});
+tl::unexpected<Error> cannot_load(const std::string& what, const std::string& file, std::string_view content) {
+  return tl::unexpected(
+      Error{ErrorCode::kInvalid, "cannot load the " + what + " from " + file + ": " + tls_file_problem(file, content)});
 }
 
 class TlsTransport final : public Transport {
@@ -69,6 +67,22 @@ class TlsTransport final : public Transport {
 
 }  // namespace
 
+std::string tls_file_problem(const std::string& file, std::string_view content) {
+  // The first error is the one that the others follow from.
+  const unsigned long first = ::ERR_get_error();
+  ::ERR_clear_error();
+  if (::access(file.c_str(), R_OK) != 0) return std::generic_category().message(errno);
+  if (std::filesystem::is_directory(file)) return std::generic_category().message(EISDIR);
+  if (first != 0 && ERR_SYSTEM_ERROR(first)) return std::generic_category().message(ERR_GET_REASON(first));
+  const char* const known = first == 0 ? nullptr : ::ERR_reason_error_string(first);
+  const std::string_view reason = known == nullptr ? "" : known;
+  if (reason == "bad decrypt" || reason == "bad password read") {
+    return "it has a passphrase, and nobody is there to be asked for it";
+  }
+  if (reason == "key values mismatch") return "it does not belong to the certificate";
+  return "it is not a PEM file with " + std::string(content) + (reason.empty() ? "" : ": " + std::string(reason));
+}
+
 Result<std::shared_ptr<TlsContext>> TlsContext::load(const TlsFiles& files) {
   SSL_CTX* const context = ::SSL_CTX_new(::TLS_server_method());
   CHECK(context != nullptr);
@@ -85,10 +99,10 @@ Result<std::shared_ptr<TlsContext>> TlsContext::load(const TlsFiles& files) {
   ::SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(kSessionContext.data()),
                                    kSessionContext.size());
   if (::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
-    return cannot_load("certificate (tls.cert)", files.certificate);
+    return cannot_load("certificate (tls.cert)", files.certificate, "a certificate");
   }
   if (::SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return cannot_load("private key (tls.key)", files.key);
+    return cannot_load("private key (tls.key)", files.key, "a private key");
   }
   if (::SSL_CTX_check_private_key(context) != 1) {
     ::ERR_clear_error();
@@ -97,7 +111,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::load(const TlsFiles& files) {
   }
   if (!files.client_authorities.empty()) {
     if (::SSL_CTX_load_verify_locations(context, files.client_authorities.c_str(), nullptr) != 1) {
-      return cannot_load("authorities of clients (tls.client_ca)", files.client_authorities);
+      return cannot_load("authorities of clients (tls.client_ca)", files.client_authorities, "certificates");
     }
     ::SSL_CTX_set_client_CA_list(context, ::SSL_load_client_CA_file(files.client_authorities.c_str()));
     ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);

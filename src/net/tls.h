@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "net/transport.h"
 
@@ -20,6 +21,10 @@ struct TlsFiles {
   std::string key;
   std::string client_authorities;  // PEM; not empty: clients must show a certificate that one of these has signed
 };
+
+// Why OpenSSL could not read the file, in words; `content` is what should stand in it: "a certificate". Clears
+// OpenSSL's errors of this thread.
+std::string tls_file_problem(const std::string& file, std::string_view content);
 
 class TlsContext {
  public:

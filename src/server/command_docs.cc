@@ -19,6 +19,8 @@ other, `…` means one or more.
 
 - **Durations** are `250ms`, `1s`, `5m`, `1h` or `30d`; a bare integer is seconds. Times in answers are milliseconds where
   their name ends in `_ms`, rounded up; -1 stands for never.
+- **Bounds**: a name of a limit has 1 to 128 bytes without control characters, a key 1 to 512 bytes, an id 1 to 128, a tag 1 to
+  512; an operation has at most 16 charges; a hold lives at most 366 days.
 - **Errors** begin with a code: `NOLIMIT`, `NOHOLD`, `EXPIRED`, `EXCEEDS`, `MISMATCH`, `UNAVAILABLE`, `NOAUTH`, `WRONGPASS`,
   `NOPERM`, `WRONGTYPE`, `OOM`, or `ERR` for the rest. An error changes nothing. After a `Protocol error` the connection is
   closed.

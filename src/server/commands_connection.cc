@@ -26,6 +26,7 @@ std::optional<Role> authenticate(const Service& service, std::string_view user, 
 }
 
 void refuse_password(CommandContext& context) {
+  context.service.security.note_wrong_password(context.session->client().address);
   const std::size_t position = context.reply.position();
   context.reply.error("WRONGPASS", "invalid username-password pair or user is disabled.");
   context.session->delay_reply(position);

@@ -111,7 +111,8 @@ Result<Config> load_config(const ConfigSources& sources) {
                                        std::pair{&config->use_password_file, &config->use_password}}) {
     if (auto ok = read_password(*file, *password); !ok) return tl::make_unexpected(std::move(ok.error()));
   }
-  if (const auto conflict = find_conflict(*config)) return refuse(std::string(conflict->setting), conflict->message);
+  if (const auto conflict = find_conflict(*config))
+    return refuse(config->place_of(conflict->setting), conflict->message);
   return config;
 }
 

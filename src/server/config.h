@@ -13,6 +13,7 @@
 #include <mete/time.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,6 +30,14 @@ struct FileLimit {
   std::string place;  // "mete.toml:12", for errors that are found later
 
   bool operator==(const FileLimit&) const = default;
+};
+
+// Where values came from ("mete.toml:3:8: server.resp", "--resp"), by the names of their settings: for errors that are
+// found later. No part of what a configuration says: all are equal.
+struct ValuePlaces {
+  std::map<std::string, std::string, std::less<>> by_name;
+
+  bool operator==(const ValuePlaces& /*other*/) const { return true; }
 };
 
 struct Config {
@@ -70,9 +79,16 @@ struct Config {
   Duration slowlog_threshold = std::chrono::milliseconds(10);
 
   std::vector<FileLimit> limits;
+  ValuePlaces places;
 
   // The URL for mete::open: store_url, or the embedded store in `data`.
   [[nodiscard]] std::string store_location() const { return store_url.empty() ? "embedded:" + data : store_url; }
+
+  // The setting's name where the value is the default.
+  [[nodiscard]] std::string place_of(std::string_view setting) const {
+    const auto found = places.by_name.find(setting);
+    return found == places.by_name.end() ? std::string(setting) : found->second;
+  }
 
   bool operator==(const Config&) const = default;
 };

@@ -7,10 +7,9 @@ namespace mete::server {
 
 namespace {
 
-bool is_guarded(const Config& config) {
-  return !config.password.empty() || !config.password_file.empty() || !config.use_password.empty() ||
-         !config.use_password_file.empty() || !config.tls_cert.empty();
-}
+bool has_password(const Config& config) { return !config.password.empty() || !config.password_file.empty(); }
+
+bool is_guarded(const Config& config) { return has_password(config) || !config.tls_cert.empty(); }
 
 std::optional<Conflict> check_reach(std::string_view setting, const std::vector<std::string>& addresses) {
   for (const std::string& text : addresses) {
@@ -50,14 +49,25 @@ std::optional<Conflict> check_tls(const Config& config) {
   return std::nullopt;
 }
 
+std::optional<Conflict> check_passwords(const Config& config) {
+  if (!has_password(config)) {
+    constexpr std::string_view kNobody =
+        "nobody could change limits or the server with it alone; set server.password too";
+    if (!config.use_password.empty()) return Conflict{"server.use_password", std::string(kNobody)};
+    if (!config.use_password_file.empty()) return Conflict{"server.use_password_file", std::string(kNobody)};
+  }
+  if (!config.password.empty() && config.password == config.use_password) {
+    return Conflict{"server.use_password", "it is the same as server.password, which allows everything; use another"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Conflict> find_conflict(const Config& config) {
   if (auto conflict = check_tls(config)) return conflict;
+  if (auto conflict = check_passwords(config)) return conflict;
   if (auto conflict = check_listeners(config)) return conflict;
-  if (!config.password.empty() && config.password == config.use_password) {
-    return Conflict{"server.use_password", "it is the same as server.password, which allows everything; use another"};
-  }
   if (config.bulk_max > config.query_buffer_max) {
     return Conflict{"server.bulk_max", "an argument of " + std::to_string(config.bulk_max) +
                                            " bytes does not fit into server.query_buffer_max, which is " +

@@ -44,6 +44,7 @@ Result<Config> ConfigDraft::finish() && {
   if (const auto conflict = find_conflict(config_)) {
     return refuse(origin_of(conflict->setting).place, conflict->message);
   }
+  for (const auto& [name, origin] : origins_) config_.places.by_name.emplace(name, origin.place);
   return std::move(config_);
 }
 

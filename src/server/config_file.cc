@@ -7,6 +7,7 @@
 #include "server/config_draft.h"
 #include "server/config_toml.h"
 #include "server/limit_fields.h"
+#include "server/limit_reload.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -142,7 +143,10 @@ class FileReader {
       }
     }
     if (!name) return refuse(table.place, "limit: name is missing");
-    const auto limit = make_limit(*name, fields);
+    auto limit = make_limit(*name, fields);
+    if (limit) {
+      if (auto ok = check_limit(*limit); !ok) limit = tl::make_unexpected(std::move(ok.error()));
+    }
     if (!limit) return refuse(place_of_error(table, limit.error()), limit_text(*name) + ": " + limit.error().message);
     return add_limit(*limit, table.place);
   }

@@ -55,7 +55,9 @@ amount = 5_000_000_000
 - **Reload**: on SIGHUP, and when the file changes, settings marked "at once" and the limits follow the file; a bad file
   changes nothing. What is marked "at start" waits for the next start.
 
-An address that other machines can reach needs a password or `tls.client_ca`, or else `insecure`.
+An address that other machines can reach needs a `password` or a certificate (`tls.cert`, `tls.key`), or else `insecure`. The
+certificate alone hides what is said, and lets in whoever can connect: where there is neither a password nor
+`tls.client_ca`, the server says so at its start.
 
 )";
 
@@ -67,27 +69,53 @@ meters at the reload. Limits that never stood in the file are left alone.
 
 | key | of | meaning |
 | --- | --- | --- |
-| `name` | all | 1 to 128 bytes without control characters |
-| `kind` | all | `"bucket"`, `"window"`, `"sliding"`, `"calendar"` or `"stock"` |
-| `amount` | all | 1 to 9007199254740991 |
-| `period` | all but stock | a duration of 1 ms to 3653 days; of a calendar `"hour"`, `"day"`, `"week"`, `"month"` or `"year"` |
-| `burst` | bucket | its capacity, where that is not the amount |
-| `zone` | calendar | an IANA time zone; `"UTC"` where there is none |
-| `anchor` | calendar | where the period starts: weekday 1 (Monday) to 7, day 1 to 31, or month * 100 + day of a year |
-| `shadow` | all | `true`: judged and reported, and denies nothing |
+)";
 
+constexpr std::string_view kEnd = R"(
 ## [[sync]] and [escrow]
 
 They are reserved, and not available in this version.
 )";
 
+struct LimitKey {
+  std::string_view name;
+  std::string_view kinds;
+  std::string_view meaning;  // in Markdown
+};
+constexpr LimitKey kLimitKeys[] = {
+    {"name", "all", "1 to 128 bytes without control characters"},
+    {"kind", "all", R"(`"bucket"`, `"window"`, `"sliding"`, `"calendar"` or `"stock"`)"},
+    {"amount", "all", "1 to 9007199254740991"},
+    {"period", "all but stock",
+     R"(a duration of 1 ms to 3653 days; of a calendar `"hour"`, `"day"`, `"week"`, `"month"` or `"year"`)"},
+    {"burst", "bucket", "its capacity, where that is not the amount"},
+    {"zone", "calendar", R"(an IANA time zone; `"UTC"` where there is none)"},
+    {"anchor", "calendar",
+     "where the period starts: weekday 1 (Monday) to 7, day 1 to 31, or month * 100 + day of a year"},
+    {"shadow", "all", "`true`: judged and reported, and denies nothing"},
+    {"durable", "all",
+     R"(`"always"`, `"everysec"` or `"never"`: how soon a decision is on disk, where the store has one; the embedded )"
+     "store keeps it in memory"},
+    {"on_fail", "all",
+     R"(`"closed"` (if nothing is said) or `"open"`: whether to deny or to admit while the store does not answer)"},
+    {"scope", "all",
+     R"(`"node"` (if nothing is said), `"shared"` or `"escrow"`: who counts together; escrow needs a shared store)"},
+};
+
+std::string without_marks(std::string_view markdown) {
+  std::string text(markdown);
+  std::erase(text, '`');
+  return text;
+}
+
 std::string code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
 
 std::string section_of(const Setting& setting) { return std::string(setting.name.substr(0, setting.name.find('.'))); }
 
+std::string key_of(const Setting& setting) { return std::string(setting.name.substr(setting.name.find('.') + 1)); }
+
 std::string row(const Setting& setting) {
-  const std::string key(setting.name.substr(setting.name.find('.') + 1));
-  return "| `" + key + "` | " + code(default_text(setting)) + " | " + range_text(setting) + " | `--" +
+  return "| `" + key_of(setting) + "` | " + code(default_text(setting)) + " | " + range_text(setting) + " | `--" +
          flag_name(setting) + "` `" + environment_name(setting) + "` | " +
          (setting.reload == Reload::kAtStart ? "at start" : "at once") + " | " + std::string(setting.help) + " |\n";
 }
@@ -106,7 +134,40 @@ std::string config_markdown() {
     }
     text += row(setting);
   }
-  return text + "\n" + std::string(kLimits);
+  text += "\n" + std::string(kLimits);
+  for (const LimitKey& key : kLimitKeys) {
+    text += "| `" + std::string(key.name) + "` | " + std::string(key.kinds) + " | " + std::string(key.meaning) + " |\n";
+  }
+  return text + std::string(kEnd);
+}
+
+std::string config_text() {
+  std::string text =
+      "The configuration of 'mete serve': from flags, from the environment and from a file in TOML, given with\n"
+      "'--config FILE' or in METE_CONFIG; flag over environment over file. 'mete check-config FILE' checks one.\n"
+      "Sizes are bytes, or \"64kb\", \"1mb\", \"2gb\"; durations are \"250ms\", \"1s\", \"5m\", \"1h\" or \"30d\", and "
+      "a bare\n"
+      "integer is seconds. More is in docs/configuration.md.\n";
+  std::string section;
+  for (const Setting& setting : settings()) {
+    if (section_of(setting) != section) {
+      section = section_of(setting);
+      text += "\n[" + section + "]\n";
+    }
+    const std::string value = default_text(setting);
+    const std::string range = range_text(setting);
+    text +=
+        "  " + key_of(setting) + (value.empty() ? "" : " = " + value) + "\n      " + std::string(setting.help) + ".\n";
+    if (!range.empty()) text += "      Allowed: " + range + ".\n";
+    text += "      --" + flag_name(setting) + ", " + environment_name(setting) +
+            (setting.reload == Reload::kAtStart ? "; takes effect at start\n" : "; takes effect at once\n");
+  }
+  text += "\n[[limit]], one for each, in the file alone\n";
+  for (const LimitKey& key : kLimitKeys) {
+    text +=
+        "  " + std::string(key.name) + " (" + std::string(key.kinds) + ")\n      " + without_marks(key.meaning) + "\n";
+  }
+  return text;
 }
 
 }  // namespace mete::server

@@ -6,5 +6,7 @@
 namespace mete::server {
 
 std::string config_markdown();
+// The same for a terminal, in short.
+std::string config_text();
 
 }  // namespace mete::server

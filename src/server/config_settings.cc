@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/duration_text.h"
 #include "net/address.h"
 #include "wire/text.h"
 
@@ -27,7 +28,7 @@ constexpr Setting kSettings[] = {
     {"server.resp", kAddresses, &Config::resp, kAtStart, "Where to listen for RESP clients (redis-cli and its like)"},
     {"server.http", kAddresses, &Config::http, kAtStart, "Where to listen for HTTP clients"},
     {"server.insecure", kBoolean, &Config::insecure, kAtStart,
-     "Listen to the network without a password or client certificates"},
+     "Listen to the network without a password or a certificate"},
     {"server.data", kFolder, &Config::data, kAtStart, "Where the state is kept; \"\" keeps it in memory alone"},
     {"server.password", kSecret, &Config::password, kAtStart, "The password that allows everything"},
     {"server.password_file", kFile, &Config::password_file, kAtStart,
@@ -171,7 +172,7 @@ std::string size_text(std::size_t bytes) {
 std::string number_text(const Setting& setting, std::size_t number) {
   if (setting.kind == kSize) return size_text(number);
   if (setting.kind == kDuration) {
-    return wire::format_duration(std::chrono::milliseconds(static_cast<std::int64_t>(number)));
+    return base::duration_text(std::chrono::milliseconds(static_cast<std::int64_t>(number)));
   }
   return std::to_string(number);
 }
@@ -355,7 +356,7 @@ std::string value_text(const Config& config, const Setting& setting) {
       [&](std::string Config::*member) { return string_text(setting, config.*member); },
       [&](bool Config::*member) { return std::string(config.*member ? "true" : "false"); },
       [&](std::size_t Config::*member) { return number_text(setting, config.*member); },
-      [&](Duration Config::*member) { return wire::format_duration(config.*member); },
+      [&](Duration Config::*member) { return base::duration_text(config.*member); },
       [&](std::vector<std::string> Config::*member) {
         std::string text;
         for (const std::string& address : config.*member) text += (text.empty() ? "" : ",") + address;

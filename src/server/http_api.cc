@@ -97,6 +97,22 @@ bool is_json(const wire::HttpRequest& request) {
   return is_untold && !request.header("Origin");
 }
 
+// Compressed, it would have to be unpacked before its size is known.
+bool is_encoded(const wire::HttpRequest& request) {
+  const auto encoding = request.header("Content-Encoding");
+  return encoding && !encoding->empty() && !wire::equals_ignoring_case(*encoding, "identity");
+}
+
+std::optional<wire::HttpResponse> refuse_form(const wire::HttpRequest& request) {
+  if (is_encoded(request)) {
+    auto response = problem(415, "send the body as it is: no Content-Encoding is known here");
+    response.add_header("Accept-Encoding", "identity");
+    return response;
+  }
+  if (!is_json(request)) return problem(415, "the body must have the Content-Type application/json");
+  return std::nullopt;
+}
+
 Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
   if (body.empty() && !route.needs_body) return wire::JsonValue{wire::JsonObject()};
   if (body.empty()) return invalid("the body is missing: it must be a JSON object");
@@ -115,7 +131,8 @@ bool HttpApi::is_slow(const wire::HttpRequest& request) const {
   const auto segments = target ? wire::split_path(target->path) : tl::make_unexpected(target.error());
   if (!segments) return false;
   const Match match = find_route(request.method, *segments);
-  return match.route != nullptr && match.route->access == Access::kAdmin;
+  // Who may not do it is refused on the spot: that is quick, and a wrong password is seen to there.
+  return match.route != nullptr && match.route->access == Access::kAdmin && !refuse(request, Access::kAdmin);
 }
 
 wire::HttpResponse HttpApi::handle(const wire::HttpRequest& request, DecisionObserver& observer) const {
@@ -141,8 +158,8 @@ wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObs
   if (auto refusal = refuse(request, route.access)) return *std::move(refusal);
   auto query = read_query(target->query, route);
   if (!query) return problem(query.error());
-  if (!request.body.empty() && route.body != nullptr && !is_json(request)) {
-    return problem(415, "the body must have the Content-Type application/json");
+  if (!request.body.empty() && route.body != nullptr) {
+    if (auto refusal = refuse_form(request)) return *std::move(refusal);
   }
   auto body = read_body(request.body, route);
   if (!body) return problem(body.error());

@@ -97,7 +97,19 @@ Result<void> check_choice(const std::string& text, std::string_view choices, con
   return invalid(place.text() + " must be one of " + list + ", not " + wire::quote(text));
 }
 
+// An integer, but of more than 64 bits.
+bool is_out_of_range(const JsonValue& value, MemberType type) {
+  const auto* number = value.as<JsonNumber>();
+  const bool takes_integers = type == MemberType::kInteger || type == MemberType::kDuration;
+  return takes_integers && number != nullptr && number->text != "-0" &&
+         number->text.find_first_not_of("-0123456789") == std::string::npos;
+}
+
 Result<void> check_scalar(const JsonValue& value, const MemberSpec& member, const Place& place) {
+  if (is_out_of_range(value, member.type)) {
+    return invalid(place.text() + " is out of range: an integer has 64 bits at most, and " + description(value) +
+                   " has more");
+  }
   if (!is_of(value, member.type)) {
     return invalid(place.text() + " must be " + std::string(wanted(member.type)) + ", not " + description(value));
   }

@@ -1,6 +1,7 @@
 #include "server/http_session.h"
 
 #include "base/check.h"
+#include "base/monotonic.h"
 #include "server/http_problem.h"
 
 namespace mete::server {
@@ -15,6 +16,14 @@ wire::HttpDelivery delivery_of(const wire::HttpRequest& request) {
 }  // namespace
 
 HttpSession::Received HttpSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
+  const std::uint64_t started_ns = base::monotonic_ns();
+  requests_ = 0;
+  const Received received = answer_all(input, output, output_max);
+  if (requests_ > 0) metrics_.latency.observe(base::monotonic_ns() - started_ns, requests_);
+  return received;
+}
+
+HttpSession::Received HttpSession::answer_all(std::string_view input, base::Output& output, std::size_t output_max) {
   std::size_t consumed = 0;
   while (output.size() < output_max) {
     switch (parser_.parse(input.substr(consumed))) {
@@ -26,6 +35,7 @@ HttpSession::Received HttpSession::receive(std::string_view input, base::Output&
         return {consumed, Next::kRead};
       case wire::HttpRequestParser::Outcome::kFailed:
         metrics_.protocol_errors.add();
+        if (reports_.protocol_error) reports_.protocol_error(parser_.failure().reason);
         answer_failure(output);
         return {input.size(), Next::kClose};
       case wire::HttpRequestParser::Outcome::kComplete:
@@ -48,11 +58,14 @@ void HttpSession::on_timeout(base::Output& output) {
 
 net::Session::Next HttpSession::answer_request(std::string_view bytes, base::Output& output) {
   metrics_.http_requests.add();
+  ++requests_;
   const wire::HttpRequest& request = parser_.request();
   if (later_.run_beside && request.keeps_alive && api_.is_slow(request) && answer_beside(bytes)) return Next::kBlock;
   const wire::HttpResponse response = api_.handle(request, metrics_);
   const std::size_t start = output.size();
   write(response, delivery_of(request), output);
+  // Who sends no password at all may just not know that there is one.
+  if (response.status == 401 && request.header("Authorization") && reports_.wrong_password) reports_.wrong_password();
   if (!request.keeps_alive) return Next::kClose;
   if (response.status != 401 || !later_.answer_late) return Next::kRead;
   later_.answer_late(std::string(output.view().substr(start)));

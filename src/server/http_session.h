@@ -23,16 +23,29 @@ struct HttpLater {
   std::function<void(std::string bytes)> answer_late;
 };
 
+// Whom a session tells what its client does that it should not.
+struct HttpReports {
+  std::function<void()> wrong_password;
+  std::function<void(std::string_view reason)> protocol_error;
+};
+
 class HttpSession final : public net::Session {
  public:
-  HttpSession(const HttpApi& api, LoopMetrics& metrics, const wire::HttpLimits& limits = {}, HttpLater later = {})
-      : api_(api), metrics_(metrics), limits_(limits), parser_(limits), later_(std::move(later)) {}
+  HttpSession(const HttpApi& api, LoopMetrics& metrics, const wire::HttpLimits& limits = {}, HttpLater later = {},
+              HttpReports reports = {})
+      : api_(api),
+        metrics_(metrics),
+        limits_(limits),
+        parser_(limits),
+        later_(std::move(later)),
+        reports_(std::move(reports)) {}
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
   // A request that never came to its end is answered with 408; a client that was idle just sees the connection close.
   void on_timeout(base::Output& output) override;
 
  private:
+  Received answer_all(std::string_view input, base::Output& output, std::size_t output_max);
   Next answer_request(std::string_view bytes, base::Output& output);
   bool answer_beside(std::string_view bytes);
   void answer_failure(base::Output& output);
@@ -43,9 +56,11 @@ class HttpSession final : public net::Session {
   const wire::HttpLimits limits_;
   wire::HttpRequestParser parser_;
   HttpLater later_;
+  HttpReports reports_;
   wire::HttpDate date_;
   std::string buffer_;  // an answer on its way to the output; kept for its memory
   bool has_continued_ = false;
+  std::uint64_t requests_ = 0;  // of the call of receive() that is under way
 };
 
 }  // namespace mete::server

@@ -79,6 +79,7 @@ void write_stats(std::string& text, Service& service, const Readings& readings) 
   line(text, "total_error_replies", readings.command_errors);
   line(text, "total_http_requests", readings.http_requests);
   line(text, "protocol_errors", readings.protocol_errors);
+  line(text, "authentication_failures", service.security.wrong_passwords());
   line(text, "total_net_input_bytes", readings.bytes_in);
   line(text, "total_net_output_bytes", readings.bytes_out);
   line(text, "decisions_allowed", readings.all_decisions.allowed);

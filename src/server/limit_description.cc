@@ -1,12 +1,13 @@
 #include "server/limit_description.h"
 
+#include "base/duration_text.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 std::vector<LimitField> describe_limit(const Limit& limit) {
   std::vector<LimitField> fields = {{"kind", std::string(to_string(limit.kind()))}, {"amount", limit.amount()}};
-  if (limit.period()) fields.push_back({"period", wire::format_duration(*limit.period())});
+  if (limit.period()) fields.push_back({"period", base::duration_text(*limit.period())});
   if (limit.unit()) fields.push_back({"period", std::string(to_string(*limit.unit()))});
   if (limit.burst()) fields.push_back({"burst", *limit.burst()});
   if (limit.zone()) fields.push_back({"zone", *limit.zone()});

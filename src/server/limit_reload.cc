@@ -63,17 +63,15 @@ Result<void> define_all(store::Store& store, std::span<const Change> changes) {
 
 }  // namespace
 
-Result<void> check_limits(std::span<const FileLimit> limits) {
-  for (const FileLimit& each : limits) {
-    auto ok = core::validate_limit(each.limit);
-    if (ok) ok = check_calendar(each.limit);
-    if (!ok) return refuse(each, ok.error());
-  }
-  return {};
+Result<void> check_limit(const Limit& limit) {
+  if (auto ok = core::validate_limit(limit); !ok) return ok;
+  return check_calendar(limit);
 }
 
 Result<LimitChanges> apply_limits(store::Store& store, const LimitReload& reload) {
-  if (auto ok = check_limits(reload.next); !ok) return tl::make_unexpected(std::move(ok.error()));
+  for (const FileLimit& each : reload.next) {
+    if (const auto ok = check_limit(each.limit); !ok) return refuse(each, ok.error());
+  }
   const auto changes = plan(store, reload.next);
   if (!changes) return tl::make_unexpected(changes.error());
   if (auto ok = define_all(store, *changes); !ok) return tl::make_unexpected(std::move(ok.error()));

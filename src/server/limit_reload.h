@@ -36,7 +36,7 @@ struct LimitReload {
 // Errors begin with the place in the file.
 Result<LimitChanges> apply_limits(store::Store& store, const LimitReload& reload);
 
-// That the limits could be defined; `mete check-config` asks no more.
-Result<void> check_limits(std::span<const FileLimit> limits);
+// That a limit could be defined, its time zone included. The error begins with the field that it is about.
+Result<void> check_limit(const Limit& limit);
 
 }  // namespace mete::server

@@ -5,7 +5,7 @@ namespace mete::server {
 LoopMetrics::Found LoopMetrics::find_counts(std::string_view limit) {
   auto found = by_limit_.find(std::string(limit));
   if (found == by_limit_.end()) {
-    const std::string name = by_limit_.size() < kLimitsMax ? std::string(limit) : "(other)";
+    const std::string name = by_limit_.size() < kLimitsMax ? std::string(limit) : std::string(kOtherLimits);
     const std::lock_guard lock(mutex_);
     found = by_limit_.try_emplace(name, std::make_unique<Counts>()).first;
   }

@@ -76,6 +76,9 @@ class alignas(64) LoopMetrics final : public DecisionObserver {
     }
   }
 
+  // Stands for the limits that are too many to be counted one by one.
+  static constexpr std::string_view kOtherLimits = "(other)";
+
   // Adds this loop's counts by limit to `sums`.
   void add_decisions_to(std::map<std::string, DecisionCounts>& sums) const;
 

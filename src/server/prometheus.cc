@@ -8,20 +8,15 @@ namespace mete::server {
 
 namespace {
 
-// In a label's value: backslash, quote and line feed are escaped, and what is not UTF-8 is shown as \xNN.
+// In a label's value: backslash, quote and line feed are escaped, and a byte that is not UTF-8 is shown as \xNN.
 std::string label(std::string_view value) {
-  if (!wire::is_utf8(value)) {
-    const std::string quoted = wire::quote(value);
-    return label(quoted.substr(1, quoted.size() - 2));
-  }
   std::string text;
-  for (const char byte : value) {
-    if (byte == '\\' || byte == '"') text += '\\';
-    if (byte == '\n') {
-      text += "\\n";
-    } else {
-      text += byte;
-    }
+  while (!value.empty()) {
+    const std::size_t length = wire::utf8_length(value);
+    if (length == 0) text += fmt::format("\\\\x{:02x}", static_cast<unsigned char>(value[0]));
+    if (value[0] == '\\' || value[0] == '"') text += '\\';
+    text += value[0] == '\n' ? "\\n" : value.substr(0, length);
+    value.remove_prefix(length == 0 ? 1 : length);
   }
   return text;
 }
@@ -89,6 +84,7 @@ void write_traffic(std::string& text, const Service& service, const Readings& re
          readings.command_errors);
   single(text, "mete_protocol_errors_total", "counter", "Connections closed for what they sent.",
          readings.protocol_errors);
+  single(text, "mete_authentication_failures_total", "counter", "Wrong passwords.", service.security.wrong_passwords());
   single(text, "mete_http_requests_total", "counter", "HTTP requests.", readings.http_requests);
   single(text, "mete_waiting_takes", "gauge", "Takes that wait until they fit.", service.waits.size());
 }

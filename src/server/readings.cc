@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
+#include <unordered_set>
 
 #include "base/monotonic.h"
 
@@ -22,6 +24,21 @@ std::uint64_t resident_bytes() {
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+// The limits that there are. What was counted of others is told no more; it stays in the sums of all of them.
+struct LimitNames {
+  std::optional<std::unordered_set<std::string>> names;  // none: the store does not say
+
+  [[nodiscard]] bool has(const std::string& name) const {
+    return !names || name == LoopMetrics::kOtherLimits || names->contains(name);
+  }
+};
+
+LimitNames limit_names(const Service& service) {
+  const auto names = service.store.limits();
+  if (!names) return {};
+  return {std::unordered_set<std::string>(names->begin(), names->end())};
 }
 
 }  // namespace
@@ -48,6 +65,8 @@ Readings read(const Service& service) {
     readings.all_decisions.denied += counts.denied;
     readings.all_decisions.shadow_denied += counts.shadow_denied;
   }
+  const LimitNames names = limit_names(service);
+  std::erase_if(readings.decisions, [&](const auto& each) { return !names.has(each.first); });
   readings.connections = service.connections_open;
   readings.uptime_seconds = (base::monotonic_ns() - service.started_at_ns) / 1'000'000'000;
   readings.resident_bytes = resident_bytes();
@@ -62,7 +81,10 @@ std::vector<BusyKey> busiest_keys(const Service& service, std::size_t count_max)
   std::map<std::pair<std::string, std::string>, BusyKey> sums;
   for (const auto& worker : service.workers) worker->metrics.busy_keys.add_to(sums, base::monotonic_ns());
   std::vector<BusyKey> keys;
-  for (auto& [name, sum] : sums) keys.push_back({name.first, name.second, sum.decisions, sum.denied});
+  const LimitNames names = limit_names(service);
+  for (auto& [name, sum] : sums) {
+    if (names.has(name.first)) keys.push_back({name.first, name.second, sum.decisions, sum.denied});
+  }
   const auto count = static_cast<std::ptrdiff_t>(std::min(count_max, keys.size()));
   std::partial_sort(keys.begin(), keys.begin() + count, keys.end(),
                     [](const BusyKey& a, const BusyKey& b) { return a.decisions > b.decisions; });

@@ -13,8 +13,8 @@ namespace mete::server {
 
 struct Readings {
   store::StoreStatistics store;
-  std::map<std::string, DecisionCounts> decisions;  // by limit
-  DecisionCounts all_decisions;
+  std::map<std::string, DecisionCounts> decisions;  // by limit, of those that there are
+  DecisionCounts all_decisions;                     // of those that have been dropped, too
   std::uint64_t commands = 0;
   std::uint64_t command_errors = 0;
   std::uint64_t http_requests = 0;

@@ -113,8 +113,13 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
   return received;
 }
 
-void RespSession::on_overflow(base::Output& output) {
+void RespSession::note_protocol_error(std::string_view reason) {
   worker_.metrics.protocol_errors.add();
+  service_.security.note_protocol_error(client_->address, reason);
+}
+
+void RespSession::on_overflow(base::Output& output) {
+  note_protocol_error("the request is longer than server.query_buffer_max allows");
   wire::RespWriter(output, version_)
       .error("ERR", "Protocol error: the request is longer than server.query_buffer_max allows");
 }
@@ -189,7 +194,7 @@ bool RespSession::receive_one(std::string_view input, Batch& batch) {
   if (status == wire::RequestParser::Status::kNeedMore) return false;
   if (status == wire::RequestParser::Status::kError) {
     batch.reply.error("ERR", "Protocol error: " + parser_.error());
-    worker_.metrics.protocol_errors.add();
+    note_protocol_error(parser_.error());
     batch.received.next = Next::kClose;
     return true;
   }

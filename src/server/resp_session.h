@@ -75,6 +75,7 @@ class RespSession final : public net::Session {
            wire::RespWriter& reply);
   void run_beside(const Command& command, std::span<const std::string_view> words);
   [[nodiscard]] bool may_run(const Command& command, wire::RespWriter& reply) const;
+  void note_protocol_error(std::string_view reason);
   void note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns);
   void tell_monitors(const Command& command, std::span<const std::string_view> words);
 

@@ -17,7 +17,6 @@
 #include "server/readings.h"
 #include "server/resp_session.h"
 #include "server/systemd.h"
-#include "store/open.h"
 
 namespace mete::server {
 
@@ -112,31 +111,26 @@ class Server::Signals final : public net::EventHandler {
 };
 
 Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base::Log& log) {
-  auto config = load_config(sources);
-  if (!config) return tl::unexpected(config.error());
   take_over_signals();
-  Options options;
-  options.max_memory = config->max_memory;
-  options.id_retention = config->id_retention;
-  options.ids_max = config->ids_max;
-  auto store = store::open_store(config->store_url.empty() ? "embedded:" : config->store_url, options);
-  if (!store) return tl::unexpected(store.error());
-  std::unique_ptr<Server> server(new Server(sources, *config, std::move(*store), log));
+  auto startup = prepare_start(sources);
+  if (!startup) return tl::unexpected(std::move(startup.error()));
+  std::unique_ptr<Server> server(new Server(sources, std::move(*startup), log));
   if (const auto prepared = server->prepare(); !prepared) return tl::unexpected(prepared.error());
   return server;
 }
 
-Server::Server(const ConfigSources& sources, const Config& config, std::unique_ptr<store::Store> store, base::Log& log)
+Server::Server(const ConfigSources& sources, Startup startup, base::Log& log)
     : sources_(sources),
       log_(log),
-      store_(std::move(store)),
-      service_(*store_, config, make_workers(worker_count(config))),
+      store_(std::move(startup.store)),
+      service_(*store_, startup.config, make_workers(worker_count(startup.config))),
       http_api_(*store_,
                 {.metrics = [this] { return prometheus_text(service_); },
                  .is_ready = [this] { return service_.is_ready.load(); },
                  .authenticate = [this](std::string_view token) { return service_.authentication.role_of(token); },
                  .needs_authentication = service_.authentication.is_needed(),
-                 .on_change = [this] { service_.waits.nudge_all(); }}) {}
+                 .on_change = [this] { service_.waits.nudge_all(); }}),
+      tls_(std::move(startup.tls)) {}
 
 Server::~Server() {
   for (std::thread& thread : threads_) thread.join();
@@ -151,16 +145,14 @@ Result<void> Server::prepare() {
   // Not on the spot: the listeners go, and events may be on their way to them.
   service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
   service_.apply_config = [this] { apply_settings(); };
+  service_.security.set_log(log_);
   apply_settings();
   if (!service_.config.data.empty() && service_.config.data != Config().data) {
     log_.warning("server.data has no effect yet: everything is kept in memory", {{"data", service_.config.data}});
   }
-  const auto applied = apply_limits(*store_, {.previous = {}, .next = service_.config.limits});
-  if (!applied) return tl::unexpected(applied.error());
   service_.reloads.last_success_unix_seconds = service_.started_unix_seconds;
 
   raise_descriptor_limit(service_.config.max_connections, log_);
-  if (const auto loaded = load_tls(); !loaded) return loaded;
   make_protocols();
   if (const auto listening = listen(); !listening) return listening;
   net::EventLoop& loop = service_.workers[0]->loop;
@@ -171,20 +163,16 @@ Result<void> Server::prepare() {
   return Done{};
 }
 
-Result<void> Server::load_tls() {
-  const Config& config = service_.config;
-  if (config.tls_cert.empty()) return Done{};
-  auto tls = net::TlsContext::load({config.tls_cert, config.tls_key, config.tls_client_ca});
-  if (!tls) return tl::unexpected(tls.error());
-  tls_ = *tls;
-  return Done{};
-}
-
 void Server::make_protocols() {
   const Config& config = service_.config;
   const auto on_closed = [this] { --service_.connections_open; };
   std::function<std::unique_ptr<net::Transport>(int)> make_transport;
-  if (tls_) make_transport = [this](int socket) { return tls_->make_transport(socket); };
+  if (tls_) {
+    // What goes through a Unix socket never leaves the machine: it stays plain text.
+    make_transport = [this](int socket) {
+      return net::local_address(socket).family() == AF_UNIX ? nullptr : tls_->make_transport(socket);
+    };
+  }
   const Duration idle = config.idle_timeout == Duration() ? Duration::never() : config.idle_timeout;
 
   resp_.make_transport = make_transport;
@@ -213,7 +201,7 @@ void Server::make_protocols() {
   // Copied: the event loops must not read the configuration, which a reload replaces.
   const wire::HttpLimits limits{config.http_header_max, config.http_body_max};
   http_.make_session = [this, limits](net::ConnectionSet& set, std::uint64_t id,
-                                      int /*socket*/) -> std::unique_ptr<net::Session> {
+                                      int socket) -> std::unique_ptr<net::Session> {
     Worker& worker = worker_of(set);
     HttpLater later;
     later.run_beside = [this, &worker, id](std::function<std::string()> work) {
@@ -222,7 +210,13 @@ void Server::make_protocols() {
     later.answer_late = [&worker, id](std::string bytes) {
       worker.answer_after(kWrongPasswordDelay, id, std::move(bytes));
     };
-    return std::make_unique<HttpSession>(http_api_, worker.metrics, limits, std::move(later));
+    HttpReports reports;
+    const std::string address = net::peer_address(socket).to_string();
+    reports.wrong_password = [this, address] { service_.security.note_wrong_password(address); };
+    reports.protocol_error = [this, address](std::string_view reason) {
+      service_.security.note_protocol_error(address, reason);
+    };
+    return std::make_unique<HttpSession>(http_api_, worker.metrics, limits, std::move(later), std::move(reports));
   };
 }
 
@@ -284,6 +278,13 @@ Result<void> Server::check_exposure(const net::SocketAddress& address) const {
                                "--password (or password_file) or --tls-cert and --tls-key, or say --insecure"});
 }
 
+void Server::warn_if_open_to_all(const net::SocketAddress& address) {
+  const bool knows_its_clients = service_.authentication.is_needed() || !service_.config.tls_client_ca.empty();
+  if (address.is_local() || knows_its_clients) return;
+  log_.warning("whoever can connect may do everything: set server.password or server.tls.client_ca",
+               {{"address", address.to_string()}});
+}
+
 void Server::add_listener(net::Descriptor socket, Language language) {
   const net::Protocol& protocol = language == Language::kResp ? resp_ : http_;
   auto listener = std::make_unique<net::Listener>(
@@ -293,6 +294,7 @@ void Server::add_listener(net::Descriptor socket, Language language) {
         log_.error("cannot accept connections", {{"reason", problem}});
       });
   const std::string address = listener->address().to_string();
+  warn_if_open_to_all(listener->address());
   (language == Language::kResp ? resp_addresses_ : http_addresses_).push_back(address);
   if (language == Language::kResp && service_.resp_port == 0 && !address.starts_with("unix:")) {
     service_.resp_port = std::stoi(address.substr(address.rfind(':') + 1));
@@ -325,32 +327,23 @@ void Server::accept(net::Descriptor socket, const net::Protocol& protocol, Langu
       [&worker, handed_over, id, &protocol] { worker.connections.add(std::move(*handed_over), id, protocol); });
 }
 
-std::string Server::banner() const {
+Banner Server::banner() const {
   const Config& config = service_.config;
-  std::string text = fmt::format("Mete {}\n", METE_VERSION);
-  if (!resp_addresses_.empty()) text += fmt::format("  RESP   {}{}\n", join(resp_addresses_), tls_ ? " (TLS)" : "");
-  if (!http_addresses_.empty()) text += fmt::format("  HTTP   {}{}\n", join(http_addresses_), tls_ ? " (TLS)" : "");
-  text += fmt::format("  data   {}\n",
-                      config.store_url.empty() ? "in memory: lost when the server stops" : config.store_url);
-  text += fmt::format("  limits {}\n", config.limits.empty() ? "none yet" : std::to_string(config.limits.size()));
-  if (service_.resp_port == 0) return text;
-  std::string client = fmt::format("redis-cli -p {}", service_.resp_port);
-  if (tls_) client += " --tls --insecure";
-  if (service_.authentication.is_needed()) client += " --askpass";
-  if (config.limits.empty()) {
-    text += fmt::format("Try: {0} LIMIT SET api BUCKET 10 PER 1m && {0} TAKE api alice\n", client);
-  } else {
-    text += fmt::format("Try: {} TAKE {} alice\n", client, config.limits[0].limit.name());
-  }
-  return text;
+  Banner banner{.resp = resp_addresses_,
+                .http = http_addresses_,
+                .has_tls = tls_ != nullptr,
+                .wants_client_certificate = !config.tls_client_ca.empty(),
+                .needs_password = service_.authentication.is_needed(),
+                .store_url = config.store_url};
+  for (const FileLimit& each : config.limits) banner.limits.push_back(each.limit.name());
+  return banner;
 }
 
 void Server::run() {
   start_workers();
   service_.is_ready = true;
   notify_manager("READY=1");
-  log_.info("ready",
-            {{"resp", join(resp_addresses_)}, {"http", join(http_addresses_)}, {"store", service_.store_name}});
+  log_.info("ready", {});
   service_.workers[0]->loop.run();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();

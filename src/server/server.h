@@ -16,9 +16,11 @@
 #include "net/connection_set.h"
 #include "net/listener.h"
 #include "net/tls.h"
+#include "server/banner.h"
 #include "server/config.h"
 #include "server/http_api.h"
 #include "server/service.h"
+#include "server/startup.h"
 #include "server/watched_file.h"
 
 namespace mete::server {
@@ -31,21 +33,20 @@ class Server {
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  // What people want to see first: addresses, data, a line to try.
-  [[nodiscard]] std::string banner() const;
+  [[nodiscard]] Banner banner() const;
   void run();
 
  private:
   class Signals;
   enum class Language : std::uint8_t { kResp, kHttp };
 
-  Server(const ConfigSources& sources, const Config& config, std::unique_ptr<store::Store> store, base::Log& log);
+  Server(const ConfigSources& sources, Startup startup, base::Log& log);
 
   Result<void> prepare();
-  Result<void> load_tls();
   Result<void> listen();
   Result<void> listen(const std::vector<std::string>& addresses, Language language);
   Result<void> check_exposure(const net::SocketAddress& address) const;
+  void warn_if_open_to_all(const net::SocketAddress& address);
   void add_listener(net::Descriptor socket, Language language);
   void make_protocols();
   [[nodiscard]] Worker& worker_of(const net::ConnectionSet& set);

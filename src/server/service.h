@@ -12,6 +12,7 @@
 #include "server/background.h"
 #include "server/clients.h"
 #include "server/config.h"
+#include "server/security_log.h"
 #include "server/slow_log.h"
 #include "server/wait_queue.h"
 #include "server/worker.h"
@@ -54,6 +55,7 @@ struct Service {
   WaitQueue waits;
   Background background;
   ReloadCounts reloads;
+  SecurityLog security;
 
   // The settings that are in effect; CONFIG SET and a reload replace them.
   std::mutex config_mutex;

@@ -1,5 +1,6 @@
 #include "store/open.h"
 
+#include "base/duration_text.h"
 #include "store/embedded/embedded_store.h"
 
 namespace mete {
@@ -24,7 +25,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
   }
   if (options.id_retention <= Duration() || options.id_retention > kPeriodMax) {
     return invalid("id_retention must be above 0 and at most 10 years, not " +
-                   std::to_string(options.id_retention.ns()) + " ns");
+                   base::duration_text(options.id_retention));
   }
   if (options.ids_max == 0) return invalid("ids_max must be at least 1");
   if (url == kEmbedded) return std::make_unique<EmbeddedStore>(options);

@@ -110,10 +110,9 @@ void HttpRequestParser::reset() {
 // A first byte that cannot start a request, such as that of a TLS handshake, is told at once: no line end may ever
 // come.
 bool HttpRequestParser::start(std::string_view input) {
-  // Some clients send an empty line after a body: one is passed over.
-  if (input.starts_with('\r') && input.size() < 2) return false;
-  if (input.starts_with("\r\n")) at_ = 2;
-  if (input.size() == at_) return false;
+  // Some clients send an empty line after a body: a few are passed over (RFC 9112, section 2.2).
+  for (at_ = 0; at_ < 2 * kEmptyLinesMax && input.substr(at_).starts_with("\r\n");) at_ += 2;
+  if (input.size() == at_ || (at_ < 2 * kEmptyLinesMax && input.substr(at_) == "\r")) return false;
   if (!is_of(input[at_], kToken)) {
     return fail(400, "a request starts with a method, such as GET, not with " + quote(input.substr(at_, 1)));
   }

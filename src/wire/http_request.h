@@ -26,6 +26,7 @@
 
 namespace mete::wire {
 
+inline constexpr std::size_t kEmptyLinesMax = 4;  // before a request
 inline constexpr std::size_t kMethodBytesMax = 32;
 inline constexpr std::size_t kTargetBytesMax = std::size_t{8} << 10;
 // Of the header section; of the trailer section as well.

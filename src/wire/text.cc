@@ -52,22 +52,15 @@ Result<Duration> parse_duration(std::string_view text) {
   for (const DurationUnit& unit : kDurationUnits) {
     if (unit.name == unit_name) unit_ms = unit.ms;
   }
+  if (unit_name.starts_with('.')) {
+    return tl::unexpected(bad_duration(text, "its number must be whole: use a smaller unit"));
+  }
   if (unit_ms == 0) return tl::unexpected(bad_duration(text, "unknown unit"));
   std::int64_t ns = 0;
   if (__builtin_mul_overflow(*number, unit_ms * 1'000'000, &ns)) {
     return tl::unexpected(bad_duration(text, "it is longer than 292 years"));
   }
   return Duration(std::chrono::nanoseconds(ns));
-}
-
-std::string format_duration(Duration duration) {
-  if (duration == Duration::never()) return "never";
-  const std::int64_t ms = duration.ms();
-  if (ms == 0) return "0s";
-  for (const DurationUnit& unit : kDurationUnits) {
-    if (ms % unit.ms == 0) return std::to_string(ms / unit.ms) + std::string(unit.name);
-  }
-  return {};
 }
 
 bool equals_ignoring_case(std::string_view left, std::string_view right) {
@@ -99,6 +92,34 @@ std::string quote(std::string_view bytes, std::size_t bytes_max) {
   }
   if (bytes.size() > bytes_max) text += "…";
   return text += '"';
+}
+
+std::string unescape(std::string_view text) {
+  const auto hex_byte = [](std::string_view digits) -> std::optional<char> {
+    unsigned code = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+    if (digits.size() != 2 || error != std::errc{} || end != digits.data() + 2) return std::nullopt;
+    return static_cast<char>(code);
+  };
+  constexpr std::string_view kNames = "\"\\nrt";
+  constexpr std::string_view kBytes = "\"\\\n\r\t";
+  std::string bytes;
+  while (!text.empty()) {
+    const char letter = text.size() > 1 && text[0] == '\\' ? text[1] : '\0';
+    const std::size_t known = letter == '\0' ? std::string_view::npos : kNames.find(letter);
+    const auto code = letter == 'x' ? hex_byte(text.substr(2, 2)) : std::nullopt;
+    if (code) {
+      bytes += *code;
+      text.remove_prefix(4);
+    } else if (known != std::string_view::npos) {
+      bytes += kBytes[known];
+      text.remove_prefix(2);
+    } else {
+      bytes += text[0];
+      text.remove_prefix(1);
+    }
+  }
+  return bytes;
 }
 
 std::size_t utf8_length(std::string_view bytes) {

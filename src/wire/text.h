@@ -18,8 +18,6 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 
 // "250ms", "1s", "5m", "1h", "30d"; a bare integer is seconds. The error says what is wrong with it.
 Result<Duration> parse_duration(std::string_view text);
-// The shortest of these that says it exactly; whole milliseconds only. Duration::never() is "never".
-std::string format_duration(Duration duration);
 
 // Lower-case letters compared to lower-case letters, for ASCII alone.
 bool equals_ignoring_case(std::string_view left, std::string_view right);
@@ -27,6 +25,9 @@ bool equals_ignoring_case(std::string_view left, std::string_view right);
 // In double quotes, as redis-cli prints: what is not printable ASCII becomes \n, \t, \xNN; at most `bytes_max` bytes of
 // it are shown, then "…". For logs and messages: whatever a client sends, the line stays a line.
 std::string quote(std::string_view bytes, std::size_t bytes_max = 128);
+
+// The bytes that quote() has made fit to print, without their quotes; what it would not have written stays as it is.
+std::string unescape(std::string_view text);
 
 // The length of the UTF-8 sequence at the front of `bytes`, which has one byte at least; 0 if there is none: overlong
 // forms, surrogates and what lies above U+10FFFF included.

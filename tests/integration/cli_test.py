@@ -183,6 +183,8 @@ class Decisions(CliTest):
     def test_take_has_modes(self):
         self.says("took 10 of 20, 0 of 10 left, full again in 1 h\n", "take", "api", "alice", "--cost=20", "--up-to")
         self.matches("denied by api: .*", "take", "api", "alice", "--up-to", status=NO)
+        self.matches("took 0 of 0, 0 of 10 left, .*", "take", "api", "alice", "--cost", "0", "--up-to")
+        self.assertTrue(self.object("take", "api", "alice", "--cost", "0", "--up-to")["allowed"])
         self.matches("allowed  0 of 10 left, .*", "take", "api", "alice", "--cost", "5", "--force")
         self.fails("give one of them", "take", "api", "alice", "--force", "--up-to")
         self.matches("denied by api: .*", "take", "api", "alice", "--cost", "5", "--wait", "50ms", status=NO)
@@ -306,7 +308,8 @@ class Servers(CliTest):
     def test_that_are_not_there(self):
         self.fails("connection refused; is the server running? start one with: mete serve", "usage", "a", "b",
                    server=f"127.0.0.1:{free_port()}")
-        self.fails("is no address", "usage", "a", "b", "--server", "nonsense")
+        self.fails("is no address", "usage", "a", "b", "--server", "non sense")
+        self.fails("--server takes an address, not a URL", "usage", "a", "b", "--server", "redis://127.0.0.1:6380")
         self.fails("no such file; is the server running?", "usage", "a", "b", "--server", "unix:/nowhere/mete.sock")
 
     def test_that_want_a_password(self):
@@ -332,6 +335,14 @@ class Servers(CliTest):
                                  self.object("limit", "list", "--tls", "--tls-ca", cert, server=server.address))
                 self.fails("--tls-ca", "limit", "list", "--tls", server=server.address)
                 self.fails("does the server want TLS?", "limit", "list", server=server.address)
+                self.fails("option '--tls-ca': cannot use '/nope': No such file", "limit", "list", "--tls", "--tls-ca",
+                           "/nope", server=server.address)
+            finally:
+                server.stop()
+            server = Server("--tls-cert", cert, "--tls-key", key, "--tls-client-ca", cert)
+            try:
+                self.fails("give one with --tls-cert and --tls-key", "limit", "list", "--tls", "--tls-ca", cert,
+                           server=server.address)
             finally:
                 server.stop()
         self.fails("does the server speak TLS on this port?", "limit", "list", "--tls")

@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -113,8 +114,12 @@ class Server:
             words += ["--config", config]
         words += flags
         own_environment = {name: value for name, value in os.environ.items() if not name.startswith("METE_")}
-        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
+        # A terminal: elsewhere the banner is a line of the log, which not every test can read.
+        terminal, stdout = pty.openpty()
+        self.terminal = open(terminal, "rb", buffering=0)
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
                                         env={**own_environment, **(environment or {})}, **(popen or {}))
+        os.close(stdout)
         clean_up(self.kill)
         if stderr == subprocess.PIPE:
             self.log_reader.start()
@@ -127,10 +132,10 @@ class Server:
                 self.log_changed.notify_all()
 
     def _read_banner(self):
-        while line := self.process.stdout.readline().decode():
-            self.output.append(line.rstrip("\n"))
-            # The last line is "Try: …", which is there only with RESP on a port.
-            if line.startswith("Try:") or (line.startswith("  limits") and not self._find("RESP .*:[0-9]+")):
+        while line := self._read_line():
+            self.output.append(line.rstrip("\r\n"))
+            # The last line is "Try: …", which is there only with RESP.
+            if line.startswith("Try:") or (line.startswith("  limits") and not self._find("RESP ")):
                 break
         else:
             status = self.process.wait(PATIENCE_S)
@@ -138,11 +143,17 @@ class Server:
         self.resp_port = self._port("RESP")
         self.http_port = self._port("HTTP")
 
+    def _read_line(self):
+        try:
+            return self.terminal.readline().decode()
+        except OSError:  # How the end of a terminal is told.
+            return ""
+
     def _find(self, pattern):
         return re.search(pattern, "\n".join(self.output))
 
     def _port(self, name):
-        found = self._find(rf"{name} .*?:([0-9]+)")
+        found = self._find(rf"{name} .*?:([0-9]+)\b")
         return int(found[1]) if found else None
 
     @property
@@ -182,7 +193,7 @@ class Server:
         self.process.wait()
         for client in self.clients:
             client.close()
-        self.process.stdout.close()
+        self.terminal.close()
         if self.process.stderr:
             self.log_reader.join()
             self.process.stderr.close()

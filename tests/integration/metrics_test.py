@@ -91,6 +91,28 @@ class Metrics(unittest.TestCase):
         self.assertEqual(counts, sorted(counts))
         self.assertEqual(counts[-1], samples["mete_request_duration_seconds_count"])
 
+    def test_the_histogram_counts_http_too(self):
+        count = lambda: self.samples()["mete_request_duration_seconds_count"]
+        before = count()
+        self.assertEqual(count(), before + 1)  # the request for it
+
+    def test_limits_that_are_gone_are_told_no_more(self):
+        self.make_traffic()
+        self.client.line("LIMIT DEL api")
+        for text in (self.text(), self.client.line("INFO limits").decode(), str(self.client.line("TOP")[1])):
+            self.assertNotRegex(text, r'limit="api"|limit_api|b\'api\'')
+            self.assertIn("shadow", text)
+        self.assertIn(b"decisions_denied:1\r\n", self.client.line("INFO stats"))
+        self.client.line("LIMIT SET api STOCK 3")
+        self.client.line("TAKE api k")
+        self.assertIn('mete_decisions_total{limit="api",outcome="allowed"}', self.text())
+
+    def test_names_that_are_not_utf_8(self):
+        name = b'a"\\\xff\xc3\xa9'
+        self.client.ask("LIMIT", "SET", name, "STOCK", 3)
+        self.client.ask("TAKE", name, "k")
+        self.assertIn('mete_decisions_total{limit="a\\"\\\\\\\\xffé",outcome="allowed"} 1\n', self.text())
+
     def test_counters_only_grow(self):
         self.make_traffic()
         first, second = self.samples(), self.samples()

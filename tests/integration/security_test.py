@@ -126,6 +126,32 @@ class Passwords(unittest.TestCase):
         self.assertEqual(self.ask_http("POST", "/v1/take", "the user's", take, scheme="bearer").status, 200)
         self.assertEqual(self.ask_http("POST", "/v1/take", "the user's", take, scheme="Basic").status, 401)
 
+    def test_wrong_ones_are_logged_and_counted(self):
+        server = harness.Server(self, "--password", "the admin's")
+        client = server.resp()
+        client.ask("AUTH", "a guess")
+        client.ask("HELLO", "3", "AUTH", "default", "a guess")
+        web = server.http()
+        for method, headers in (("GET", {"Authorization": "Bearer a guess"}), ("GET", {}),
+                                ("DELETE", {"Authorization": "Bearer a guess"})):
+            self.assertEqual(harness.ask_http(web, method, "/v1/limits/api", headers=headers).status, 401)
+        address = ":".join(map(str, client.socket.getsockname()))
+        self.assertEqual(server.wait_for_event("wrong password")["client"], address)
+        self.assertEqual(server.wait_for_event("wrong password", 4)["level"], "warning")
+        metrics = harness.ask_http(web, "GET", "/metrics", headers={"Authorization": "Bearer the admin's"}).body
+        self.assertIn(b"\nmete_authentication_failures_total 4\n", metrics)
+        self.assertNotIn("guess", server.log())
+
+    def test_protocol_errors_are_logged(self):
+        server = harness.Server(self)
+        for client, data in ((server.raw_resp(), b"*-2\r\n"), (server.raw_http(), b"GET\r\n\r\n")):
+            client.send(data)
+            client.read_to_end()
+        for count in (1, 2):
+            event = server.wait_for_event("protocol error: connection closed", count)
+            self.assertEqual(event["level"], "info")
+            self.assertTrue(event["client"].startswith("127.0.0.1:") and event["reason"], event)
+
     def test_a_wrong_token_is_slow_too(self):
         started = time.monotonic()
         self.assertEqual(self.ask_http("GET", "/v1/limits", "wrong").status, 401)
@@ -187,6 +213,19 @@ class Tls(unittest.TestCase):
         self.assertEqual([client.reply()[1] for _ in range(count)], list(range(99_999, 99_999 - count, -1)))
         self.assertEqual(client.ask("ECHO", "x" * 60_000), b"x" * 60_000)
         self.assertEqual(server.stop(), 0)
+
+    def test_unix_sockets_stay_plain_text(self):
+        paths = {name: self.folder / f"{name}.sock" for name in ("resp", "http")}
+        harness.Server(self, *self.files, "--resp", f"unix:{paths['resp']}", "--http", f"unix:{paths['http']}")
+        for name, request, answer in (("resp", encode("PING"), b"+PONG\r\n"),
+                                      ("http", b"GET /healthz HTTP/1.0\r\n\r\n", b"HTTP/1.0 200 OK\r\n")):
+            with self.subTest(name), socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(harness.PATIENCE_S)
+                client.connect(paths[name])
+                client.sendall(request)
+                self.assertEqual(client.recv(len(answer), socket.MSG_WAITALL), answer)
+        shown = harness.run(harness.program, "limit", "list", "--server", f"unix:{paths['resp']}")
+        self.assertEqual(shown.stderr, "")
 
     def test_old_versions_are_refused(self):
         server = harness.Server(self, *self.files)

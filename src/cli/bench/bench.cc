@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration_text.h"
 #include "cli/bench/load_worker.h"
 #include "cli/bench/report.h"
 #include "cli/bench/scenarios.h"
@@ -58,7 +59,7 @@ Result<void> check_options(const BenchOptions& options) {
   if (options.server.tls) return invalid("bench does not speak TLS: leave out --tls");
   if (options.requests == 0 && options.duration <= Duration()) return invalid("--duration must be longer than 0");
   if (std::max(options.duration, options.warm_up) > kBenchDurationMax) {
-    return invalid("--duration and --warm-up must be at most " + wire::format_duration(kBenchDurationMax));
+    return invalid("--duration and --warm-up must be at most " + base::duration_text(kBenchDurationMax));
   }
   return Done{};
 }
@@ -85,6 +86,7 @@ class Measurement {
     plan_.connections = options.connections;
     plan_.batches_per_second = static_cast<double>(options.rate) / static_cast<double>(options.pipeline) /
                                static_cast<double>(options.threads);
+    plan_.is_counted = options.requests > 0;
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     plan_.first_sequence =
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
@@ -94,10 +96,11 @@ class Measurement {
     if (auto done = make_workers(); !done) return tl::unexpected(done.error());
     std::vector<std::thread> threads;
     threads.reserve(workers_.size());
-    phase_ = options_.fill ? LoadPhase::kFilling : LoadPhase::kRunning;
+    const bool starts_measured = options_.requests > 0 && options_.warm_up == Duration();
+    control_.phase = options_.fill ? LoadPhase::kFilling : starts_measured ? LoadPhase::kPaused : LoadPhase::kRunning;
     for (LoadWorker& worker : workers_) threads.emplace_back([&worker] { worker.run(); });
     auto report = conduct();
-    phase_ = LoadPhase::kDraining;
+    control_.phase = LoadPhase::kDraining;
     for (std::thread& thread : threads) thread.join();
     for (const LoadWorker& worker : workers_) {
       if (worker.failure()) return tl::unexpected(*worker.failure());
@@ -120,7 +123,7 @@ class Measurement {
       sockets[index % options_.threads].push_back(std::move(*connection).release_socket());
     }
     for (std::size_t index = 0; index < options_.threads; ++index) {
-      workers_.emplace_back(plan_, phase_, index, std::move(sockets[index]));
+      workers_.emplace_back(plan_, control_, index, std::move(sockets[index]));
     }
     return Done{};
   }
@@ -129,16 +132,9 @@ class Measurement {
   Result<BenchReport> conduct() {
     const std::uint64_t fill_replies = options_.keys * plan_.workload.steps.size();
     if (options_.fill) wait_until([&] { return counts().replies >= fill_replies; });
-    phase_ = LoadPhase::kRunning;
+    if (options_.warm_up > Duration() || options_.requests == 0) control_.phase = LoadPhase::kRunning;
     wait_for(options_.warm_up);
-    phase_ = LoadPhase::kMeasuring;
-    const Sample start = sample();
-    if (options_.requests > 0) {
-      wait_until([&] { return counts().replies - start.counts.replies >= options_.requests; });
-    } else {
-      wait_for(options_.duration);
-    }
-    const Sample end = sample();
+    const auto [start, end] = options_.requests > 0 ? measure_requests() : measure_time();
     BenchReport report;
     report.scenario = plan_.workload.name;
     report.target = target_;
@@ -162,6 +158,25 @@ class Measurement {
     std::uint64_t own_ns = 0;
     Result<std::uint64_t> server_ns = 0;
   };
+  std::pair<Sample, Sample> measure_time() {
+    control_.phase = LoadPhase::kMeasuring;
+    const Sample start = sample();
+    wait_for(options_.duration);
+    return {start, sample()};
+  }
+  // Replies to what was sent before must not be among them.
+  std::pair<Sample, Sample> measure_requests() {
+    control_.phase = LoadPhase::kPaused;
+    wait_until([&] {
+      return std::all_of(workers_.begin(), workers_.end(), [](const LoadWorker& each) { return each.is_paused(); });
+    });
+    const std::uint64_t batches = (options_.requests + options_.pipeline - 1) / options_.pipeline;
+    control_.batches_left = static_cast<std::int64_t>(batches);
+    const Sample start = sample();
+    control_.phase = LoadPhase::kMeasuring;
+    wait_until([&] { return counts().replies - start.counts.replies >= batches * options_.pipeline; });
+    return {start, sample()};
+  }
   Sample sample() {
     return {.at_ns = steady_now_ns(),
             .counts = counts(),
@@ -197,7 +212,7 @@ class Measurement {
   ServerProcess server_;
   std::string target_;
   LoadPlan plan_;
-  std::atomic<LoadPhase> phase_ = LoadPhase::kFilling;
+  LoadControl control_;
   std::deque<LoadWorker> workers_;  // which do not move
 };
 

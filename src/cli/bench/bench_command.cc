@@ -84,7 +84,8 @@ std::vector<Option> bench_options() {
       {"fill", Kind::kNone, "", "Use every key once before the warm-up"},
       {"warm-up", Kind::kDuration, "DURATION", "Load that is not measured yet", "1s"},
       {"duration", Kind::kDuration, "DURATION", "How long it is measured", "5s"},
-      {"requests", Kind::kNumber, "N", "Measure until there are so many replies, instead; 0: by time", "0"},
+      {"requests", Kind::kNumber, "N", "Measure so many requests instead, in whole batches of --pipeline; 0: by time",
+       "0"},
       {"rate", Kind::kNumber, "N", "Requests a second, whether replies come or not; 0: as fast as it goes", "0"},
       {"pid", Kind::kNumber, "N", "The server's process on this machine; 0: the server is asked", "0"},
       {"json", Kind::kNone, "", "Print one line of JSON"},
@@ -102,6 +103,9 @@ Command bench_command() {
            "answered. With --rate requests are due at fixed times, and latency counts from then. The server's "
            "processor time per request is read from the system, if the server runs on this machine.",
            scenario_list(),
+           "A scenario defines the limits that it takes from, bench-bucket and so on, and leaves them on the server "
+           "with "
+           "their meters: 'mete limit del' removes them.",
            "Instead of a scenario, the words of a command can be given: {key} in them is a random number below "
            "--keys, {seq} a number that no other request has."},
       .arguments =

@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 constexpr std::size_t kEventsMax = 256;
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kWaitMax = kSecond / 100;  // so that a new phase is noticed
+constexpr std::uint64_t kWaitMax = kSecond / 100;          // so that a new phase is noticed
+constexpr std::uint64_t kPauseWaitMax = kSecond / 10'000;  // the time is measured from its end on
 constexpr std::uint64_t kDrainMax = kSecond;
 constexpr unsigned long kTimerSlack = 1'000;  // the system's 50 us would be seen in the latencies
 
@@ -51,10 +52,10 @@ std::uint64_t steady_now_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
-LoadWorker::LoadWorker(const LoadPlan& plan, const std::atomic<LoadPhase>& phase, std::size_t index,
+LoadWorker::LoadWorker(const LoadPlan& plan, LoadControl& control, std::size_t index,
                        std::vector<net::Descriptor> sockets)
     : plan_(plan),
-      shared_phase_(phase),
+      control_(control),
       index_(index),
       room_(kReadBytes),
       random_state_(base::random_number()),
@@ -84,22 +85,50 @@ LoadCounts LoadWorker::counts() const {
 }
 
 Result<void> LoadWorker::run_until_drained() {
-  phase_ = shared_phase_.load(std::memory_order_relaxed);
   if (auto done = watch_connections(); !done) return done;
   std::uint64_t drain_until_ns = 0;
   for (;;) {
-    const bool was_scheduled = is_scheduled();
-    phase_ = shared_phase_.load(std::memory_order_relaxed);
     const std::uint64_t now_ns = steady_now_ns();
+    if (auto done = enter(control_.phase.load(std::memory_order_acquire), now_ns); !done) return done;
     if (phase_ == LoadPhase::kDraining) {
       if (drain_until_ns == 0) drain_until_ns = now_ns + kDrainMax;
       if (is_drained() || now_ns > drain_until_ns) return Done{};
+    } else if (phase_ == LoadPhase::kPaused) {
+      if (is_drained()) is_paused_.store(true, std::memory_order_release);
     } else if (is_scheduled()) {
-      if (!was_scheduled || schedule_start_ns_ == 0) schedule_start_ns_ = now_ns;
       if (auto done = send_due(now_ns); !done) return done;
     }
     if (auto done = wait_and_handle(); !done) return done;
   }
+}
+
+// Without a rate, each reply makes the next batch go: where there were none under way, the first ones go here. With
+// one, time begins with the phase, unless it goes on from the last.
+Result<void> LoadWorker::enter(LoadPhase phase, std::uint64_t now_ns) {
+  if (phase_ == phase) return Done{};
+  const bool was_silent = !phase_ || phase_ == LoadPhase::kPaused;
+  const bool was_filling = phase_ == LoadPhase::kFilling;
+  phase_ = phase;
+  if (phase == LoadPhase::kPaused || phase == LoadPhase::kDraining) return Done{};
+  if (is_scheduled() && (was_silent || was_filling)) {
+    schedule_start_ns_ = now_ns;
+    scheduled_ = 0;
+  }
+  return was_silent && !is_scheduled() ? start_connections() : Done{};
+}
+
+Result<void> LoadWorker::start_connections() {
+  for (LoadConnection& connection : connections_) {
+    if (!claim_batch()) break;
+    if (auto done = send_batch(connection, steady_now_ns()); !done) return done;
+  }
+  return Done{};
+}
+
+bool LoadWorker::claim_batch() {
+  if (phase_ == LoadPhase::kPaused || phase_ == LoadPhase::kDraining) return false;
+  return !plan_.is_counted || phase_ != LoadPhase::kMeasuring ||
+         control_.batches_left.fetch_sub(1, std::memory_order_relaxed) > 0;
 }
 
 Result<void> LoadWorker::watch_connections() {
@@ -107,8 +136,6 @@ Result<void> LoadWorker::watch_connections() {
   if (!epoll_.is_open()) return system_failure("epoll_create1");
   for (LoadConnection& connection : connections_) {
     watch(connection, true);
-    if (is_scheduled()) continue;
-    if (auto done = send_batch(connection, steady_now_ns()); !done) return done;
   }
   return Done{};
 }
@@ -131,6 +158,7 @@ Result<void> LoadWorker::send_due(std::uint64_t now_ns) {
       continue;
     }
     full = 0;
+    if (!claim_batch()) return Done{};
     if (auto done = send_batch(connection, due_ns(scheduled_)); !done) return done;
     ++scheduled_;
   }
@@ -148,8 +176,8 @@ Result<void> LoadWorker::send_batch(LoadConnection& connection, std::uint64_t du
 }
 
 Result<void> LoadWorker::wait_and_handle() {
-  std::uint64_t wait_ns = kWaitMax;
-  if (is_scheduled() && phase_ != LoadPhase::kDraining) {
+  std::uint64_t wait_ns = phase_ == LoadPhase::kPaused ? kPauseWaitMax : kWaitMax;
+  if (is_scheduled() && phase_ != LoadPhase::kPaused && phase_ != LoadPhase::kDraining) {
     const std::uint64_t now_ns = steady_now_ns();
     const std::uint64_t due = due_ns(scheduled_);
     // What is due and was not sent waits for room: replies will make it.
@@ -173,7 +201,7 @@ Result<void> LoadWorker::handle(LoadConnection& connection, std::uint32_t events
   }
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return Done{};
   if (auto done = read_replies(connection); !done) return done;
-  if (!connection.is_idle() || is_scheduled() || phase_ == LoadPhase::kDraining) return Done{};
+  if (!connection.is_idle() || is_scheduled() || !claim_batch()) return Done{};
   return send_batch(connection, steady_now_ns());
 }
 

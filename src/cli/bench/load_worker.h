@@ -27,6 +27,7 @@ namespace mete::cli {
 enum class LoadPhase : std::uint8_t {
   kFilling,    // keys in their order, as fast as it goes
   kRunning,    // as it will be measured
+  kPaused,     // nothing more is sent until the next phase: what is counted starts at nothing
   kMeasuring,  // latencies are recorded
   kDraining,   // nothing more is sent; ends with the last reply
 };
@@ -39,6 +40,13 @@ struct LoadPlan {
   std::size_t workers = 1;
   std::size_t connections = 1;       // of all workers
   std::uint64_t first_sequence = 0;  // where {seq} begins
+  bool is_counted = false;           // LoadControl says how many batches are measured
+};
+
+// Shared by the workers, and by whoever conducts the measurement.
+struct LoadControl {
+  std::atomic<LoadPhase> phase = LoadPhase::kFilling;
+  std::atomic<std::int64_t> batches_left = 0;  // of those that are measured, if they are counted
 };
 
 struct LoadCounts {
@@ -49,13 +57,13 @@ struct LoadCounts {
 
 class LoadWorker {
  public:
-  // `phase` is set by whoever conducts the measurement.
-  LoadWorker(const LoadPlan& plan, const std::atomic<LoadPhase>& phase, std::size_t index,
-             std::vector<net::Descriptor> sockets);
+  LoadWorker(const LoadPlan& plan, LoadControl& control, std::size_t index, std::vector<net::Descriptor> sockets);
 
   void run();
 
   [[nodiscard]] LoadCounts counts() const;
+  // In the phase kPaused: every reply has come.
+  [[nodiscard]] bool is_paused() const { return is_paused_.load(std::memory_order_acquire); }
   [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_acquire); }
 
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
@@ -65,6 +73,11 @@ class LoadWorker {
  private:
   Result<void> run_until_drained();
   Result<void> watch_connections();
+  // Takes note of a new phase.
+  Result<void> enter(LoadPhase phase, std::uint64_t now_ns);
+  Result<void> start_connections();
+  // Whether another batch is to be sent; it is counted as sent if so.
+  bool claim_batch();
   Result<void> send_due(std::uint64_t now_ns);
   Result<void> send_batch(LoadConnection& connection, std::uint64_t due_ns);
   Result<void> wait_and_handle();
@@ -78,8 +91,8 @@ class LoadWorker {
   [[nodiscard]] bool is_drained() const;
 
   const LoadPlan& plan_;
-  const std::atomic<LoadPhase>& shared_phase_;
-  LoadPhase phase_ = LoadPhase::kFilling;  // as of the present round
+  LoadControl& control_;
+  std::optional<LoadPhase> phase_;  // as of the present round
   std::size_t index_;
   std::vector<LoadConnection> connections_;
   std::vector<RequestBatch> batches_;  // by the step that they begin with
@@ -97,6 +110,7 @@ class LoadWorker {
   std::atomic<std::uint64_t> errors_ = 0;
   std::atomic<std::uint64_t> denials_ = 0;
   std::atomic<bool> has_failed_ = false;
+  std::atomic<bool> is_paused_ = false;
 };
 
 // Time that only goes forward, in nanoseconds.

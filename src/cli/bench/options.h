@@ -31,7 +31,7 @@ struct BenchOptions {
   std::uint64_t keys = 100'000;           // {key} is one of so many
   Duration warm_up = std::chrono::seconds(1);
   Duration duration = std::chrono::seconds(5);
-  std::uint64_t requests = 0;    // if not 0: the measurement ends at so many replies instead
+  std::uint64_t requests = 0;    // if not 0: so many are measured instead, in whole batches
   std::uint64_t rate = 0;        // if not 0: so many requests a second, whether replies come or not
   bool fill = false;             // use every key once before the warm-up
   std::uint64_t process_id = 0;  // of the server, whose processor time is measured; 0: it is asked

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/duration_text.h"
 #include "wire/resp_command.h"
 #include "wire/text.h"
 
@@ -21,8 +22,19 @@ namespace mete::cli {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{16} << 10;
+constexpr std::string_view kDefaultPort = ":6380";
 
 }  // namespace
+
+Result<net::Address> server_address(const std::string& text) {
+  if (text.find("://") != std::string::npos) {
+    return tl::unexpected(Error{ErrorCode::kInvalid,
+                                "--server takes an address, not a URL: HOST, HOST:PORT or unix:PATH; TLS and the "
+                                "password have options of their own"});
+  }
+  const bool has_port = !text.ends_with(']') && text.find(':') != std::string::npos;
+  return net::parse_address(has_port || text.empty() ? text : text + std::string(kDefaultPort));
+}
 
 // What came of trying to read or write: some bytes, or what to wait for, or why there will be no more.
 struct Connection::Attempt {
@@ -32,7 +44,7 @@ struct Connection::Attempt {
 };
 
 Result<Connection> Connection::open(const ConnectionOptions& options) {
-  auto address = net::parse_address(options.address);
+  auto address = server_address(options.address);
   if (!address) return tl::unexpected(address.error());
   auto socket = connect_to(*address, options.timeout);
   if (!socket) return tl::unexpected(socket.error());
@@ -42,7 +54,7 @@ Result<Connection> Connection::open(const ConnectionOptions& options) {
     if (!session) return tl::unexpected(session.error());
     tls = std::move(*session);
   }
-  Connection connection(std::move(*address), std::move(*socket), std::move(tls), options.timeout);
+  Connection connection(std::move(*address), std::move(*socket), std::move(tls), options);
   if (auto done = connection.authenticate(options); !done) return tl::unexpected(done.error());
   return connection;
 }
@@ -143,14 +155,18 @@ Connection::Attempt Connection::try_read(std::span<char> room) {
 
 Result<void> Connection::wait(short events) {
   if (wait_for_socket(socket_, events, timeout_)) return Done{};
-  return tl::unexpected(lost("no answer within " + wire::format_duration(timeout_)));
+  return tl::unexpected(lost("no answer within " + base::duration_text(timeout_)));
 }
 
 Error Connection::lost(std::string_view reason) const {
-  const bool may_want_tls = !has_received_ && !tls_ && !address_.is_unix();
   return {ErrorCode::kUnavailable, "lost the connection to " + address_.to_string() + ": " + std::string(reason) +
                                        "; whether the command was carried out is not known" +
-                                       (may_want_tls ? "; does the server want TLS?" : "")};
+                                       std::string(has_received_ ? "" : first_hint_)};
+}
+
+std::string_view Connection::hint_for(const net::Address& address, const ConnectionOptions& options) {
+  if (options.tls) return certificate_hint(*options.tls);
+  return address.is_unix() ? "" : "; does the server want TLS?";
 }
 
 }  // namespace mete::cli

@@ -30,6 +30,9 @@ struct ConnectionOptions {
   Duration timeout = std::chrono::seconds(5);  // for each wait: to connect, and for bytes of a reply
 };
 
+// Where a server is, as --server says it; a host without a port is a server on the usual one.
+Result<net::Address> server_address(const std::string& text);
+
 class Connection {
  public:
   // Connects, shakes hands and authenticates.
@@ -46,8 +49,12 @@ class Connection {
   net::Descriptor release_socket() &&;
 
  private:
-  Connection(net::Address address, net::Descriptor socket, TlsSession tls, Duration timeout)
-      : address_(std::move(address)), socket_(std::move(socket)), tls_(std::move(tls)), timeout_(timeout) {}
+  Connection(net::Address address, net::Descriptor socket, TlsSession tls, const ConnectionOptions& options)
+      : address_(std::move(address)),
+        socket_(std::move(socket)),
+        tls_(std::move(tls)),
+        timeout_(options.timeout),
+        first_hint_(hint_for(address_, options)) {}
 
   Result<void> authenticate(const ConnectionOptions& options);
   Result<void> send(std::string_view bytes);
@@ -58,11 +65,13 @@ class Connection {
   Attempt try_write(std::string_view bytes);
   Attempt try_read(std::span<char> room);
   [[nodiscard]] Error lost(std::string_view reason) const;
+  [[nodiscard]] static std::string_view hint_for(const net::Address& address, const ConnectionOptions& options);
 
   net::Address address_;
   net::Descriptor socket_;
   TlsSession tls_;  // null without TLS; goes before the socket
   Duration timeout_;
+  std::string_view first_hint_;  // what may be wrong if the server goes without a word
   wire::ReplyParser parser_;
   bool has_received_ = false;  // anything at all
 };

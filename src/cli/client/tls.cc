@@ -8,6 +8,8 @@
 #include <array>
 #include <csignal>
 
+#include "net/tls.h"
+
 namespace mete::cli {
 
 namespace {
@@ -16,6 +18,11 @@ using TlsContext = std::unique_ptr<SSL_CTX, TlsDeleter>;
 
 tl::unexpected<Error> failed(ErrorCode code, const std::string& what, std::string_view remedy) {
   return tl::unexpected(Error{code, what + ": " + tls_failure() + "; " + std::string(remedy)});
+}
+
+tl::unexpected<Error> cannot_read(std::string_view option, const std::string& file, std::string_view content) {
+  return tl::unexpected(Error{ErrorCode::kInvalid, "option '--" + std::string(option) + "': cannot use '" + file +
+                                                       "': " + net::tls_file_problem(file, content)});
 }
 
 Result<TlsContext> make_context(const TlsOptions& options) {
@@ -27,8 +34,7 @@ Result<TlsContext> make_context(const TlsOptions& options) {
   const bool has_authorities = options.ca.empty() ? SSL_CTX_set_default_verify_paths(context.get()) == 1
                                                   : SSL_CTX_load_verify_file(context.get(), options.ca.c_str()) == 1;
   if (!has_authorities) {
-    return failed(ErrorCode::kInvalid, "cannot read the certificates of '" + options.ca + "'",
-                  "--tls-ca takes a PEM file of certificates to trust");
+    return cannot_read("tls-ca", options.ca, "certificates to trust");
   }
   if (options.certificate.empty() != options.key.empty()) {
     return tl::unexpected(
@@ -37,12 +43,10 @@ Result<TlsContext> make_context(const TlsOptions& options) {
   }
   if (options.certificate.empty()) return context;
   if (SSL_CTX_use_certificate_chain_file(context.get(), options.certificate.c_str()) != 1) {
-    return failed(ErrorCode::kInvalid, "cannot read the certificate '" + options.certificate + "'",
-                  "--tls-cert takes a PEM file");
+    return cannot_read("tls-cert", options.certificate, "a certificate");
   }
   if (SSL_CTX_use_PrivateKey_file(context.get(), options.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return failed(ErrorCode::kInvalid, "cannot use the key '" + options.key + "'",
-                  "--tls-key takes the PEM file of the certificate's key");
+    return cannot_read("tls-key", options.key, "the certificate's private key");
   }
   return context;
 }
@@ -62,14 +66,15 @@ bool expect_host(SSL* session, const std::string& host) {
   return told == 1 && SSL_set1_host(session, host.c_str()) == 1;
 }
 
-Error handshake_failure(const TlsSession& session, const net::Address& address) {
+Error handshake_failure(const TlsSession& session, const net::Address& address, const TlsOptions& options) {
   const std::string what = "cannot use TLS with " + address.to_string() + ": ";
   const long verdict = SSL_get_verify_result(session.get());
   if (verdict != X509_V_OK) {
     return {ErrorCode::kUnavailable, what + X509_verify_cert_error_string(verdict) +
                                          "; name the authority that signed the server's certificate with --tls-ca"};
   }
-  return {ErrorCode::kUnavailable, what + tls_failure() + "; does the server speak TLS on this port?"};
+  return {ErrorCode::kUnavailable,
+          what + tls_failure() + "; does the server speak TLS on this port?" + std::string(certificate_hint(options))};
 }
 
 }  // namespace
@@ -93,7 +98,7 @@ Result<TlsSession> start_tls(const net::Descriptor& socket, const net::Address& 
     const int result = SSL_connect(session.get());
     if (result == 1) return session;
     const short events = awaited_by_tls(session, result);
-    if (events == 0) return tl::unexpected(handshake_failure(session, address));
+    if (events == 0) return tl::unexpected(handshake_failure(session, address, options));
     if (!wait_for_socket(socket, events, timeout)) {
       return tl::unexpected(Error{ErrorCode::kUnavailable, "no answer to TLS from " + address.to_string() +
                                                                "; does the server speak TLS on this port?"});
@@ -110,6 +115,11 @@ short awaited_by_tls(const TlsSession& session, int result) {
     default:
       return 0;
   }
+}
+
+std::string_view certificate_hint(const TlsOptions& options) {
+  if (!options.certificate.empty()) return "";
+  return "; if it wants a certificate of its clients, give one with --tls-cert and --tls-key";
 }
 
 std::string tls_failure() {

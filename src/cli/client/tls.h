@@ -33,6 +33,9 @@ Result<TlsSession> start_tls(const net::Descriptor& socket, const net::Address& 
 // What SSL_read or SSL_write is waiting for, by its result: POLLIN, POLLOUT, or 0 if it has failed.
 short awaited_by_tls(const TlsSession& session, int result);
 
+// What to try when a connection failed, behind the reason: nothing if a certificate was given.
+std::string_view certificate_hint(const TlsOptions& options);
+
 // The reason of the last failure, as OpenSSL tells it.
 std::string tls_failure();
 

@@ -45,7 +45,7 @@ void parse_line(std::string_view line, Reading& reading) {
   const std::string_view name = line.substr(0, colon);
   const std::string_view value = line.substr(colon + 1);
   if (name.starts_with(kLimit)) {
-    reading.limits[std::string(name.substr(kLimit.size()))] = parse_counts(value);
+    reading.limits[wire::unescape(name.substr(kLimit.size()))] = parse_counts(value);
     return;
   }
   if (name == "decisions_allowed") reading.all.decisions += number(value);

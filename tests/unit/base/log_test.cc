@@ -68,7 +68,9 @@ TEST(LogLine, EscapesWhatCouldBreakTheLineOrTheTerminal) {
       {"\x1b[31m", R"("\u001b[31m")", R"(\x1b[31m)"},
       {"\x7f", R"("\u007f")", R"(\x7f)"},
       {std::string_view("\0", 1), R"("\u0000")", R"(\x00)"},
-      {"\"\\", R"("\"\\")", R"("\"\\")"},
+      {"\"\\", R"("\"\\")", R"("\"\")"},
+      {R"(saw '\n')", R"("saw '\\n'")", R"("saw '\n'")"},  // as messages quote what they found
+      {R"(a\b)", R"("a\\b")", R"(a\b)"},
       {"größe €", R"("größe €")", R"("größe €")"},
       {"😀", R"("😀")", R"(😀)"},
       {"\xff", R"("\u00ff")", R"(\xff)"},

@@ -24,6 +24,7 @@ TEST(Closest, FindsWhatWasMeantAndNothingElse) {
       {"xy", std::nullopt},
       {"", std::nullopt},
       {"password", std::nullopt},
+      {"max-consumption", std::nullopt},
       {std::string_view("force\0", 6), "force"},
   };
   for (const auto& row : rows) EXPECT_EQ(closest(row.word, names), row.expected) << row.word;

@@ -109,11 +109,32 @@ TEST(BenchTest, CountsRepliesAndDenials) {
   std::ostringstream output;
   std::ostringstream error;
   EXPECT_EQ(run_bench(options, output, error), 0);
-  EXPECT_GE(number_of(output.str(), "requests"), 200U);
+  EXPECT_EQ(number_of(output.str(), "requests"), 200U);
   EXPECT_EQ(number_of(output.str(), "denials"), number_of(output.str(), "requests"));
   EXPECT_EQ(number_of(output.str(), "errors"), 0U);
   EXPECT_GT(number_of(output.str(), "max"), 0U);
   EXPECT_GE(server.commands(), 250U);  // with those that fill
+}
+
+// Without a warm-up nothing else is sent; with a rate it is no different.
+TEST(BenchTest, SendsAsManyRequestsAsItIsTold) {
+  const struct {
+    std::uint64_t requests;
+    std::uint64_t rate;
+    std::uint64_t sent;  // in whole batches of four
+  } rows[] = {{1, 0, 4}, {4, 0, 4}, {101, 0, 104}, {101, 20'000, 104}};
+  for (const auto& row : rows) {
+    EchoServer server("+OK\r\n");
+    BenchOptions options = small_bench(server);
+    options.warm_up = Duration();
+    options.requests = row.requests;
+    options.rate = row.rate;
+    std::ostringstream output;
+    std::ostringstream error;
+    EXPECT_EQ(run_bench(options, output, error), 0) << error.str();
+    EXPECT_EQ(number_of(output.str(), "requests"), row.sent);
+    EXPECT_EQ(server.commands(), row.sent + 1) << "and INFO";
+  }
 }
 
 TEST(BenchTest, TellsErrors) {

@@ -40,9 +40,8 @@ TEST_F(CheckConfigTest, PrintsTheValuesOfAllSources) {
   const Ran ran = check({file_, "--print", "--resp", "127.0.0.1:1", "--resp=127.0.0.1:2", "--insecure"},
                         {{"METE_SERVER_HTTP", "off"}});
   EXPECT_EQ(ran.status, kExitDone) << ran.error;
-  for (const std::string_view line :
-       {"server.resp = \"127.0.0.1:1,127.0.0.1:2\"\n", "server.http = \"off\"\n", "server.insecure = \"true\"\n",
-        "server.password = \"***\"\n", "server.threads = \"3\"\n"}) {
+  for (const std::string_view line : {"[server]\nresp = [\"127.0.0.1:1\", \"127.0.0.1:2\"]\n", "\nhttp = \"off\"\n",
+                                      "\ninsecure = true\n", "\n# password = \"***\"\n", "\nthreads = 3\n", "\n# "}) {
     EXPECT_THAT(ran.out, HasSubstr(line));
   }
 }
@@ -58,7 +57,21 @@ TEST_F(CheckConfigTest, SaysWhatIsWrongAndWhere) {
       {"[[limit]]\nname = \"a\"\nkind = \"calendar\"\namount = 1\nperiod = \"day\"\nzone = \"Moon/Base\"\n",
        {file_},
        kExitNo,
-       "mete: " + file_ + R"(:1: limit "a": )"},
+       "mete: " + file_ + R"(:6:8: limit "a": zone: )"},
+      {"[[limit]]\nname = \"a\"\nkind = \"stock\"\namount = 1\nscope = \"escrow\"\n",
+       {file_},
+       kExitNo,
+       "mete: " + file_ + R"(:1: limit "a": scope: escrow needs a shared store)"},
+      {"[store]\nurl = \"bogus://me:secret@x\"\n",
+       {file_},
+       kExitNo,
+       "mete: " + file_ + ":2:7: store.url: url: no store for 'bogus://***@x'"},
+      {"", {"--store", "redis://x"}, kExitNo, "mete: --store: url: no store for 'redis://x'"},
+      {"[server]\ntls.cert = \"/nope\"\ntls.key = \"/nope\"\n",
+       {file_},
+       kExitNo,
+       "cannot load the certificate (tls.cert) from /nope: No such file or directory"},
+      {"", {"--use-password", "x"}, kExitNo, "mete: --use-password: nobody could change limits or the server"},
       {"", {"--http", "x"}, kExitNo, R"(mete: --http: "x" is no address)"},
       {"", {file_, "--config", file_}, kExitError, "FILE and --config are the same"},
       {"", {file_ + ".not"}, kExitNo, "cannot open it"},

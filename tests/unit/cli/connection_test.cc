@@ -119,6 +119,25 @@ TEST(ConnectionTest, SaysThatThePasswordIsWrong) {
                                             "if one is named");
 }
 
+TEST(ServerAddress, HasAUsualPort) {
+  const struct {
+    std::string text;
+    std::string address;
+  } rows[] = {{"127.0.0.1", "127.0.0.1:6380"},
+              {"localhost", "localhost:6380"},
+              {"[::1]", "[::1]:6380"},
+              {"[::1]:1", "[::1]:1"},
+              {"host:7", "host:7"},
+              {"unix:/a", "unix:/a"}};
+  for (const auto& row : rows) {
+    const auto address = server_address(row.text);
+    ASSERT_TRUE(address) << address.error().message;
+    EXPECT_EQ(address->to_string(), row.address);
+  }
+  for (const std::string wrong : {"", "::1", "host:", "redis://127.0.0.1:6380"}) EXPECT_FALSE(server_address(wrong));
+  EXPECT_NE(server_address("redis://x").error().message.find("--server takes an address"), std::string::npos);
+}
+
 TEST(ConnectionTest, SaysHowToStartAServer) {
   const auto connection = Connection::open({.address = "127.0.0.1:1"});
   ASSERT_FALSE(connection);

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/builtin.h"
 #include "cli/completion.h"
 #include "cli/man.h"
 #include "unit/cli/table.h"
@@ -44,6 +45,14 @@ TEST(Help, ListsWhatIsNotHidden) {
                                   zsh_completion(test_commands()), fish_completion(test_commands())}) {
     EXPECT_THAT(text, Not(HasSubstr("secret")));
   }
+}
+
+TEST(Help, OfTheConfigurationIsForATerminal) {
+  const std::string text = run_words({help_command()}, {"help", "configuration"}).out;
+  EXPECT_THAT(text, HasSubstr("[server]\n  resp = 127.0.0.1:6380\n"));
+  EXPECT_THAT(text, HasSubstr("  scope (all)\n"));
+  for (const std::string_view mark : {"<!--", "```", "`", "| ---", "]("}) EXPECT_THAT(text, Not(HasSubstr(mark)));
+  EXPECT_THAT(run_words({help_command()}, {"help", "configuration", "--markdown"}).out, HasSubstr("# Configuration\n"));
 }
 
 TEST(Manual, EscapesWhatRoffWouldObey) {

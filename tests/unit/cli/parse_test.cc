@@ -65,7 +65,7 @@ TEST(Parse, TellsWhatIsWrong) {
       {{"take"}, "mete: take: LIMIT is missing\n"},
       {{"take", "a"}, "mete: take: KEY is missing\n"},
       {{"take", "a", "b", "c"}, "mete: take: one argument too many: 'c'\n"},
-      {{"limit", "set"}, "mete: limit set: NAME is missing\nTry 'mete limit --help'.\n"},
+      {{"limit", "set"}, "mete: limit set: NAME is missing\nTry 'mete limit set --help'.\n"},
       {{"version", "x"}, "one argument too many: 'x'\n"},
       {{""}, "unknown command ''"},
   };
@@ -97,9 +97,13 @@ TEST(Parse, HelpIsOnlyAnotherWord) {
     EXPECT_EQ(ran.status, kExitDone);
     EXPECT_THAT(ran.out, HasSubstr("usage: mete take [OPTIONS] LIMIT KEY\n"));
   }
-  for (const Words& words : {Words{}, Words{"--help"}, Words{"-h"}}) {
+  for (const Words& words : {Words{"--help"}, Words{"-h"}}) {
     EXPECT_THAT(run_words(test_commands(), words).out, HasSubstr("usage: mete COMMAND"));
   }
+  const Ran nothing = run_words(test_commands(), {});
+  EXPECT_EQ(nothing.status, kExitError) << "nothing was asked for, and nothing was done";
+  EXPECT_THAT(nothing.error, HasSubstr("usage: mete COMMAND"));
+  EXPECT_EQ(nothing.out, "");
   const std::string group = run_words(test_commands(), {"limit", "--help"}).out;
   EXPECT_THAT(group, HasSubstr("  limit list "));
   EXPECT_THAT(group, Not(HasSubstr("take")));

@@ -14,7 +14,8 @@ TEST(TopReading, TakesWhatItKnowsFromInfo) {
   const Reading reading = parse_info(
       "# Server\r\nuptime_in_seconds:90\r\nconfig_file:a:b\r\n\r\n# Clients\r\nconnected_clients:3\r\n"
       "used_memory_rss:2048\r\nmeters:5\r\nholds_open:1\r\ndecisions_allowed:70\r\ndecisions_denied:30\r\n"
-      "limit_a:b:allowed=7,denied=2,shadow_denied=4\r\nlimit_c:allowed=1,denied=0,shadow_denied=0\r\nhalf a line");
+      "limit_a:b:allowed=7,denied=2,shadow_denied=4\r\nlimit_c\\\"\\xff:allowed=1,denied=0,shadow_denied=0\r\nhalf a "
+      "line");
   EXPECT_EQ(reading.uptime_seconds, 90);
   EXPECT_EQ(reading.connections, 3);
   EXPECT_EQ(reading.memory_bytes, 2048);
@@ -25,6 +26,7 @@ TEST(TopReading, TakesWhatItKnowsFromInfo) {
   ASSERT_EQ(reading.limits.size(), 2U);
   EXPECT_EQ(reading.limits.at("a:b").decisions, 9);
   EXPECT_EQ(reading.limits.at("a:b").denied, 2);
+  EXPECT_EQ(reading.limits.at("c\"\xff").decisions, 1) << "by its own name, not as INFO writes it";
 }
 
 Reading reading_at(std::uint64_t at_ns, std::int64_t decisions, std::int64_t denied) {

@@ -231,20 +231,25 @@ TEST_F(TlsTest, SaysWhatIsWrongWithItsFiles) {
     TlsFiles files;
     std::string reason;
   } rows[] = {
-      {{path("none"), path("key.pem"), ""}, "cannot load the certificate (tls.cert) from " + path("none")},
-      {{path("key.pem"), path("key.pem"), ""}, "cannot load the certificate (tls.cert) from " + path("key.pem")},
-      {{path("cert.pem"), path("none"), ""}, "cannot load the private key (tls.key) from " + path("none")},
+      {{path("none"), path("key.pem"), ""},
+       "cannot load the certificate (tls.cert) from " + path("none") + ": No such file or directory"},
+      {{path("key.pem"), path("key.pem"), ""},
+       "the certificate (tls.cert) from " + path("key.pem") + ": it is not a PEM file with a certificate"},
+      {{path(""), path("key.pem"), ""}, "the certificate (tls.cert) from " + path("") + ": Is a directory"},
+      {{path("cert.pem"), path("none"), ""},
+       "the private key (tls.key) from " + path("none") + ": No such file or directory"},
+      {{path("cert.pem"), path("cert.pem"), ""}, "it is not a PEM file with a private key"},
       {{path("cert.pem"), path("encrypted.pem"), ""},
-       "cannot load the private key (tls.key) from " + path("encrypted.pem")},
+       "the private key (tls.key) from " + path("encrypted.pem") + ": it has a passphrase"},
       {{path("cert.pem"), path("other.pem"), ""}, "does not belong to the certificate"},
-      {{path("cert.pem"), path("key.pem"), path("none")}, "cannot load the authorities of clients (tls.client_ca)"},
+      {{path("cert.pem"), path("key.pem"), path("none")},
+       "the authorities of clients (tls.client_ca) from " + path("none") + ": No such file or directory"},
+      {{path("cert.pem"), path("key.pem"), path("key.pem")}, "it is not a PEM file with certificates"},
   };
   for (const auto& row : rows) {
     const auto loaded = TlsContext::load(row.files);
     ASSERT_FALSE(loaded.has_value()) << row.reason;
-    const bool is_told = loaded.error().message.find(row.reason) != std::string::npos ||
-                         loaded.error().message.find("key values mismatch") != std::string::npos;
-    EXPECT_TRUE(is_told) << loaded.error().message;
+    EXPECT_NE(loaded.error().message.find(row.reason), std::string::npos) << loaded.error().message;
   }
 }
 

@@ -151,6 +151,10 @@ TEST(Config, AMistakeInALimitIsToldWithItsPlace) {
       {"[[limit]]\nname = \"a\"\nkind = \"stock\"\namonut = 1\n", R"(mete.toml:4:1: limit "a": "amonut" is no field)"},
       {"[[limit]]\nname = \"a\"\nkind = \"stock\"\namount = 1\n[[limit]]\nname = \"a\"\nkind = \"stock\"\namount = 2\n",
        R"(mete.toml:5:1: limit "a": it is already defined at mete.toml:1)"},
+      {"[[limit]]\nname = \"a\"\nkind = \"calendar\"\namount = 1\nperiod = \"day\"\nzone = \"Moon/Base\"\n",
+       R"(mete.toml:6:8: limit "a": zone: unknown time zone 'Moon/Base')"},
+      {"[[limit]]\nname = \"a\"\nkind = \"calendar\"\namount = 1\nanchor = 9\nperiod = \"week\"\n",
+       R"(mete.toml:5:10: limit "a": anchor: )"},
       {"[[sync]]\nlimit = \"a\"\n", "mete.toml:1:1: source is missing"},
       {"[[sync]]\nlimits = \"a\"\n", R"(mete.toml:2:1: there is no key "limits" here)"},
       {"[[sync]]\nlimit = 1\n", "mete.toml:2:9: limit: it must be a string"},
@@ -179,6 +183,8 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
       {R"(tls.cert = "c")", "mete.toml:2:12: server.tls.cert: a certificate needs its key"},
       {R"(tls.key = "k")", "server.tls.key: a key needs its certificate"},
       {R"(tls.client_ca = "k")", "server.tls.client_ca: only a server that speaks TLS"},
+      {R"(use_password = "a")", "mete.toml:2:16: server.use_password: nobody could change limits or the server"},
+      {R"(use_password_file = "a")", "server.use_password_file: nobody could change limits"},
       {"password = \"a\"\nuse_password = \"a\"", "server.use_password: it is the same as server.password"},
       {"password = \"a\"\npassword_file = \"b\"", "server.password_file: there is server.password too"},
       {R"(bulk_max = "64mb")", "does not fit into server.query_buffer_max"},
@@ -189,8 +195,9 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
     ASSERT_FALSE(config.has_value()) << row.text;
     EXPECT_THAT(config.error().message, HasSubstr(row.message)) << row.text;
   }
-  for (const std::string_view allowed : {"insecure = true", R"(password = "p")", R"(use_password = "p")",
-                                         R"(password_file = "f")", "tls.cert = \"c\"\ntls.key = \"k\""}) {
+  for (const std::string_view allowed :
+       {"insecure = true", R"(password = "p")", "password = \"p\"\nuse_password = \"u\"", R"(password_file = "f")",
+        "tls.cert = \"c\"\ntls.key = \"k\""}) {
     good("[server]\nresp = \"0.0.0.0:6380\"\n" + std::string(allowed));
   }
 }
@@ -233,6 +240,8 @@ TEST(Config, EnvironmentAndFlagsAreReadAsStrictlyAsTheFile) {
     ASSERT_FALSE(config.has_value()) << row.message;
     EXPECT_THAT(config.error().message, HasSubstr(row.message));
   }
+  const auto far = parse_config("", {.file = "", .environment = {{"METE_SERVER_BOGUS", "1"}}, .flags = {}});
+  EXPECT_EQ(far.error().message, "\"METE_SERVER_BOGUS\": there is no such setting");
   // What Kubernetes sets for a service of the name mete-server is none of our business.
   const Pairs kubernetes = {{"METE_SERVER_PORT", "tcp://10.0.0.1:6380"},
                             {"METE_SERVER_SERVICE_HOST", "10.0.0.1"},
@@ -351,6 +360,7 @@ TEST_F(ConfigFiles, ThatCannotBeReadAreNamed) {
       {"", {{"password-file", empty}}, "a password is one line of 1 to 512 bytes"},
       {"", {{"password-file", huge}}, "it has more than"},
       {"", {{"password-file", secret}, {"use-password-file", secret}}, "it is the same as server.password"},
+      {"", {{"use-password-file", secret}}, "--use-password-file: nobody could change limits"},
   };
   for (const auto& row : rows) {
     const auto config = load_config({.file = row.file, .environment = {}, .flags = row.flags});

@@ -76,7 +76,7 @@ TEST_F(LimitReloadTest, ABadLimitChangesNothingAndIsNamedWithItsLine) {
     EXPECT_NE(changes.error().message.find(row.reason), std::string::npos) << changes.error().message;
     EXPECT_EQ((*store_.limit("storage"))->amount(), 10);
     EXPECT_EQ(store_.limits()->size(), 3U);
-    EXPECT_FALSE(check_limits(next).has_value());
+    EXPECT_FALSE(check_limit(row.bad).has_value());
   }
 }
 

@@ -68,6 +68,7 @@ TEST(HttpRequest, IsReadInAnyPieces) {
   } rows[] = {
       {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / 1.1 stays [Host=a] \"\" of 27"},
       {"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / 1.1 stays [Host=a] \"\" of 29"},
+      {"\r\n\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "GET / 1.1 stays [Host=a] \"\" of 35"},
       {"GET /a?b=c HTTP/1.1\r\nhOST:\t a:1 \t\r\nX-Y:\r\n\r\n", "GET /a?b=c 1.1 stays [hOST=a:1] [X-Y=] \"\" of 43"},
       {"GET / HTTP/1.0\r\n\r\n", "GET / 1.0 closes \"\" of 18"},
       {"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "GET / 1.0 stays [Connection=Keep-Alive] \"\" of 42"},
@@ -178,7 +179,8 @@ TEST(HttpRequest, RefusesBadRequestLines) {
       {"GET\t/\tHTTP/1.1", 400},
       {" GET / HTTP/1.1", 400},
       {"\nGET / HTTP/1.1", 400},
-      {"\r\n\r\nGET / HTTP/1.1", 400},
+      {"\r\n\r\n\r\n\r\n\r\nGET / HTTP/1.1", 400},
+      {"\r\n\nGET / HTTP/1.1", 400},
       {"\rGET / HTTP/1.1", 400},
       {"G(T / HTTP/1.1", 400},
       {"G\0T / HTTP/1.1"sv, 400},

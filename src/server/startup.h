@@ -1,0 +1,23 @@
+// Startup: all of a start that needs no listening. `mete check-config` makes one and throws it away, so that what it
+// calls good can be started.
+#pragma once
+
+#include <mete/result.h>
+
+#include <memory>
+
+#include "net/tls.h"
+#include "server/config.h"
+#include "store/store.h"
+
+namespace mete::server {
+
+struct Startup {
+  Config config;
+  std::unique_ptr<store::Store> store;   // with the limits of the file
+  std::shared_ptr<net::TlsContext> tls;  // null: plain text
+};
+
+Result<Startup> prepare_start(const ConfigSources& sources);
+
+}  // namespace mete::server
