@@ -53,7 +53,7 @@ def count(program, scenario, pipeline, functions):
             def control(*words):
                 subprocess.run(["callgrind_control", *words, str(server.process.pid)], check=True,
                                capture_output=True)
-            load(program, server, scenario, pipeline, KEYS, "--fill")
+            load(program, server, scenario, pipeline, REQUESTS, "--fill")
             control("-i", "on")
             load(program, server, scenario, pipeline, REQUESTS)
             control("-i", "off")

@@ -278,7 +278,8 @@ class Socket:
             return False
 
     def end_sending(self):
-        self.socket.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # the other side may have closed already
+            self.socket.shutdown(socket.SHUT_WR)
 
     def _receive(self):
         data = self.socket.recv(65536)
