@@ -258,7 +258,8 @@ void Connection::check_time(std::uint64_t now_ns) {
       case State::kLingering:
         return has_passed(active_at_ns_, now_ns, kLingerMax);
       case State::kOpen:
-        if (output_.empty() && has_passed(active_at_ns_, now_ns, limits_.idle_max)) return true;
+        if (output_.empty() && has_passed(active_at_ns_, now_ns, limits_.idle_max) && !session_->may_be_silent())
+          return true;
         if (waiting_since_ns_ != 0 && has_passed(waiting_since_ns_, now_ns, limits_.request_max)) return true;
         [[fallthrough]];
       default:

@@ -35,6 +35,8 @@ class Session {
   virtual void on_timeout(base::Output& /*output*/) {}
   // A request goes on and on, and the connection will be closed: a last word, if the protocol has one.
   virtual void on_overflow(base::Output& /*output*/) {}
+  // Whether the client has nothing to ask for a long time, and may stay connected.
+  [[nodiscard]] virtual bool may_be_silent() const { return false; }
   // The client has ended its side while the session blocks: whether it is still to get the answer.
   [[nodiscard]] virtual bool answers_half_closed() const { return true; }
 };
