@@ -33,6 +33,9 @@ void limit_override(CommandContext& context);
 // commands_keys.cc
 void get(CommandContext& context);
 void set(CommandContext& context);
+void setex(CommandContext& context);
+void psetex(CommandContext& context);
+void setnx(CommandContext& context);
 void incr(CommandContext& context);
 void incrby(CommandContext& context);
 void decr(CommandContext& context);
@@ -48,6 +51,9 @@ void pttl(CommandContext& context);
 void expire(CommandContext& context);
 void pexpire(CommandContext& context);
 void expireat(CommandContext& context);
+void pexpireat(CommandContext& context);
+void expiretime(CommandContext& context);
+void pexpiretime(CommandContext& context);
 void persist(CommandContext& context);
 void dbsize(CommandContext& context);
 void keys(CommandContext& context);
@@ -77,6 +83,13 @@ void slowlog_get(CommandContext& context);
 void slowlog_len(CommandContext& context);
 void slowlog_reset(CommandContext& context);
 void top(CommandContext& context);
+
+// commands_transactions.cc
+void multi(CommandContext& context);
+void exec(CommandContext& context);
+void discard(CommandContext& context);
+void watch(CommandContext& context);
+void unwatch(CommandContext& context);
 
 // commands_connection.cc, commands_command.cc
 void ping(CommandContext& context);

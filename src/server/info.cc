@@ -76,7 +76,7 @@ void write_stats(std::string& text, Service& service, const Readings& readings) 
   line(text, "total_connections_received", service.connections_accepted.load());
   line(text, "rejected_connections", service.connections_refused.load());
   line(text, "total_commands_processed", readings.commands);
-  line(text, "total_error_replies", readings.command_errors);
+  line(text, "total_error_replies", readings.command_errors + readings.protocol_errors);
   line(text, "total_http_requests", readings.http_requests);
   line(text, "protocol_errors", readings.protocol_errors);
   line(text, "total_net_input_bytes", readings.bytes_in);
@@ -118,7 +118,8 @@ void write_limits(std::string& text, Service& /*service*/, const Readings& readi
 }
 
 void write_keyspace(std::string& text, Service& /*service*/, const Readings& readings) {
-  if (readings.store.keys > 0) text += fmt::format("db0:keys={},expires=0,avg_ttl=0\r\n", readings.store.keys);
+  if (readings.store.keys > 0)
+    text += fmt::format("db0:keys={},expires={}\r\n", readings.store.keys, readings.store.expiring_keys);
 }
 
 constexpr std::array kSections = {

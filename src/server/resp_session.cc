@@ -79,6 +79,7 @@ void RespSession::set_version(wire::RespVersion version) {
 void RespSession::reset() {
   set_version(wire::RespVersion::k2);
   set_role(service_.authentication.is_needed() ? std::nullopt : std::optional(Role::kAdmin));
+  is_in_multi_ = false;
   service_.clients.set_monitor(*client_, false);
   service_.clients.change(*client_, [](Client& client) { client.name.clear(); });
 }
@@ -114,9 +115,13 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
 }
 
 void RespSession::on_overflow(base::Output& output) {
+  refuse_protocol("the request is longer than server.query_buffer_max allows", output);
+}
+
+// With a writer of its own: its errors are counted apart from those of commands.
+void RespSession::refuse_protocol(std::string_view reason, base::Output& output) {
   worker_.metrics.protocol_errors.add();
-  wire::RespWriter(output, version_)
-      .error("ERR", "Protocol error: the request is longer than server.query_buffer_max allows");
+  wire::RespWriter(output, version_).error("ERR", fmt::format("Protocol error: {}", reason));
 }
 
 net::Session::Received RespSession::receive_batch(std::string_view input, base::Output& output,
@@ -142,6 +147,7 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
       requests = requests.subspan(served);
     }
   }
+  if (reply.errors() > 0) worker_.metrics.command_errors.add(reply.errors());
   if (batch.commands > 0) {
     worker_.metrics.commands.add(batch.commands);
     worker_.metrics.latency.observe(base::monotonic_ns() - started_ns, batch.commands);
@@ -167,7 +173,7 @@ std::span<const LookedAhead> RespSession::look_ahead(std::string_view input, std
 std::span<const Charge> RespSession::find_takes(std::span<const LookedAhead> requests) {
   const Command* const first = requests[0].found.command;
   if (requests.size() < 2 || first == nullptr || !first->has(kTogether)) return {};
-  if (!role_ || service_.clients.has_monitors()) return {};
+  if (!role_ || is_in_multi_ || service_.clients.has_monitors()) return {};
   std::size_t count = 0;
   while (count < requests.size() && read_plain_take(requests[count], worker_.together.charges[count])) ++count;
   if (count < 2) return {};
@@ -188,8 +194,7 @@ bool RespSession::receive_one(std::string_view input, Batch& batch) {
   const wire::RequestParser::Status status = parser_.parse(input);
   if (status == wire::RequestParser::Status::kNeedMore) return false;
   if (status == wire::RequestParser::Status::kError) {
-    batch.reply.error("ERR", "Protocol error: " + parser_.error());
-    worker_.metrics.protocol_errors.add();
+    refuse_protocol(parser_.error(), batch.output);
     batch.received.next = Next::kClose;
     return true;
   }
@@ -217,7 +222,6 @@ void RespSession::execute(const FoundCommand& found, std::span<const std::string
       close_after_reply();
       return;
     }
-    worker_.metrics.command_errors.add();
     if (!role_) {
       reply.error("NOAUTH", "Authentication required.");
     } else {
@@ -227,14 +231,10 @@ void RespSession::execute(const FoundCommand& found, std::span<const std::string
   }
   const Command& command = *found.command;
   client_->last_command.store(&command, std::memory_order_relaxed);
-  if (!may_run(command, reply)) {
-    worker_.metrics.command_errors.add();
-    return;
-  }
+  if (!may_run(command, reply)) return;
   if (service_.clients.has_monitors()) tell_monitors(command, words);
   const auto count = static_cast<int>(words.size());
   if (found.arity >= 0 ? count != found.arity : count < -found.arity) {
-    worker_.metrics.command_errors.add();
     reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(command.name)));
     return;
   }
@@ -242,6 +242,10 @@ void RespSession::execute(const FoundCommand& found, std::span<const std::string
 }
 
 bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const {
+  if (is_in_multi_ && !command.has(kInMulti)) {
+    reply.error("ERR", "not carried out: it stands between MULTI and EXEC, and MULTI is not supported");
+    return false;
+  }
   if (command.access == Access::kAnyone) return true;
   if (!role_) {
     reply.error("NOAUTH", "Authentication required.");
@@ -259,7 +263,6 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
                       wire::RespWriter& reply) {
   Arguments& arguments = worker_.arguments;
   if (const auto read = arguments.read(command, words.subspan(name_words)); !read) {
-    worker_.metrics.command_errors.add();
     reply.error(read.error());
     return;
   }
@@ -300,11 +303,13 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
       service.slow_log.add(
           {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
     }
+    if (reply.errors() > 0) worker.loop.post([&worker] { worker.metrics.command_errors.add(); });
     worker.answer(client->id, std::string(output.view()));
   };
   if (!service_.background.run(task)) {
     base::Output output;
     wire::RespWriter(output, version_).error("ERR", "too many slow commands are waiting: try again later");
+    worker_.metrics.command_errors.add();
     worker_.answer(client_->id, std::string(output.view()));
   }
 }

@@ -136,6 +136,14 @@ class Python(unittest.TestCase):
         self.assertEqual([answer[0] for answer in answers[:1000]], [1] * 100 + [0] * 900)
         self.assertIsInstance(answers[1000], redis.ResponseError)
 
+    def test_a_transaction_changes_nothing(self):
+        with self.redis.pipeline(transaction=True) as pipeline:
+            pipeline.incr("n").expire("n", 100)
+            with self.assertRaisesRegex(redis.ResponseError, "MULTI is not supported: use INCREX"):
+                pipeline.execute()
+        self.assertIsNone(self.redis.get("n"))
+        self.assertEqual(self.redis.incr("n"), 1)
+
     def test_counters(self):
         self.assertTrue(self.redis.set("n", 5, ex=100))
         self.assertEqual(self.redis.get("n"), b"5")
