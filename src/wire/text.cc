@@ -62,8 +62,11 @@ Result<Duration> parse_duration(std::string_view text) {
 
 std::string format_duration(Duration duration) {
   if (duration == Duration::never()) return "never";
+  const std::int64_t ns = duration.ns();
+  if (ns == 0) return "0s";
+  if (ns % 1'000 != 0) return std::to_string(ns) + "ns";
+  if (ns % 1'000'000 != 0) return std::to_string(ns / 1'000) + "us";
   const std::int64_t ms = duration.ms();
-  if (ms == 0) return "0s";
   for (const DurationUnit& unit : kDurationUnits) {
     if (ms % unit.ms == 0) return std::to_string(ms / unit.ms) + std::string(unit.name);
   }
@@ -99,6 +102,12 @@ std::string quote(std::string_view bytes, std::size_t bytes_max) {
   }
   if (bytes.size() > bytes_max) text += "…";
   return text += '"';
+}
+
+std::string single_quote(std::string_view bytes) {
+  std::string text = quote(bytes);
+  text.front() = text.back() = '\'';
+  return text;
 }
 
 std::size_t utf8_length(std::string_view bytes) {

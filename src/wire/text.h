@@ -18,7 +18,8 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 
 // "250ms", "1s", "5m", "1h", "30d"; a bare integer is seconds. The error says what is wrong with it.
 Result<Duration> parse_duration(std::string_view text);
-// The shortest of these that says it exactly; whole milliseconds only. Duration::never() is "never".
+// The shortest of these that says it exactly; "us" and "ns" for what is no whole number of milliseconds.
+// Duration::never() is "never".
 std::string format_duration(Duration duration);
 
 // Lower-case letters compared to lower-case letters, for ASCII alone.
@@ -27,6 +28,9 @@ bool equals_ignoring_case(std::string_view left, std::string_view right);
 // In double quotes, as redis-cli prints: what is not printable ASCII becomes \n, \t, \xNN; at most `bytes_max` bytes of
 // it are shown, then "…". For logs and messages: whatever a client sends, the line stays a line.
 std::string quote(std::string_view bytes, std::size_t bytes_max = 128);
+
+// The same in single quotes, as Redis has words in its errors.
+std::string single_quote(std::string_view bytes);
 
 // The length of the UTF-8 sequence at the front of `bytes`, which has one byte at least; 0 if there is none: overlong
 // forms, surrogates and what lies above U+10FFFF included.

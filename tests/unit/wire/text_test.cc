@@ -100,6 +100,13 @@ TEST(FormatDuration, IsTheShortestThatParsesBack) {
   }
 }
 
+// Nobody can write them, but what is so short is told as it is.
+TEST(Durations, AreToldBelowAMillisecond) {
+  EXPECT_EQ(format_duration(1ns), "1ns");
+  EXPECT_EQ(format_duration(1500us), "1500us");
+  EXPECT_EQ(format_duration(1'000'001ns), "1000001ns");
+}
+
 TEST(Quote, KeepsALineALine) {
   const struct {
     std::string_view bytes;
