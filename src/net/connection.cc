@@ -253,6 +253,10 @@ bool Connection::has_nothing_under_way() const {
 }
 
 void Connection::check_time(std::uint64_t now_ns) {
+  session_->on_buffers({.input = input_.size(),
+                        .input_capacity = input_.capacity(),
+                        .output = output_.size(),
+                        .output_capacity = output_.capacity()});
   const bool is_over = [&] {
     switch (state_) {
       case State::kLingering:

@@ -194,7 +194,14 @@ constexpr std::array index = {Argument{.name = "index", .type = kInteger}};
 constexpr std::array words = {Argument{.name = "word", .is_optional = kOptional, .is_multiple = true}};
 constexpr std::array set_info = {Argument{.name = "LIB-NAME|LIB-VER"}, Argument{.name = "value"}};
 constexpr std::array kill = {
-    Argument{.name = "addr:port | [ID id] [ADDR a] [LADDR a] [SKIPME yes|no]", .is_multiple = true}};
+    Argument{.name = "addr:port | [ID id] [TYPE normal] [USER default|use] [ADDR a] [LADDR a] [SKIPME yes|no]",
+             .is_multiple = true}};
+constexpr std::array client_list = {
+    Argument{.name = "TYPE normal | ID id", .is_optional = kOptional, .is_multiple = true}};
+constexpr std::array command_list = {
+    Argument{.name = "FILTERBY MODULE name | FILTERBY ACLCAT group | FILTERBY PATTERN pattern",
+             .is_optional = kOptional,
+             .is_multiple = true}};
 constexpr std::array names = {Argument{.name = "name", .is_optional = kOptional, .is_multiple = true}};
 constexpr std::array names1 = {Argument{.name = "pattern", .is_multiple = true}};
 constexpr std::array pairs = {Argument{.name = "name value", .is_multiple = true}};
@@ -210,7 +217,7 @@ constexpr std::array shutdown = {
     Argument{.name = "force", .type = kFlag, .token = "FORCE"},
 };
 constexpr std::array bg_save = {Argument{.name = "schedule", .type = kFlag, .token = "SCHEDULE"}};
-constexpr std::array count1 = {Argument{.name = "count", .type = kInteger, .is_optional = kOptional}};
+constexpr std::array count1 = {Argument{.name = "count", .is_optional = kOptional}};
 constexpr std::array top = {Argument{.name = "n", .type = kInteger, .token = "COUNT"}};
 constexpr std::span<const Argument> none;
 
@@ -376,8 +383,8 @@ constexpr std::array kCommands = {
             "Names the connection", "OK"},
     Command{"CLIENT SETINFO", Group::kConnection, Access::kUse, kFast, args::set_info, commands::client_setinfo,
             "Notes the client library", "OK"},
-    Command{"CLIENT LIST", Group::kConnection, Access::kAdmin, kReadOnly, args::none, commands::client_list,
-            "Describes every connection", "a line each"},
+    Command{"CLIENT LIST", Group::kConnection, Access::kAdmin, kReadOnly, args::client_list, commands::client_list,
+            "Describes every connection, or some of them", "a line each"},
     Command{"CLIENT INFO", Group::kConnection, Access::kUse, kReadOnly, args::none, commands::client_info,
             "Describes this connection", "a line"},
     Command{"CLIENT KILL", Group::kConnection, Access::kAdmin, kWrite, args::kill, commands::client_kill,
@@ -393,14 +400,16 @@ constexpr std::array kCommands = {
             "Documents commands", "a map by name"},
     Command{"COMMAND INFO", Group::kServer, Access::kUse, kReadOnly, args::names, commands::command_info,
             "Describes commands", "an array of descriptions and nils"},
-    Command{"COMMAND LIST", Group::kServer, Access::kUse, kReadOnly, args::none, commands::command_names,
-            "Lists the commands", "an array of names"},
+    Command{"COMMAND LIST", Group::kServer, Access::kUse, kReadOnly, args::command_list, commands::command_names,
+            "Lists the commands, or those of a group or pattern, with their subcommands then", "an array of names"},
     Command{"COMMAND HELP", Group::kServer, Access::kUse, kReadOnly, args::none, commands::command_help,
             "Tells what COMMAND can do", "an array of lines"},
     Command{"CONFIG GET", Group::kServer, Access::kAdmin, kReadOnly, args::names1, commands::config_get,
             "Tells settings", "a map of names and values"},
     Command{"CONFIG SET", Group::kServer, Access::kAdmin, kWrite | kSecret, args::pairs, commands::config_set,
             "Changes settings while the server runs", "OK"},
+    Command{"CONFIG RESETSTAT", Group::kServer, Access::kAdmin, kWrite, args::none, commands::config_resetstat,
+            "Lets INFO count connections, commands, errors and bytes from 0 again; metrics and decisions go on", "OK"},
     Command{"CONFIG HELP", Group::kServer, Access::kAdmin, kReadOnly, args::none, commands::config_help,
             "Tells what CONFIG can do", "an array of lines"},
     Command{"INFO", Group::kServer, Access::kUse, kReadOnly, args::sections, commands::info,

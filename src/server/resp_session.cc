@@ -21,22 +21,15 @@ bool is_http(std::string_view word) {
   return wire::equals_ignoring_case(word, "POST") || wire::equals_ignoring_case(word, "Host:");
 }
 
-// In single quotes, as Redis has it.
-std::string single_quoted(std::string_view word) {
-  std::string quoted = wire::quote(word);
-  quoted.front() = quoted.back() = '\'';
-  return quoted;
-}
-
 void refuse_unknown(std::span<const std::string_view> words, bool is_container, wire::RespWriter& reply) {
   if (is_container && words.size() < 2) {
     reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(words[0])));
   } else if (is_container) {
     std::string container(words[0]);
     for (char& letter : container) letter = static_cast<char>(std::toupper(letter));
-    reply.error("ERR", fmt::format("unknown subcommand {}. Try {} HELP.", single_quoted(words[1]), container));
+    reply.error("ERR", fmt::format("unknown subcommand {}. Try {} HELP.", wire::single_quote(words[1]), container));
   } else {
-    reply.error("ERR", fmt::format("unknown command {}", single_quoted(words[0])));
+    reply.error("ERR", fmt::format("unknown command {}", wire::single_quote(words[0])));
   }
 }
 
@@ -116,6 +109,13 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
 
 void RespSession::on_overflow(base::Output& output) {
   refuse_protocol("the request is longer than server.query_buffer_max allows", output);
+}
+
+void RespSession::on_buffers(const Buffers& buffers) {
+  client_->input_bytes.store(buffers.input, std::memory_order_relaxed);
+  client_->input_bytes_free.store(buffers.input_capacity - buffers.input, std::memory_order_relaxed);
+  client_->output_bytes.store(buffers.output, std::memory_order_relaxed);
+  client_->output_capacity.store(buffers.output_capacity, std::memory_order_relaxed);
 }
 
 // With a writer of its own: its errors are counted apart from those of commands.

@@ -43,6 +43,18 @@ class Tools(unittest.TestCase):
         output = self.cli(input='PING\nTAKE api "two words" COST 2\nECHO "a\\x41"\nQUIT\n')
         self.assertEqual(output.split("\n"), ["PONG", "1", "999998", "1000000", "0", "-1", "", "aA", ""])
 
+    def test_help(self):
+        """As redis-cli makes it of COMMAND DOCS."""
+        for words, lines in ((("limit", "set"), ["LIMIT SET name BUCKET amount|WINDOW amount|SLIDING amount|CALENDAR amount|"
+                                                 "STOCK amount [PER "]),
+                             (("take",), ["[ID op] [FORCE|UPTO] [WAIT duration]"]),
+                             (("set",), ["PXAT unix-milliseconds|KEEPTTL] [NX|XX] [GET]"]),
+                             (("holds",), ["HOLDS limit key [COUNT n]", "HOLDS TAG text"])):
+            with self.subTest(words):
+                text = re.sub(r"\x1b\[[0-9;]*m", "", self.cli("help", *words))
+                for line in lines:
+                    self.assertIn(line, text)
+
     def test_a_terminal(self):
         """Interactive: it asks for the commands first, for its hints."""
         master, slave = pty.openpty()

@@ -288,8 +288,8 @@ TEST_F(RespSessionTest, SpeaksTheVersionThatHelloChose) {
   EXPECT_THAT(answer("HELLO\r\n"), HasSubstr("$5\r\nproto\r\n:3\r\n"));
   EXPECT_EQ(answer("HELLO 4\r\n"), "-NOPROTO unsupported protocol version\r\n");
   EXPECT_EQ(answer("HELLO x\r\n"), "-ERR Protocol version is not an integer or out of range\r\n");
-  EXPECT_EQ(answer("HELLO 3 FOO\r\n"), "-ERR Syntax error in HELLO option \"FOO\"\r\n");
-  EXPECT_EQ(answer("HELLO 2 AUTH default\r\n"), "-ERR Syntax error in HELLO option \"AUTH\"\r\n");
+  EXPECT_EQ(answer("HELLO 3 FOO\r\n"), "-ERR Syntax error in HELLO option 'FOO'\r\n");
+  EXPECT_EQ(answer("HELLO 2 AUTH default\r\n"), "-ERR Syntax error in HELLO option 'AUTH'\r\n");
   EXPECT_EQ(answer("GET a\r\n"), "_\r\n");
   // In one batch: what comes behind HELLO is answered in its version.
   EXPECT_THAT(answer("HELLO 2 SETNAME joe\r\nGET a\r\nCLIENT GETNAME\r\n"),
