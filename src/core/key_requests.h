@@ -75,17 +75,22 @@ constexpr bool is_met(ExpiryCondition condition, Instant so_far, Instant next) {
 
 enum class SetCondition : std::uint8_t { kAlways, kIfAbsent, kIfPresent };
 
+// Which keys an operation may remove or replace. A quota binds whoever only uses it, and so is not theirs to undo.
+enum class KeyReach : std::uint8_t { kAnyKey, kAllButQuotas };
+
 struct SetRequest {
   std::string_view key;
   std::int64_t value = 0;
   Expiry expiry = Expiry::none();
   SetCondition condition = SetCondition::kAlways;
   bool wants_old = false;  // then a quota or throttle is not replaced: kWrongType
+  KeyReach reach = KeyReach::kAnyKey;
 };
 
 struct SetAnswer {
   bool is_set = false;
   std::optional<std::int64_t> old = {};  // the counter's value before, set or not
+  bool is_out_of_reach = false;          // it is a quota, which stays
 
   bool operator==(const SetAnswer&) const = default;
 };

@@ -11,6 +11,7 @@ struct Statistics {
   std::size_t meters = 0;
   std::size_t overrides = 0;
   std::size_t keys = 0;
+  std::size_t expiring_keys = 0;
   std::size_t ids = 0;
   std::size_t open_holds = 0;
   std::size_t expired_holds = 0;  // ever, as far as they have been noticed

@@ -43,6 +43,13 @@ Result<void> check_period(const Limit& limit) {
 }
 
 // An option that the kind does not have is a mistake to be told, not to be ignored.
+// In any case.
+bool is_tag(std::string_view name) {
+  constexpr std::string_view kTag = "tag";
+  return std::equal(name.begin(), name.end(), kTag.begin(), kTag.end(),
+                    [](char byte, char letter) { return byte == letter || byte == letter - 'a' + 'A'; });
+}
+
 Result<void> check_absent(const Limit& limit, std::string_view field, bool is_present) {
   if (!is_present) return {};
   return invalid(std::string(field) + ": a " + std::string(to_string(limit.kind())) + " takes none");
@@ -86,6 +93,9 @@ Result<void> validate_amount(Amount amount) { return check_range("amount", amoun
 
 Result<void> validate_limit(const Limit& limit) {
   if (auto ok = validate_name(limit.name()); !ok) return ok;
+  if (is_tag(limit.name())) {
+    return invalid("limit name must not be " + quoted(limit.name()) + ": HOLDS TAG lists the holds with a tag");
+  }
   if (auto ok = validate_amount(limit.amount()); !ok) return ok;
   if (auto ok = check_options(limit); !ok) return ok;
   if (takes_period(limit.kind())) {

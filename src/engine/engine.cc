@@ -232,6 +232,7 @@ Statistics Engine::statistics() const {
           .meters = keyspace_.entry_count(EntryType::kMeter),
           .overrides = keyspace_.entry_count(EntryType::kOverride),
           .keys = keys_.size(),
+          .expiring_keys = keys_.expiring(),
           .ids = keyspace_.entry_count(EntryType::kOperation),
           .open_holds = open_holds_.load(std::memory_order_relaxed),
           .expired_holds = expired_holds_.load(std::memory_order_relaxed),

@@ -14,6 +14,8 @@ namespace mete::engine {
 struct CounterRecord {
   std::int64_t value = 0;
   Instant expires_at = Instant::max();  // max: never
+
+  [[nodiscard]] bool is_expiring() const { return expires_at != Instant::max(); }
 };
 
 // The payload of a quota's or throttle's entry.

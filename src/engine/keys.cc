@@ -36,6 +36,10 @@ std::optional<std::int64_t> bounded_sum(std::int64_t value, const core::BoundedA
   return sum;
 }
 
+bool is_within(core::KeyReach reach, KeyType type) {
+  return reach == core::KeyReach::kAnyKey || type != KeyType::kQuota;
+}
+
 Error no_expiry(KeyType type) {
   const std::string_view reason = type == KeyType::kQuota
                                       ? "a quota key stays until it is removed: it takes no expiry"
@@ -108,12 +112,24 @@ Result<void> Keys::write_counter(Access& access, std::int64_t value, Instant exp
   if (access.type != KeyType::kCounter && !make(access, KeyType::kCounter)) {
     return tl::make_unexpected(memory_.out_of_memory());
   }
-  access.entry->store(CounterRecord{value, expires_at});
+  const CounterRecord record{value, expires_at};
+  count_expiring(access.counter.is_expiring(), record.is_expiring());
+  access.entry->store(record);
   return {};
 }
 
+void Keys::count_expiring(bool before, bool after) {
+  if (before != after) expiring_.fetch_add(after ? 1 : static_cast<std::size_t>(-1), std::memory_order_relaxed);
+}
+
 void Keys::forget(Entry& entry) {
-  if (static_cast<KeyType>(entry.flags) != KeyType::kCounter) rules_.release(entry.load<RuledRecord>().rule);
+  const auto type = static_cast<KeyType>(entry.flags);
+  if (type == KeyType::kCounter) {
+    count_expiring(entry.load<CounterRecord>().is_expiring(), false);
+  } else {
+    count_expiring(type == KeyType::kThrottle, false);
+    rules_.release(entry.load<RuledRecord>().rule);
+  }
   keyspace_.erase(entry.hash_low, &entry);
 }
 
@@ -148,6 +164,8 @@ Result<core::SetAnswer> Keys::set(const core::SetRequest& request, Instant now) 
     const bool is_present = access.type != KeyType::kNone;
     if (request.condition == core::SetCondition::kIfAbsent && is_present) return answer;
     if (request.condition == core::SetCondition::kIfPresent && !is_present) return answer;
+    answer.is_out_of_reach = !is_within(request.reach, access.type);
+    if (answer.is_out_of_reach) return answer;
     const Instant expires_at = request.expiry.resolve(access.counter.expires_at, access.now);
     if (auto written = write_counter(access, request.value, expires_at); !written) {
       return tl::make_unexpected(written.error());
@@ -190,7 +208,7 @@ Result<core::BoundedSum> Keys::add_bounded(const core::BoundedAdd& request, Inst
     // A counter far outside the bounds may saturate further than a number can tell.
     if (__builtin_sub_overflow(*sum, access.counter.value, &answer.applied)) return overflow();
     answer.value = *sum;
-    const bool keeps = request.expiry_only_if_none && access.counter.expires_at != Instant::max();
+    const bool keeps = request.expiry_only_if_none && access.counter.is_expiring();
     const core::Expiry& expiry = keeps ? core::Expiry::keep() : request.expiry;
     const Instant expires_at = expiry.resolve(access.counter.expires_at, access.now);
     if (auto written = write_counter(access, *sum, expires_at); !written) {
@@ -205,26 +223,27 @@ KeyType Keys::type(std::string_view key, Instant now) {
   return with_key(key, now, [](const Access& access) { return access.type; });
 }
 
-bool Keys::remove(std::string_view key, Instant now) {
-  return with_key(key, now, [this](Access& access) {
-    if (access.entry == nullptr) return false;
+bool Keys::remove(std::string_view key, core::KeyReach reach, Instant now) {
+  return with_key(key, now, [&](Access& access) {
+    if (access.entry == nullptr || !is_within(reach, access.type)) return false;
     forget(*access.entry);
     return true;
   });
 }
 
-std::optional<Duration> Keys::ttl(std::string_view key, Instant now) {
-  return with_key(key, now, [](const Access& access) -> std::optional<Duration> {
+std::optional<Instant> Keys::expires_at(std::string_view key, Instant now) {
+  return with_key(key, now, [](const Access& access) -> std::optional<Instant> {
     switch (access.type) {
       case KeyType::kNone:
         return std::nullopt;
       case KeyType::kCounter:
-        if (access.counter.expires_at == Instant::max()) return Duration::never();
-        return access.counter.expires_at - access.now;
+        return access.counter.expires_at;
       case KeyType::kQuota:
-        return Duration::never();
-      case KeyType::kThrottle:
-        return core::reset_after(access.rule->rule(), access.state, access.moment);
+        return Instant::max();
+      case KeyType::kThrottle: {
+        const Duration left = core::reset_after(access.rule->rule(), access.state, access.moment);
+        return left.is_never() ? Instant::max() : access.now + left;
+      }
     }
     __builtin_unreachable();
   });
@@ -244,10 +263,11 @@ Result<bool> Keys::expire(std::string_view key, const core::Expiry& expiry, core
 }
 
 Result<bool> Keys::persist(std::string_view key, Instant now) {
-  return with_key(key, now, [](Access& access) -> Result<bool> {
+  return with_key(key, now, [this](Access& access) -> Result<bool> {
     if (access.type == KeyType::kThrottle) return tl::make_unexpected(no_expiry(access.type));
-    if (access.type != KeyType::kCounter || access.counter.expires_at == Instant::max()) return false;
-    access.entry->store(CounterRecord{access.counter.value, Instant::max()});
+    if (access.type != KeyType::kCounter || !access.counter.is_expiring()) return false;
+    const auto written = write_counter(access, access.counter.value, Instant::max());
+    CHECK(written.has_value());  // a counter that is there needs no memory
     return true;
   });
 }

@@ -13,6 +13,7 @@
 #include <mete/result.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -52,12 +53,14 @@ class Keys {
   Result<core::Verdict> throttle(std::string_view key, const core::ThrottleRequest& request, Instant now);
 
   [[nodiscard]] KeyType type(std::string_view key, Instant now);
-  bool remove(std::string_view key, Instant now);
-  [[nodiscard]] std::optional<Duration> ttl(std::string_view key, Instant now);
+  bool remove(std::string_view key, core::KeyReach reach, Instant now);
+  [[nodiscard]] std::optional<Instant> expires_at(std::string_view key, Instant now);
   Result<bool> expire(std::string_view key, const core::Expiry& expiry, core::ExpiryCondition condition, Instant now);
   Result<bool> persist(std::string_view key, Instant now);
   [[nodiscard]] core::KeyPage scan(std::uint64_t cursor, std::size_t count, Instant now);
   [[nodiscard]] std::size_t size() const { return keyspace_.entry_count(EntryType::kKey); }
+  // How many of them will go by themselves.
+  [[nodiscard]] std::size_t expiring() const { return expiring_.load(std::memory_order_relaxed); }
 
   // Erases the entry of a key that has gone.
   void sweep(Entry& entry, Instant now);
@@ -81,6 +84,8 @@ class Keys {
   // A quota or throttle that has not been used.
   [[nodiscard]] bool make_ruled(Access& access, KeyType type, const core::Rule& rule);
   static void write(const Access& access);
+  // Counts the keys that expire. Most operations change nothing about that, and then nothing shared is written.
+  void count_expiring(bool before, bool after);
   Result<void> write_counter(Access& access, std::int64_t value, Instant expires_at);
   // As a limit is redefined: the usage stays.
   void change_rule(Access& access, const core::Rule& rule);
@@ -93,6 +98,7 @@ class Keys {
   TimeFloor& floor_;
   const std::function<bool(Instant)> evict_;
   const std::uint64_t seed_;
+  std::atomic<std::size_t> expiring_{0};
 };
 
 }  // namespace mete::engine

@@ -31,6 +31,7 @@ bool Keys::make_ruled(Access& access, KeyType type, const core::Rule& rule) {
     rules_.release(record);
     return false;
   }
+  count_expiring(false, type == KeyType::kThrottle);
   access.rule = record;
   access.state = {};
   access.moment = record->moment(access.state, access.now);

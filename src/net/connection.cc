@@ -253,12 +253,17 @@ bool Connection::has_nothing_under_way() const {
 }
 
 void Connection::check_time(std::uint64_t now_ns) {
+  session_->on_buffers({.input = input_.size(),
+                        .input_capacity = input_.capacity(),
+                        .output = output_.size(),
+                        .output_capacity = output_.capacity()});
   const bool is_over = [&] {
     switch (state_) {
       case State::kLingering:
         return has_passed(active_at_ns_, now_ns, kLingerMax);
       case State::kOpen:
-        if (output_.empty() && has_passed(active_at_ns_, now_ns, limits_.idle_max)) return true;
+        if (output_.empty() && has_passed(active_at_ns_, now_ns, limits_.idle_max) && !session_->may_be_silent())
+          return true;
         if (waiting_since_ns_ != 0 && has_passed(waiting_since_ns_, now_ns, limits_.request_max)) return true;
         [[fallthrough]];
       default:

@@ -23,6 +23,14 @@ class Session {
     Next next = Next::kRead;
   };
 
+  // What the connection keeps for the client, in bytes.
+  struct Buffers {
+    std::size_t input = 0;
+    std::size_t input_capacity = 0;
+    std::size_t output = 0;
+    std::size_t output_capacity = 0;
+  };
+
   Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -33,8 +41,12 @@ class Session {
   virtual Received receive(std::string_view input, base::Output& output, std::size_t output_max) = 0;
   // The connection was silent or stuck for too long and will be closed: a last word, if the protocol has one.
   virtual void on_timeout(base::Output& /*output*/) {}
+  // About once a second, for whoever wants to know.
+  virtual void on_buffers(const Buffers& /*buffers*/) {}
   // A request goes on and on, and the connection will be closed: a last word, if the protocol has one.
   virtual void on_overflow(base::Output& /*output*/) {}
+  // Whether the client has nothing to ask for a long time, and may stay connected.
+  [[nodiscard]] virtual bool may_be_silent() const { return false; }
   // The client has ended its side while the session blocks: whether it is still to get the answer.
   [[nodiscard]] virtual bool answers_half_closed() const { return true; }
 };

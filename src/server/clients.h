@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/command.h"
@@ -19,15 +20,26 @@ namespace mete::server {
 
 class Worker;
 
+// What CLIENT LIST calls the users: the one that may do everything, and the one that may use limits.
+inline constexpr std::string_view kDefaultUser = "default";
+inline constexpr std::string_view kUseUser = "use";
+
 struct Client {
   std::uint64_t id = 0;
   Worker* worker = nullptr;  // whose event loop it is on
   std::string address;
   std::string local_address;
   std::uint64_t connected_at_ns = 0;  // the monotonic clock
+  int socket = -1;
   std::string name = {};
   std::string library = {};
   std::string library_version = {};
+
+  // Of the last second.
+  std::atomic<std::size_t> input_bytes{0};
+  std::atomic<std::size_t> input_bytes_free{0};
+  std::atomic<std::size_t> output_bytes{0};
+  std::atomic<std::size_t> output_capacity{0};
 
   std::atomic<std::uint64_t> active_at_ns{0};
   std::atomic<const Command*> last_command{nullptr};
@@ -57,7 +69,8 @@ class Clients {
   std::atomic<std::size_t> monitors_{0};
 };
 
-// One line of CLIENT LIST.
+std::string_view user_of(const Client& client);
+// One line of CLIENT LIST: of Redis's fields those that are known here.
 std::string describe(const Client& client, std::uint64_t now_ns);
 
 }  // namespace mete::server

@@ -46,6 +46,7 @@ enum CommandFlag : std::uint32_t {
   kSlow = 8,       // takes time in proportion to all there is: runs beside the event loops
   kSecret = 16,    // its arguments are never shown
   kTogether = 32,  // requests that have arrived together, each a charge and nothing else, are served together
+  kInMulti = 64,   // carried out between MULTI and EXEC too
 };
 
 class Arguments;

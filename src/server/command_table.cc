@@ -107,6 +107,25 @@ constexpr std::array expireat = {
     Argument{.name = "unix-seconds", .type = kInteger},
     expiry_condition,
 };
+constexpr std::array pexpireat = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "unix-milliseconds", .type = kInteger},
+    expiry_condition,
+};
+constexpr std::array setex = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "seconds", .type = kInteger},
+    Argument{.name = "value", .type = kInteger},
+};
+constexpr std::array psetex = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "milliseconds", .type = kInteger},
+    Argument{.name = "value", .type = kInteger},
+};
+constexpr std::array setnx = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "value", .type = kInteger},
+};
 constexpr std::array set = {
     Argument{.name = "key", .type = kKey},
     Argument{.name = "value", .type = kInteger},
@@ -172,9 +191,17 @@ constexpr std::array hello = {Argument{
     .name = "protover [AUTH username password] [SETNAME name]", .is_optional = kOptional, .is_multiple = true}};
 constexpr std::array auth = {Argument{.name = "[username] password", .is_multiple = true}};
 constexpr std::array index = {Argument{.name = "index", .type = kInteger}};
+constexpr std::array words = {Argument{.name = "word", .is_optional = kOptional, .is_multiple = true}};
 constexpr std::array set_info = {Argument{.name = "LIB-NAME|LIB-VER"}, Argument{.name = "value"}};
 constexpr std::array kill = {
-    Argument{.name = "addr:port | [ID id] [ADDR a] [LADDR a] [SKIPME yes|no]", .is_multiple = true}};
+    Argument{.name = "addr:port | [ID id] [TYPE normal] [USER default|use] [ADDR a] [LADDR a] [SKIPME yes|no]",
+             .is_multiple = true}};
+constexpr std::array client_list = {
+    Argument{.name = "TYPE normal | ID id", .is_optional = kOptional, .is_multiple = true}};
+constexpr std::array command_list = {
+    Argument{.name = "FILTERBY MODULE name | FILTERBY ACLCAT group | FILTERBY PATTERN pattern",
+             .is_optional = kOptional,
+             .is_multiple = true}};
 constexpr std::array names = {Argument{.name = "name", .is_optional = kOptional, .is_multiple = true}};
 constexpr std::array names1 = {Argument{.name = "pattern", .is_multiple = true}};
 constexpr std::array pairs = {Argument{.name = "name value", .is_multiple = true}};
@@ -190,7 +217,7 @@ constexpr std::array shutdown = {
     Argument{.name = "force", .type = kFlag, .token = "FORCE"},
 };
 constexpr std::array bg_save = {Argument{.name = "schedule", .type = kFlag, .token = "SCHEDULE"}};
-constexpr std::array count1 = {Argument{.name = "count", .type = kInteger, .is_optional = kOptional}};
+constexpr std::array count1 = {Argument{.name = "count", .is_optional = kOptional}};
 constexpr std::array top = {Argument{.name = "n", .type = kInteger, .token = "COUNT"}};
 constexpr std::span<const Argument> none;
 
@@ -242,8 +269,15 @@ constexpr std::array kCommands = {
 
     Command{"GET", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::get,
             "Tells a counter's value, or what remains of a quota", "the value, or nil"},
-    Command{"SET", Group::kKeys, Access::kUse, kWrite | kFast, args::set, commands::set, "Sets a counter",
+    Command{"SET", Group::kKeys, Access::kUse, kWrite | kFast, args::set, commands::set,
+            "Sets a counter; quotas are the admin's to replace",
             "OK, or nil if a condition did not hold; with GET the old value"},
+    Command{"SETEX", Group::kKeys, Access::kUse, kWrite | kFast, args::setex, commands::setex,
+            "Sets a counter that expires; SET with EX does the same", "OK"},
+    Command{"PSETEX", Group::kKeys, Access::kUse, kWrite | kFast, args::psetex, commands::psetex,
+            "Sets a counter that expires; SET with PX does the same", "OK"},
+    Command{"SETNX", Group::kKeys, Access::kUse, kWrite | kFast, args::setnx, commands::setnx,
+            "Sets a counter if there is no such key; SET with NX does the same", "1, or 0 if there is one"},
     Command{"INCR", Group::kKeys, Access::kUse, kWrite | kFast, args::key1, commands::incr,
             "Adds 1 to a counter, or consumes 1 of a quota", "the value; of a quota what remains, or -1"},
     Command{"INCRBY", Group::kKeys, Access::kUse, kWrite | kFast, args::key_and_count, commands::incrby,
@@ -260,7 +294,9 @@ constexpr std::array kCommands = {
             "Adds to a counter within bounds, and sets when it expires", "[new value, applied]"},
     Command{"EXISTS", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key_list, commands::exists,
             "Counts those of the keys that exist", "a count"},
-    Command{"DEL", Group::kKeys, Access::kUse, kWrite | kFast, args::key_list, commands::del, "Removes keys",
+    Command{"DEL", Group::kKeys, Access::kUse, kWrite | kFast, args::key_list, commands::del,
+            "Removes keys; quotas are the admin's to remove", "how many there were"},
+    Command{"UNLINK", Group::kKeys, Access::kUse, kWrite | kFast, args::key_list, commands::del, "As DEL",
             "how many there were"},
     Command{"TYPE", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::type, "Tells what a key is",
             "string, quota, throttle or none"},
@@ -278,6 +314,14 @@ constexpr std::array kCommands = {
             "Lets a counter expire at a time; NX: if it does not yet, XX: if it does, GT and LT: if that is later or "
             "sooner",
             "1, or 0 if there is no such key or the condition is not met"},
+    Command{"PEXPIREAT", Group::kKeys, Access::kUse, kWrite | kFast, args::pexpireat, commands::pexpireat,
+            "Lets a counter expire at a time; NX: if it does not yet, XX: if it does, GT and LT: if that is later or "
+            "sooner",
+            "1, or 0 if there is no such key or the condition is not met"},
+    Command{"EXPIRETIME", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::expiretime,
+            "Tells when a key expires", "Unix seconds; -1: it stays; -2: there is no such key"},
+    Command{"PEXPIRETIME", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::pexpiretime,
+            "Tells when a key expires", "Unix milliseconds; -1: it stays; -2: there is no such key"},
     Command{"PERSIST", Group::kKeys, Access::kUse, kWrite | kFast, args::key1, commands::persist, "Lets a counter stay",
             "1, or 0 if nothing changed"},
     Command{"KEYS", Group::kKeys, Access::kUse, kReadOnly | kSlow, args::pattern, commands::keys,
@@ -314,12 +358,23 @@ constexpr std::array kCommands = {
             "Greets, chooses RESP2 or RESP3, and authenticates", "a map that describes the server"},
     Command{"AUTH", Group::kConnection, Access::kAnyone, kFast | kSecret, args::auth, commands::auth, "Authenticates",
             "OK"},
-    Command{"QUIT", Group::kConnection, Access::kAnyone, kFast, args::none, commands::quit, "Closes the connection",
-            "OK"},
-    Command{"RESET", Group::kConnection, Access::kAnyone, kFast, args::none, commands::reset,
+    Command{"QUIT", Group::kConnection, Access::kAnyone, kFast | kInMulti, args::words, commands::quit,
+            "Closes the connection", "OK"},
+    Command{"RESET", Group::kConnection, Access::kAnyone, kFast | kInMulti, args::none, commands::reset,
             "Makes the connection as new", "RESET"},
     Command{"SELECT", Group::kConnection, Access::kUse, kFast, args::index, commands::select,
             "Chooses database 0, the only one", "OK"},
+    Command{"MULTI", Group::kConnection, Access::kUse, kFast, args::none, commands::multi,
+            "Not supported: there are no transactions, and nothing is carried out until EXEC, DISCARD or RESET",
+            "an error"},
+    Command{"EXEC", Group::kConnection, Access::kUse, kFast | kInMulti, args::none, commands::exec,
+            "Ends what MULTI began, of which nothing was carried out", "an error"},
+    Command{"DISCARD", Group::kConnection, Access::kUse, kFast | kInMulti, args::none, commands::discard,
+            "Ends what MULTI began", "OK, or an error without MULTI"},
+    Command{"WATCH", Group::kConnection, Access::kUse, kFast, args::key_list, commands::watch,
+            "Not supported: there are no transactions", "an error"},
+    Command{"UNWATCH", Group::kConnection, Access::kUse, kFast, args::none, commands::unwatch,
+            "Not supported: there are no transactions", "an error"},
     Command{"CLIENT ID", Group::kConnection, Access::kUse, kFast, args::none, commands::client_id,
             "Tells the connection's number", "a number"},
     Command{"CLIENT GETNAME", Group::kConnection, Access::kUse, kFast, args::none, commands::client_getname,
@@ -328,8 +383,8 @@ constexpr std::array kCommands = {
             "Names the connection", "OK"},
     Command{"CLIENT SETINFO", Group::kConnection, Access::kUse, kFast, args::set_info, commands::client_setinfo,
             "Notes the client library", "OK"},
-    Command{"CLIENT LIST", Group::kConnection, Access::kAdmin, kReadOnly, args::none, commands::client_list,
-            "Describes every connection", "a line each"},
+    Command{"CLIENT LIST", Group::kConnection, Access::kAdmin, kReadOnly, args::client_list, commands::client_list,
+            "Describes every connection, or some of them", "a line each"},
     Command{"CLIENT INFO", Group::kConnection, Access::kUse, kReadOnly, args::none, commands::client_info,
             "Describes this connection", "a line"},
     Command{"CLIENT KILL", Group::kConnection, Access::kAdmin, kWrite, args::kill, commands::client_kill,
@@ -345,14 +400,16 @@ constexpr std::array kCommands = {
             "Documents commands", "a map by name"},
     Command{"COMMAND INFO", Group::kServer, Access::kUse, kReadOnly, args::names, commands::command_info,
             "Describes commands", "an array of descriptions and nils"},
-    Command{"COMMAND LIST", Group::kServer, Access::kUse, kReadOnly, args::none, commands::command_names,
-            "Lists the commands", "an array of names"},
+    Command{"COMMAND LIST", Group::kServer, Access::kUse, kReadOnly, args::command_list, commands::command_names,
+            "Lists the commands, or those of a group or pattern, with their subcommands then", "an array of names"},
     Command{"COMMAND HELP", Group::kServer, Access::kUse, kReadOnly, args::none, commands::command_help,
             "Tells what COMMAND can do", "an array of lines"},
     Command{"CONFIG GET", Group::kServer, Access::kAdmin, kReadOnly, args::names1, commands::config_get,
             "Tells settings", "a map of names and values"},
     Command{"CONFIG SET", Group::kServer, Access::kAdmin, kWrite | kSecret, args::pairs, commands::config_set,
             "Changes settings while the server runs", "OK"},
+    Command{"CONFIG RESETSTAT", Group::kServer, Access::kAdmin, kWrite, args::none, commands::config_resetstat,
+            "Lets INFO count connections, commands, errors and bytes from 0 again; metrics and decisions go on", "OK"},
     Command{"CONFIG HELP", Group::kServer, Access::kAdmin, kReadOnly, args::none, commands::config_help,
             "Tells what CONFIG can do", "an array of lines"},
     Command{"INFO", Group::kServer, Access::kUse, kReadOnly, args::sections, commands::info,

@@ -33,6 +33,9 @@ void limit_override(CommandContext& context);
 // commands_keys.cc
 void get(CommandContext& context);
 void set(CommandContext& context);
+void setex(CommandContext& context);
+void psetex(CommandContext& context);
+void setnx(CommandContext& context);
 void incr(CommandContext& context);
 void incrby(CommandContext& context);
 void decr(CommandContext& context);
@@ -48,6 +51,9 @@ void pttl(CommandContext& context);
 void expire(CommandContext& context);
 void pexpire(CommandContext& context);
 void expireat(CommandContext& context);
+void pexpireat(CommandContext& context);
+void expiretime(CommandContext& context);
+void pexpiretime(CommandContext& context);
 void persist(CommandContext& context);
 void dbsize(CommandContext& context);
 void keys(CommandContext& context);
@@ -66,6 +72,7 @@ void throttle(CommandContext& context);
 void info(CommandContext& context);
 void config_get(CommandContext& context);
 void config_set(CommandContext& context);
+void config_resetstat(CommandContext& context);
 void flushall(CommandContext& context);
 void time(CommandContext& context);
 void save(CommandContext& context);
@@ -78,6 +85,25 @@ void slowlog_len(CommandContext& context);
 void slowlog_reset(CommandContext& context);
 void top(CommandContext& context);
 
+// commands_transactions.cc
+void multi(CommandContext& context);
+void exec(CommandContext& context);
+void discard(CommandContext& context);
+void watch(CommandContext& context);
+void unwatch(CommandContext& context);
+
+// commands_clients.cc
+// A client's name is printable, without spaces; one that is not is answered with an error here.
+bool refuses_client_name(CommandContext& context, std::string_view name);
+void set_client_name(CommandContext& context, std::string_view name);
+void client_id(CommandContext& context);
+void client_getname(CommandContext& context);
+void client_setname(CommandContext& context);
+void client_setinfo(CommandContext& context);
+void client_list(CommandContext& context);
+void client_info(CommandContext& context);
+void client_kill(CommandContext& context);
+
 // commands_connection.cc, commands_command.cc
 void ping(CommandContext& context);
 void echo(CommandContext& context);
@@ -86,13 +112,6 @@ void auth(CommandContext& context);
 void quit(CommandContext& context);
 void reset(CommandContext& context);
 void select(CommandContext& context);
-void client_id(CommandContext& context);
-void client_getname(CommandContext& context);
-void client_setname(CommandContext& context);
-void client_setinfo(CommandContext& context);
-void client_list(CommandContext& context);
-void client_info(CommandContext& context);
-void client_kill(CommandContext& context);
 void command_list(CommandContext& context);
 void command_count(CommandContext& context);
 void command_docs(CommandContext& context);

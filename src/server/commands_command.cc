@@ -5,6 +5,8 @@
 
 #include "server/command_table.h"
 #include "server/commands.h"
+#include "server/replies.h"
+#include "wire/glob.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -117,11 +119,11 @@ constexpr Argument kFurtherCharges = {
 
 // Charges are a block of parts, the last of which is the block of further charges; redis-cli relies on there being
 // parts.
-void write_argument(wire::RespWriter& reply, const Argument& argument) {
+void write_argument(wire::RespWriter& reply, const Argument& argument, bool is_optional) {
   const bool is_block = argument.type == ArgumentType::kCharges;
   const bool is_further = &argument == &kFurtherCharges;
   std::vector<std::string_view> flags;
-  if (argument.may_be_absent()) flags.emplace_back("optional");
+  if (is_optional) flags.emplace_back("optional");
   if (argument.is_multiple) flags.emplace_back("multiple");
   if (is_further) flags.emplace_back("multiple_token");
   reply.map(2U + (argument.token.empty() ? 0U : 1U) + (flags.empty() ? 0U : 1U) + (is_block ? 1U : 0U));
@@ -141,43 +143,114 @@ void write_argument(wire::RespWriter& reply, const Argument& argument) {
   if (is_block) {
     reply.bulk("arguments");
     reply.array(kChargeParts.size() + (is_further ? 0U : 1U));
-    for (const Argument& part : kChargeParts) write_argument(reply, part);
-    if (!is_further) write_argument(reply, kFurtherCharges);
+    for (const Argument& part : kChargeParts) write_argument(reply, part, part.may_be_absent());
+    if (!is_further) write_argument(reply, kFurtherCharges, true);
   }
 }
 
-void write_docs(wire::RespWriter& reply, const Command& command) {
-  reply.map(command.arguments.empty() ? 3 : 4);
+// Arguments that exclude each other.
+void write_choice(wire::RespWriter& reply, std::span<const Argument> arguments) {
+  const bool is_optional = arguments[0].may_be_absent();
+  reply.map(is_optional ? 4 : 3);
+  reply.bulk("name");
+  reply.bulk(fmt::format("choice-{}", arguments[0].choice));
+  reply.bulk("type");
+  reply.bulk("oneof");
+  if (is_optional) {
+    reply.bulk("flags");
+    reply.set(1);
+    reply.simple("optional");
+  }
+  reply.bulk("arguments");
+  reply.array(arguments.size());
+  for (const Argument& argument : arguments) write_argument(reply, argument, false);
+}
+
+// The first argument, and those that exclude it: they stand together.
+std::span<const Argument> first_choice(std::span<const Argument> arguments) {
+  std::size_t count = 1;
+  while (count < arguments.size() && arguments[0].choice != 0 && arguments[count].choice == arguments[0].choice) {
+    ++count;
+  }
+  return arguments.first(count);
+}
+
+void write_arguments(wire::RespWriter& reply, std::span<const Argument> arguments) {
+  std::vector<std::span<const Argument>> choices;
+  for (; !arguments.empty(); arguments = arguments.subspan(choices.back().size())) {
+    choices.push_back(first_choice(arguments));
+  }
+  reply.bulk("arguments");
+  reply.array(choices.size());
+  for (const auto& choice : choices) {
+    if (choice.size() == 1) {
+      write_argument(reply, choice[0], choice[0].may_be_absent());
+    } else {
+      write_choice(reply, choice);
+    }
+  }
+}
+
+std::vector<const Command*> subcommands_of(const Listed& listed) {
+  std::vector<const Command*> subcommands;
+  if (!listed.is_container && listed.command->is_subcommand()) return subcommands;
+  for (const Command& command : all_commands()) {
+    if (command.is_subcommand() && command.container() == listed.command->container()) subcommands.push_back(&command);
+  }
+  return subcommands;
+}
+
+void write_docs(wire::RespWriter& reply, const Listed& listed) {
+  const Command& command = *listed.command;
+  const auto arguments = listed.is_container ? std::span<const Argument>() : command.arguments;
+  const auto subcommands = subcommands_of(listed);
+  reply.map(3U + (arguments.empty() ? 0U : 1U) + (subcommands.empty() ? 0U : 1U));
   reply.bulk("summary");
-  reply.bulk(command.summary);
+  reply.bulk(listed.is_container ? fmt::format("A container for {} commands.", command.container())
+                                 : std::string(command.summary));
   reply.bulk("since");
   reply.bulk("0.1.0");
   reply.bulk("group");
   reply.bulk(to_string(command.group));
-  if (command.arguments.empty()) return;
-  reply.bulk("arguments");
-  reply.array(command.arguments.size());
-  for (const Argument& argument : command.arguments) write_argument(reply, argument);
-}
-
-void write_container_docs(wire::RespWriter& reply, const Command& first) {
-  std::vector<const Command*> subcommands;
-  for (const Command& command : all_commands()) {
-    if (command.is_subcommand() && command.container() == first.container()) subcommands.push_back(&command);
-  }
-  reply.map(4);
-  reply.bulk("summary");
-  reply.bulk(fmt::format("A container for {} commands.", first.container()));
-  reply.bulk("since");
-  reply.bulk("0.1.0");
-  reply.bulk("group");
-  reply.bulk(to_string(first.group));
+  if (!arguments.empty()) write_arguments(reply, arguments);
+  if (subcommands.empty()) return;
   reply.bulk("subcommands");
   reply.map(subcommands.size());
-  for (const Command* command : subcommands) {
-    reply.bulk(redis_name(command->name));
-    write_docs(reply, *command);
+  for (const Command* subcommand : subcommands) {
+    reply.bulk(redis_name(subcommand->name));
+    write_docs(reply, {subcommand, false});
   }
+}
+
+using NameFilter = bool (*)(const Command& command, std::string_view name, std::string_view wanted);
+
+NameFilter find_filter(std::string_view word) {
+  if (wire::equals_ignoring_case(word, "MODULE")) {
+    return [](const Command&, std::string_view, std::string_view) { return false; };  // there are none
+  }
+  if (wire::equals_ignoring_case(word, "ACLCAT")) {
+    return [](const Command& command, std::string_view, std::string_view wanted) {
+      return wire::equals_ignoring_case(to_string(command.group), wanted);
+    };
+  }
+  if (wire::equals_ignoring_case(word, "PATTERN")) {
+    return
+        [](const Command&, std::string_view name, std::string_view wanted) { return wire::matches_glob(wanted, name); };
+  }
+  return nullptr;
+}
+
+// Containers, and all commands and subcommands.
+std::vector<std::string> filtered_names(NameFilter is_wanted, std::string_view wanted) {
+  std::vector<std::string> names;
+  const auto add = [&](const Command& command, std::string name) {
+    if (is_wanted(command, name, wanted)) names.push_back(std::move(name));
+  };
+  for (const Listed& listed : listed_commands()) {
+    if (listed.is_container) add(*listed.command, listed_name(listed));
+  }
+  for (const Command& command : all_commands()) add(command, redis_name(command.name));
+  return names;
 }
 
 void write_help(wire::RespWriter& reply, std::string_view container) {
@@ -213,7 +286,7 @@ void command_info(CommandContext& context) {
     if (const auto listed = find_listed(name)) {
       write_info(context.reply, *listed);
     } else {
-      context.reply.null_array();
+      context.reply.null();
     }
   }
 }
@@ -227,18 +300,25 @@ void command_docs(CommandContext& context) {
   context.reply.map(wanted.size());
   for (const Listed& listed : wanted) {
     context.reply.bulk(listed_name(listed));
-    if (listed.is_container) {
-      write_container_docs(context.reply, *listed.command);
-    } else {
-      write_docs(context.reply, *listed.command);
-    }
+    write_docs(context.reply, listed);
   }
 }
 
+// FILTERBY MODULE name, ACLCAT category or PATTERN pattern; our categories are the groups.
 void command_names(CommandContext& context) {
-  const auto listed = listed_commands();
-  context.reply.array(listed.size());
-  for (const Listed& command : listed) context.reply.bulk(listed_name(command));
+  const auto words = context.arguments.rest();
+  std::vector<std::string> names;
+  if (words.empty()) {
+    for (const Listed& listed : listed_commands()) names.push_back(listed_name(listed));
+  } else if (const auto filter = words.size() == 3 && wire::equals_ignoring_case(words[0], "FILTERBY")
+                                     ? find_filter(words[1])
+                                     : nullptr) {
+    names = filtered_names(filter, words[2]);
+  } else {
+    context.reply.error("ERR", "syntax error");
+    return;
+  }
+  write_strings(context.reply, names);
 }
 
 void limit_help(CommandContext& context) { write_help(context.reply, "LIMIT"); }

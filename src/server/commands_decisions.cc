@@ -36,7 +36,9 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
     base::Output output;
     wire::RespWriter reply(output, version);
     const core::TakeRequest taken = waiter->request();
-    answer_take(reply, service.workers[0]->metrics, taken, verdict);
+    LoopMetrics& metrics = service.workers[0]->metrics;  // of the loop that the queue is on
+    answer_take(reply, metrics, taken, verdict);
+    if (reply.errors() > 0) metrics.command_errors.add();
     // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
     const bool is_returned = verdict && verdict->is_allowed && taken.id.empty();
     const Amount up_to = verdict ? verdict->taken : 0;

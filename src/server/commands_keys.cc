@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "base/decimal.h"
-#include "core/validate.h"
 #include "server/commands.h"
 #include "server/with_keys.h"
 #include "wire/glob.h"
@@ -30,7 +29,7 @@ enum BoundedArgument : std::uint8_t {
 enum ScanArgument : std::uint8_t { kCursor, kMatch, kCount, kType };
 
 constexpr std::int64_t kScanCountDefault = 10;
-constexpr std::int64_t kScanCountMax = 100'000;
+constexpr std::int64_t kScanPageMax = 100'000;  // COUNT is a hint: whoever wants more gets it in several pages
 constexpr std::size_t kKeysPage = 1000;
 
 void write_value(wire::RespWriter& reply, std::optional<std::int64_t> value) {
@@ -57,25 +56,76 @@ constexpr TimeUnit kMilliseconds{1'000'000, false};
 constexpr TimeUnit kUnixSeconds{1'000'000'000, true};
 constexpr TimeUnit kUnixMilliseconds{1'000'000, true};
 
-std::optional<store::Expiry> to_expiry(std::int64_t number, TimeUnit unit) {
+// None if it cannot be told: from the year 2554 on, or farther back than 292 years. What is longer than a Duration can
+// be is told as an instant.
+std::optional<store::Expiry> to_expiry(std::int64_t number, TimeUnit unit, Instant now) {
   std::int64_t ns = 0;
-  if (__builtin_mul_overflow(number, unit.ns, &ns)) return std::nullopt;
-  if (!unit.is_absolute) return store::Expiry::in(Duration::from_ns(ns));
-  return store::Expiry::at(ns < 0 ? Instant() : Instant::from_ns(static_cast<std::uint64_t>(ns)));
+  const bool is_duration = !__builtin_mul_overflow(number, unit.ns, &ns);
+  if (!unit.is_absolute && is_duration) return store::Expiry::in(Duration::from_ns(ns));
+  if (number < 0) return is_duration ? std::optional(store::Expiry::at(Instant())) : std::nullopt;
+  std::uint64_t end_ns = 0;
+  if (__builtin_mul_overflow(number, unit.ns, &end_ns) ||
+      __builtin_add_overflow(end_ns, unit.is_absolute ? 0 : now.ns(), &end_ns)) {
+    return std::nullopt;
+  }
+  return store::Expiry::at(Instant::from_ns(end_ns));
+}
+
+// Of a key that is being written: a time that is over is none.
+Result<store::Expiry> above_zero(const CommandContext& context, std::int64_t number, TimeUnit unit,
+                                 std::string_view command) {
+  const auto expiry = number > 0 ? to_expiry(number, unit, context.service.store.now()) : std::nullopt;
+  if (!expiry) return bad_expiry(command);
+  return *expiry;
 }
 
 // The first of four arguments EX, PX, EXAT, PXAT that is there.
-Result<store::Expiry> read_expiry(const Arguments& arguments, std::size_t first, std::string_view command,
+Result<store::Expiry> read_expiry(const CommandContext& context, std::size_t first, std::string_view command,
                                   store::Expiry otherwise) {
   constexpr std::array<TimeUnit, 4> kUnits = {kSeconds, kMilliseconds, kUnixSeconds, kUnixMilliseconds};
   for (std::size_t index = 0; index < kUnits.size(); ++index) {
-    if (!arguments.has(first + index)) continue;
-    const std::int64_t number = arguments.integer(first + index);
-    const auto expiry = number > 0 ? to_expiry(number, kUnits[index]) : std::nullopt;
-    if (!expiry) return bad_expiry(command);
-    return *expiry;
+    if (!context.arguments.has(first + index)) continue;
+    return above_zero(context, context.arguments.integer(first + index), kUnits[index], command);
   }
   return otherwise;
+}
+
+// Quotas are the admin's: whoever may only use them cannot undo them.
+store::KeyReach reach_of(const CommandContext& context) {
+  return context.session->role() == Role::kAdmin ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;
+}
+
+void refuse_quota(CommandContext& context, std::string_view key) {
+  context.reply.error("NOPERM", "this password may use the quota " + wire::quote(key) +
+                                    ", not remove or replace it: AUTH with the admin's");
+}
+
+// Makes the key a counter, as the request says, and tells write() how that went.
+template <class Write>
+void set_counter(CommandContext& context, const Result<store::Expiry>& expiry, store::SetRequest request, Write write) {
+  with_keys(
+      context,
+      [&](store::Keys& keys) -> Result<store::SetAnswer> {
+        if (!expiry) return tl::unexpected(expiry.error());
+        request.expiry = *expiry;
+        request.reach = reach_of(context);
+        return keys.set(request);
+      },
+      [&](const store::SetAnswer& answer) {
+        if (answer.is_out_of_reach) {
+          refuse_quota(context, request.key);
+        } else {
+          write(answer);
+        }
+      });
+}
+
+// SETEX and PSETEX: the time stands before the value.
+void set_with_time(CommandContext& context, TimeUnit unit, std::string_view command) {
+  enum Argument : std::uint8_t { kTime = 1, kTimedValue };
+  set_counter(context, above_zero(context, context.arguments.integer(kTime), unit, command),
+              {.key = context.arguments.text(kKey), .value = context.arguments.integer(kTimedValue)},
+              [&](const store::SetAnswer&) { context.reply.ok(); });
 }
 
 void add(CommandContext& context, std::int64_t by) {
@@ -130,44 +180,59 @@ void expire_in(CommandContext& context, TimeUnit unit, std::string_view command)
       [&](store::Keys& keys) -> Result<bool> {
         const auto condition = read_condition(context.arguments.rest());
         if (!condition) return tl::unexpected(condition.error());
-        const auto expiry = to_expiry(context.arguments.integer(1), unit);
+        const auto expiry = to_expiry(context.arguments.integer(1), unit, context.service.store.now());
         if (!expiry) return tl::unexpected(bad_expiry(command).error());
         return keys.expire(context.arguments.text(kKey), *expiry, *condition);
       },
       [&](bool is_set) { context.reply.integer(is_set ? 1 : 0); });
 }
 
-void write_ttl(CommandContext& context, bool in_seconds) {
+// When a key expires, in milliseconds after `start`, rounded up; in seconds, rounded to the nearest one, as Redis does.
+void write_expiry(CommandContext& context, Instant start, bool in_seconds) {
+  constexpr std::uint64_t kNsPerMs = 1'000'000;
   with_keys(
-      context, [&](store::Keys& keys) { return keys.ttl(context.arguments.text(kKey)); },
-      [&](std::optional<Duration> ttl) {
-        if (!ttl) {
+      context, [&](store::Keys& keys) { return keys.expires_at(context.arguments.text(kKey)); },
+      [&](std::optional<Instant> end) {
+        if (!end) {
           context.reply.integer(-2);
+        } else if (*end == Instant::max()) {
+          context.reply.integer(-1);
         } else {
-          // Rounded as Redis does: to the nearest second. Both of these are -1 for a key that stays.
-          const std::int64_t ms = ttl->ms();
-          context.reply.integer(in_seconds && ms >= 0 ? (ms + 500) / 1000 : ms);
+          const std::uint64_t ns = *end > start ? end->ns() - start.ns() : 0;
+          const auto ms = static_cast<std::int64_t>(ns / kNsPerMs + (ns % kNsPerMs > 0 ? 1 : 0));
+          context.reply.integer(in_seconds ? (ms + 500) / 1000 : ms);
         }
       });
 }
 
-Result<std::int64_t> count_keys(std::span<const std::string_view> names, store::Keys& keys, bool removes) {
-  for (const std::string_view name : names) {
-    if (const auto valid = core::validate_key(name); !valid) return tl::unexpected(valid.error());
-  }
+struct KeyCount {
   std::int64_t count = 0;
+  std::optional<std::string_view> quota;  // one of them
+};
+
+Result<KeyCount> count_keys(std::span<const std::string_view> names, store::Keys& keys) {
+  KeyCount found;
   for (const std::string_view name : names) {
-    if (removes) {
-      const auto removed = keys.remove(name);
-      if (!removed) return tl::unexpected(removed.error());
-      count += *removed ? 1 : 0;
-    } else {
-      const auto type = keys.type(name);
-      if (!type) return tl::unexpected(type.error());
-      count += *type != store::KeyType::kNone ? 1 : 0;
-    }
+    const auto type = keys.type(name);
+    if (!type) return tl::unexpected(type.error());
+    found.count += *type != store::KeyType::kNone ? 1 : 0;
+    if (*type == store::KeyType::kQuota) found.quota = name;
   }
-  return count;
+  return found;
+}
+
+// An error changes nothing: all keys are looked at before the first is removed. What has become a quota meanwhile stays
+// one, as if that had happened afterwards.
+Result<KeyCount> remove_keys(std::span<const std::string_view> names, store::KeyReach reach, store::Keys& keys) {
+  const auto found = count_keys(names, keys);
+  if (!found || (found->quota && reach == store::KeyReach::kAllButQuotas)) return found;
+  KeyCount removed;
+  for (const std::string_view name : names) {
+    const auto is_removed = keys.remove(name, reach);
+    if (!is_removed) return tl::unexpected(is_removed.error());
+    removed.count += *is_removed ? 1 : 0;
+  }
+  return removed;
 }
 
 }  // namespace
@@ -180,28 +245,32 @@ void get(CommandContext& context) {
 
 void set(CommandContext& context) {
   const Arguments& arguments = context.arguments;
-  with_keys(
-      context,
-      [&](store::Keys& keys) -> Result<store::SetAnswer> {
-        store::SetRequest request{.key = arguments.text(kKey), .value = arguments.integer(kValue)};
-        const auto expiry =
-            read_expiry(arguments, kEx, "set", arguments.has(kKeepTtl) ? store::Expiry::keep() : store::Expiry::none());
-        if (!expiry) return tl::unexpected(expiry.error());
-        request.expiry = *expiry;
-        if (arguments.has(kNx)) request.condition = store::SetCondition::kIfAbsent;
-        if (arguments.has(kXx)) request.condition = store::SetCondition::kIfPresent;
-        request.wants_old = arguments.has(kGet);
-        return keys.set(request);
-      },
-      [&](const store::SetAnswer& answer) {
-        if (arguments.has(kGet)) {
-          write_value(context.reply, answer.old);
-        } else if (answer.is_set) {
-          context.reply.ok();
-        } else {
-          context.reply.null();
-        }
-      });
+  store::SetRequest request{.key = arguments.text(kKey), .value = arguments.integer(kValue)};
+  if (arguments.has(kNx)) request.condition = store::SetCondition::kIfAbsent;
+  if (arguments.has(kXx)) request.condition = store::SetCondition::kIfPresent;
+  request.wants_old = arguments.has(kGet);
+  const auto expiry =
+      read_expiry(context, kEx, "set", arguments.has(kKeepTtl) ? store::Expiry::keep() : store::Expiry::none());
+  set_counter(context, expiry, request, [&](const store::SetAnswer& answer) {
+    if (arguments.has(kGet)) {
+      write_value(context.reply, answer.old);
+    } else if (answer.is_set) {
+      context.reply.ok();
+    } else {
+      context.reply.null();
+    }
+  });
+}
+
+void setex(CommandContext& context) { set_with_time(context, kSeconds, "setex"); }
+void psetex(CommandContext& context) { set_with_time(context, kMilliseconds, "psetex"); }
+
+void setnx(CommandContext& context) {
+  set_counter(context, store::Expiry::none(),
+              {.key = context.arguments.text(kKey),
+               .value = context.arguments.integer(kValue),
+               .condition = store::SetCondition::kIfAbsent},
+              [&](const store::SetAnswer& answer) { context.reply.integer(answer.is_set ? 1 : 0); });
 }
 
 void incr(CommandContext& context) { add(context, 1); }
@@ -243,7 +312,7 @@ void increx(CommandContext& context) {
         if (arguments.has(kLower)) request.lower = arguments.integer(kLower);
         if (arguments.has(kUpper)) request.upper = arguments.integer(kUpper);
         request.saturate = arguments.has(kSaturate);
-        const auto expiry = read_expiry(arguments, kBEx, "increx",
+        const auto expiry = read_expiry(context, kBEx, "increx",
                                         arguments.has(kPersist) ? store::Expiry::none() : store::Expiry::keep());
         if (!expiry) return tl::unexpected(expiry.error());
         request.expiry = *expiry;
@@ -262,14 +331,20 @@ void increx(CommandContext& context) {
 
 void exists(CommandContext& context) {
   with_keys(
-      context, [&](store::Keys& keys) { return count_keys(context.arguments.rest(), keys, false); },
-      [&](std::int64_t count) { context.reply.integer(count); });
+      context, [&](store::Keys& keys) { return count_keys(context.arguments.rest(), keys); },
+      [&](const KeyCount& found) { context.reply.integer(found.count); });
 }
 
 void del(CommandContext& context) {
   with_keys(
-      context, [&](store::Keys& keys) { return count_keys(context.arguments.rest(), keys, true); },
-      [&](std::int64_t count) { context.reply.integer(count); });
+      context, [&](store::Keys& keys) { return remove_keys(context.arguments.rest(), reach_of(context), keys); },
+      [&](const KeyCount& removed) {
+        if (removed.quota) {
+          refuse_quota(context, *removed.quota);
+        } else {
+          context.reply.integer(removed.count);
+        }
+      });
 }
 
 void type(CommandContext& context) {
@@ -278,11 +353,14 @@ void type(CommandContext& context) {
       [&](store::KeyType type) { context.reply.simple(to_string(type)); });
 }
 
-void ttl(CommandContext& context) { write_ttl(context, true); }
-void pttl(CommandContext& context) { write_ttl(context, false); }
+void ttl(CommandContext& context) { write_expiry(context, context.service.store.now(), true); }
+void pttl(CommandContext& context) { write_expiry(context, context.service.store.now(), false); }
+void expiretime(CommandContext& context) { write_expiry(context, Instant(), true); }
+void pexpiretime(CommandContext& context) { write_expiry(context, Instant(), false); }
 void expire(CommandContext& context) { expire_in(context, kSeconds, "expire"); }
 void pexpire(CommandContext& context) { expire_in(context, kMilliseconds, "pexpire"); }
 void expireat(CommandContext& context) { expire_in(context, kUnixSeconds, "expireat"); }
+void pexpireat(CommandContext& context) { expire_in(context, kUnixMilliseconds, "pexpireat"); }
 
 void persist(CommandContext& context) {
   with_keys(
@@ -329,12 +407,13 @@ void scan(CommandContext& context) {
     return;
   }
   const std::int64_t count = arguments.integer_or(kCount, kScanCountDefault);
-  if (count < 1 || count > kScanCountMax) {
-    context.reply.error("ERR", "COUNT must be from 1 to " + std::to_string(kScanCountMax));
+  if (count < 1) {
+    context.reply.error("ERR", "syntax error");
     return;
   }
   with_keys(
-      context, [&](store::Keys& keys) { return keys.scan(cursor, static_cast<std::size_t>(count)); },
+      context,
+      [&](store::Keys& keys) { return keys.scan(cursor, static_cast<std::size_t>(std::min(count, kScanPageMax))); },
       [&](const store::KeyPage& page) {
         std::vector<std::string_view> found;
         for (const auto& listed : page.keys) {

@@ -45,8 +45,10 @@ Result<Limit> read_limit(const Arguments& arguments) {
         Error{ErrorCode::kInvalid,
               "LIMIT SET needs a kind and an amount: BUCKET n, WINDOW n, SLIDING n, CALENDAR n or STOCK n"});
   }
-  // These are words of a few letters; the zone alone is written as it is.
-  const std::string period = lower_case(arguments.text_or(kPer, {}));
+  // These are words of a few letters; the zone is written as it is, and so is the unit of a duration.
+  const std::string_view per = arguments.text_or(kPer, {});
+  const bool is_duration = !per.empty() && per[0] >= '0' && per[0] <= '9';
+  const std::string period = is_duration ? std::string(per) : lower_case(per);
   const std::string durable = lower_case(arguments.text_or(kDurable, {}));
   const std::string on_fail = lower_case(arguments.text_or(kOnFail, {}));
   const std::string scope = lower_case(arguments.text_or(kScope, {}));

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "server/commands.h"
-#include "server/config_settings.h"
 #include "server/readings.h"
+#include "server/redis_settings.h"
 #include "wire/glob.h"
 #include "wire/text.h"
 
@@ -11,26 +11,9 @@ namespace mete::server::commands {
 
 namespace {
 
-constexpr std::int64_t kSlowCommandsShown = 10;
+constexpr std::optional<std::int64_t> kSlowCommandsShown = 10;
 constexpr std::int64_t kTopShown = 10;
 constexpr std::int64_t kTopShownMax = 100;
-
-struct RedisSetting {
-  std::string_view name;
-  std::string value;
-};
-
-// What tools for Redis ask for, by the names that they know.
-std::vector<RedisSetting> redis_settings(const Config& config) {
-  return {{"save", ""},
-          {"appendonly", "no"},
-          {"databases", "1"},
-          {"maxclients", std::to_string(config.max_connections)},
-          {"maxmemory", std::to_string(config.max_memory)},
-          {"maxmemory-policy", "noeviction"},
-          {"slowlog-log-slower-than", std::to_string(config.slowlog_threshold.ns() / 1000)},
-          {"timeout", std::to_string(config.idle_timeout.seconds())}};
-}
 
 void refuse_saving(CommandContext& context) {
   context.reply.error("ERR", "nothing to save to: the data is kept in memory only");
@@ -41,7 +24,11 @@ void refuse_saving(CommandContext& context) {
 void info(CommandContext& context) { context.reply.verbatim(info_text(context.service, context.arguments.rest())); }
 
 void config_get(CommandContext& context) {
-  std::vector<RedisSetting> found;
+  struct Named {
+    std::string_view name;
+    std::string value;
+  };
+  std::vector<Named> found;
   const auto patterns = context.arguments.rest();
   const auto is_asked = [&](std::string_view name) {
     return std::any_of(patterns.begin(), patterns.end(),
@@ -52,12 +39,12 @@ void config_get(CommandContext& context) {
     for (const ConfigValue& value : list_values(context.service.config)) {
       if (is_asked(value.name)) found.push_back({value.name, value.value});
     }
-    for (RedisSetting& setting : redis_settings(context.service.config)) {
-      if (is_asked(setting.name)) found.push_back(std::move(setting));
+    for (const RedisSetting& setting : redis_settings()) {
+      if (is_asked(setting.name)) found.push_back({setting.name, setting.show(context.service.config)});
     }
   }
   context.reply.map(found.size());
-  for (const RedisSetting& setting : found) {
+  for (const Named& setting : found) {
     context.reply.bulk(setting.name);
     context.reply.bulk(setting.value);
   }
@@ -72,22 +59,23 @@ void config_set(CommandContext& context) {
   const std::lock_guard lock(context.service.config_mutex);
   Config changed = context.service.config;
   for (std::size_t index = 0; index < words.size(); index += 2) {
-    const Setting* const setting = find_setting(words[index]);
-    if (setting == nullptr) {
-      context.reply.error("ERR", fmt::format("unknown setting {}: CONFIG GET * lists them", wire::quote(words[index])));
+    for (std::size_t other = 0; other < index; other += 2) {
+      if (!wire::equals_ignoring_case(words[other], words[index])) continue;
+      context.reply.error("ERR", fmt::format("{} stands there twice", wire::quote(words[index])));
       return;
     }
-    if (setting->reload == Reload::kAtStart) {
-      context.reply.error("ERR", fmt::format("{} can only be set when the server starts", setting->name));
-      return;
-    }
-    if (const auto set = set_value(changed, *setting, words[index + 1]); !set) {
-      context.reply.error("ERR", fmt::format("{}: {}", setting->name, set.error().message));
+    if (const auto set = set_while_running(changed, words[index], words[index + 1]); !set) {
+      context.reply.error(set.error());
       return;
     }
   }
   context.service.config = std::move(changed);
   context.service.apply_config();
+  context.reply.ok();
+}
+
+void config_resetstat(CommandContext& context) {
+  reset_totals(context.service);
   context.reply.ok();
 }
 
@@ -124,12 +112,12 @@ void monitor(CommandContext& context) {
 }
 
 void slowlog_get(CommandContext& context) {
-  const std::int64_t count = context.arguments.integer_or(0, kSlowCommandsShown);
-  if (count < -1) {
+  const auto count = context.arguments.has(0) ? wire::parse_integer(context.arguments.text(0)) : kSlowCommandsShown;
+  if (!count || *count < -1) {
     context.reply.error("ERR", "count should be greater than or equal to -1");
     return;
   }
-  const auto entries = context.service.slow_log.latest(static_cast<std::size_t>(count));
+  const auto entries = context.service.slow_log.latest(static_cast<std::size_t>(*count));
   context.reply.array(entries.size());
   for (const SlowCommand& entry : entries) {
     context.reply.array(6);

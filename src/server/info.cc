@@ -72,16 +72,31 @@ void write_persistence(std::string& text, Service& service, const Readings& /*re
   line(text, "aof_enabled", 0);
 }
 
+Totals totals_of(const Service& service, const Readings& readings) {
+  return {.connections_accepted = service.connections_accepted.load(),
+          .connections_refused = service.connections_refused.load(),
+          .commands = readings.commands,
+          .errors = readings.command_errors + readings.protocol_errors,
+          .http_requests = readings.http_requests,
+          .protocol_errors = readings.protocol_errors,
+          .wrong_passwords = service.security.wrong_passwords(),
+          .bytes_in = readings.bytes_in,
+          .bytes_out = readings.bytes_out};
+}
+
 void write_stats(std::string& text, Service& service, const Readings& readings) {
-  line(text, "total_connections_received", service.connections_accepted.load());
-  line(text, "rejected_connections", service.connections_refused.load());
-  line(text, "total_commands_processed", readings.commands);
-  line(text, "total_error_replies", readings.command_errors);
-  line(text, "total_http_requests", readings.http_requests);
-  line(text, "protocol_errors", readings.protocol_errors);
-  line(text, "authentication_failures", service.security.wrong_passwords());
-  line(text, "total_net_input_bytes", readings.bytes_in);
-  line(text, "total_net_output_bytes", readings.bytes_out);
+  const Totals now = totals_of(service, readings);
+  const std::lock_guard lock(service.totals_mutex);
+  const Totals& before = service.totals_before;
+  line(text, "total_connections_received", now.connections_accepted - before.connections_accepted);
+  line(text, "rejected_connections", now.connections_refused - before.connections_refused);
+  line(text, "total_commands_processed", now.commands - before.commands);
+  line(text, "total_error_replies", now.errors - before.errors);
+  line(text, "total_http_requests", now.http_requests - before.http_requests);
+  line(text, "protocol_errors", now.protocol_errors - before.protocol_errors);
+  line(text, "authentication_failures", now.wrong_passwords - before.wrong_passwords);
+  line(text, "total_net_input_bytes", now.bytes_in - before.bytes_in);
+  line(text, "total_net_output_bytes", now.bytes_out - before.bytes_out);
   line(text, "decisions_allowed", readings.all_decisions.allowed);
   line(text, "decisions_denied", readings.all_decisions.denied);
   line(text, "decisions_shadow_denied", readings.all_decisions.shadow_denied);
@@ -119,7 +134,8 @@ void write_limits(std::string& text, Service& /*service*/, const Readings& readi
 }
 
 void write_keyspace(std::string& text, Service& /*service*/, const Readings& readings) {
-  if (readings.store.keys > 0) text += fmt::format("db0:keys={},expires=0,avg_ttl=0\r\n", readings.store.keys);
+  if (readings.store.keys > 0)
+    text += fmt::format("db0:keys={},expires={}\r\n", readings.store.keys, readings.store.expiring_keys);
 }
 
 constexpr std::array kSections = {
@@ -150,6 +166,12 @@ std::string info_text(Service& service, std::span<const std::string_view> sectio
     section.write(text, service, readings);
   }
   return text;
+}
+
+void reset_totals(Service& service) {
+  const Totals now = totals_of(service, read(service));
+  const std::lock_guard lock(service.totals_mutex);
+  service.totals_before = now;
 }
 
 }  // namespace mete::server

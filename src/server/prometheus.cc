@@ -80,7 +80,7 @@ void write_traffic(std::string& text, const Service& service, const Readings& re
   single(text, "mete_received_bytes_total", "counter", "Bytes received.", readings.bytes_in);
   single(text, "mete_sent_bytes_total", "counter", "Bytes sent.", readings.bytes_out);
   single(text, "mete_commands_total", "counter", "RESP commands.", readings.commands);
-  single(text, "mete_command_errors_total", "counter", "RESP commands refused before they ran.",
+  single(text, "mete_command_errors_total", "counter", "RESP commands that were answered with an error.",
          readings.command_errors);
   single(text, "mete_protocol_errors_total", "counter", "Connections closed for what they sent.",
          readings.protocol_errors);

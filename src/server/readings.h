@@ -37,6 +37,8 @@ std::vector<BusyKey> busiest_keys(const Service& service, std::size_t count_max)
 
 // INFO: "# Section" and name:value lines. `sections` empty, "all", "default" or "everything": all of them.
 std::string info_text(Service& service, std::span<const std::string_view> sections);
+// Lets the totals that INFO tells count from here on.
+void reset_totals(Service& service);
 // The exposition format of Prometheus, version 0.0.4.
 std::string prometheus_text(const Service& service);
 

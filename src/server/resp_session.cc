@@ -21,22 +21,15 @@ bool is_http(std::string_view word) {
   return wire::equals_ignoring_case(word, "POST") || wire::equals_ignoring_case(word, "Host:");
 }
 
-// In single quotes, as Redis has it.
-std::string single_quoted(std::string_view word) {
-  std::string quoted = wire::quote(word);
-  quoted.front() = quoted.back() = '\'';
-  return quoted;
-}
-
 void refuse_unknown(std::span<const std::string_view> words, bool is_container, wire::RespWriter& reply) {
   if (is_container && words.size() < 2) {
     reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(words[0])));
   } else if (is_container) {
     std::string container(words[0]);
     for (char& letter : container) letter = static_cast<char>(std::toupper(letter));
-    reply.error("ERR", fmt::format("unknown subcommand {}. Try {} HELP.", single_quoted(words[1]), container));
+    reply.error("ERR", fmt::format("unknown subcommand {}. Try {} HELP.", wire::single_quote(words[1]), container));
   } else {
-    reply.error("ERR", fmt::format("unknown command {}", single_quoted(words[0])));
+    reply.error("ERR", fmt::format("unknown command {}", wire::single_quote(words[0])));
   }
 }
 
@@ -79,6 +72,7 @@ void RespSession::set_version(wire::RespVersion version) {
 void RespSession::reset() {
   set_version(wire::RespVersion::k2);
   set_role(service_.authentication.is_needed() ? std::nullopt : std::optional(Role::kAdmin));
+  is_in_multi_ = false;
   service_.clients.set_monitor(*client_, false);
   service_.clients.change(*client_, [](Client& client) { client.name.clear(); });
 }
@@ -113,15 +107,22 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
   return received;
 }
 
-void RespSession::note_protocol_error(std::string_view reason) {
-  worker_.metrics.protocol_errors.add();
-  service_.security.note_protocol_error(client_->address, reason);
+void RespSession::on_overflow(base::Output& output) {
+  refuse_protocol("the request is longer than server.query_buffer_max allows", output);
 }
 
-void RespSession::on_overflow(base::Output& output) {
-  note_protocol_error("the request is longer than server.query_buffer_max allows");
-  wire::RespWriter(output, version_)
-      .error("ERR", "Protocol error: the request is longer than server.query_buffer_max allows");
+void RespSession::on_buffers(const Buffers& buffers) {
+  client_->input_bytes.store(buffers.input, std::memory_order_relaxed);
+  client_->input_bytes_free.store(buffers.input_capacity - buffers.input, std::memory_order_relaxed);
+  client_->output_bytes.store(buffers.output, std::memory_order_relaxed);
+  client_->output_capacity.store(buffers.output_capacity, std::memory_order_relaxed);
+}
+
+// With a writer of its own: its errors are counted apart from those of commands.
+void RespSession::refuse_protocol(std::string_view reason, base::Output& output) {
+  worker_.metrics.protocol_errors.add();
+  service_.security.note_protocol_error(client_->address, reason);
+  wire::RespWriter(output, version_).error("ERR", fmt::format("Protocol error: {}", reason));
 }
 
 net::Session::Received RespSession::receive_batch(std::string_view input, base::Output& output,
@@ -147,6 +148,7 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
       requests = requests.subspan(served);
     }
   }
+  if (reply.errors() > 0) worker_.metrics.command_errors.add(reply.errors());
   if (batch.commands > 0) {
     worker_.metrics.commands.add(batch.commands);
     worker_.metrics.latency.observe(base::monotonic_ns() - started_ns, batch.commands);
@@ -172,7 +174,7 @@ std::span<const LookedAhead> RespSession::look_ahead(std::string_view input, std
 std::span<const Charge> RespSession::find_takes(std::span<const LookedAhead> requests) {
   const Command* const first = requests[0].found.command;
   if (requests.size() < 2 || first == nullptr || !first->has(kTogether)) return {};
-  if (!role_ || service_.clients.has_monitors()) return {};
+  if (!role_ || is_in_multi_ || service_.clients.has_monitors()) return {};
   std::size_t count = 0;
   while (count < requests.size() && read_plain_take(requests[count], worker_.together.charges[count])) ++count;
   if (count < 2) return {};
@@ -193,8 +195,7 @@ bool RespSession::receive_one(std::string_view input, Batch& batch) {
   const wire::RequestParser::Status status = parser_.parse(input);
   if (status == wire::RequestParser::Status::kNeedMore) return false;
   if (status == wire::RequestParser::Status::kError) {
-    batch.reply.error("ERR", "Protocol error: " + parser_.error());
-    note_protocol_error(parser_.error());
+    refuse_protocol(parser_.error(), batch.output);
     batch.received.next = Next::kClose;
     return true;
   }
@@ -222,7 +223,6 @@ void RespSession::execute(const FoundCommand& found, std::span<const std::string
       close_after_reply();
       return;
     }
-    worker_.metrics.command_errors.add();
     if (!role_) {
       reply.error("NOAUTH", "Authentication required.");
     } else {
@@ -232,14 +232,10 @@ void RespSession::execute(const FoundCommand& found, std::span<const std::string
   }
   const Command& command = *found.command;
   client_->last_command.store(&command, std::memory_order_relaxed);
-  if (!may_run(command, reply)) {
-    worker_.metrics.command_errors.add();
-    return;
-  }
+  if (!may_run(command, reply)) return;
   if (service_.clients.has_monitors()) tell_monitors(command, words);
   const auto count = static_cast<int>(words.size());
   if (found.arity >= 0 ? count != found.arity : count < -found.arity) {
-    worker_.metrics.command_errors.add();
     reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(command.name)));
     return;
   }
@@ -247,6 +243,10 @@ void RespSession::execute(const FoundCommand& found, std::span<const std::string
 }
 
 bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const {
+  if (is_in_multi_ && !command.has(kInMulti)) {
+    reply.error("ERR", "not carried out: it stands between MULTI and EXEC, and MULTI is not supported");
+    return false;
+  }
   if (command.access == Access::kAnyone) return true;
   if (!role_) {
     reply.error("NOAUTH", "Authentication required.");
@@ -264,7 +264,6 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
                       wire::RespWriter& reply) {
   Arguments& arguments = worker_.arguments;
   if (const auto read = arguments.read(command, words.subspan(name_words)); !read) {
-    worker_.metrics.command_errors.add();
     reply.error(read.error());
     return;
   }
@@ -305,11 +304,13 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
       service.slow_log.add(
           {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
     }
+    if (reply.errors() > 0) worker.loop.post([&worker] { worker.metrics.command_errors.add(); });
     worker.answer(client->id, std::string(output.view()));
   };
   if (!service_.background.run(task)) {
     base::Output output;
     wire::RespWriter(output, version_).error("ERR", "too many slow commands are waiting: try again later");
+    worker_.metrics.command_errors.add();
     worker_.answer(client_->id, std::string(output.view()));
   }
 }

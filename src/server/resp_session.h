@@ -34,8 +34,11 @@ class RespSession final : public net::Session {
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
   void on_overflow(base::Output& output) override;
+  void on_buffers(const Buffers& buffers) override;
   // A take must not wait on for a client that has gone; slow commands end by themselves.
   [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
+  // Who watches with MONITOR listens, and need not speak.
+  [[nodiscard]] bool may_be_silent() const override { return client_->is_monitor; }
 
   // For commands about the connection.
   [[nodiscard]] Client& client() { return *client_; }
@@ -47,6 +50,9 @@ class RespSession final : public net::Session {
   void close_after_reply() { is_closing_ = true; }
   // As RESET does.
   void reset();
+  // What stands between MULTI and EXEC is refused: half of a transaction must not be carried out.
+  [[nodiscard]] bool is_in_multi() const { return is_in_multi_; }
+  void set_in_multi(bool is_in_multi) { is_in_multi_ = is_in_multi; }
   // No reply now: it will come through Worker::answer.
   void block();
   // Blocks as a waiting take: the wait ends with the connection.
@@ -69,13 +75,13 @@ class RespSession final : public net::Session {
   std::span<const Charge> find_takes(std::span<const LookedAhead> requests);
   void take_together(std::span<const Charge> charges, wire::RespWriter& reply);
   bool receive_one(std::string_view input, Batch& batch);
+  void refuse_protocol(std::string_view reason, base::Output& output);
   void finish_commands(std::size_t count, Batch& batch);
   void execute(const FoundCommand& found, std::span<const std::string_view> words, wire::RespWriter& reply);
   void run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
            wire::RespWriter& reply);
   void run_beside(const Command& command, std::span<const std::string_view> words);
   [[nodiscard]] bool may_run(const Command& command, wire::RespWriter& reply) const;
-  void note_protocol_error(std::string_view reason);
   void note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns);
   void tell_monitors(const Command& command, std::span<const std::string_view> words);
 
@@ -85,6 +91,7 @@ class RespSession final : public net::Session {
   wire::RequestParser parser_;
   wire::RespVersion version_ = wire::RespVersion::k2;
   std::optional<Role> role_;
+  bool is_in_multi_ = false;
   bool is_closing_ = false;
   bool is_blocked_ = false;
   bool is_waiting_ = false;

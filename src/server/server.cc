@@ -185,6 +185,7 @@ void Server::make_protocols() {
     auto client = std::make_shared<Client>();
     client->id = id;
     client->worker = &worker;
+    client->socket = socket;
     client->address = net::peer_address(socket).to_string();
     client->local_address = net::local_address(socket).to_string();
     client->connected_at_ns = set.loop().now_ns();

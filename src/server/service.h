@@ -28,6 +28,19 @@ struct ReloadCounts {
   std::atomic<std::uint64_t> last_success_unix_seconds{0};
 };
 
+// What INFO tells of all that has happened.
+struct Totals {
+  std::uint64_t connections_accepted = 0;
+  std::uint64_t connections_refused = 0;
+  std::uint64_t commands = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t http_requests = 0;
+  std::uint64_t protocol_errors = 0;
+  std::uint64_t wrong_passwords = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+};
+
 struct Service {
   Service(store::Store& with_store, Config with_config, std::vector<std::unique_ptr<Worker>> with_workers)
       : store(with_store),
@@ -60,6 +73,10 @@ struct Service {
   // The settings that are in effect; CONFIG SET and a reload replace them.
   std::mutex config_mutex;
   Config config;
+
+  // Where INFO counts from since CONFIG RESETSTAT. What is counted for /metrics only ever grows.
+  std::mutex totals_mutex;
+  Totals totals_before;
 
   std::atomic<std::int64_t> slow_threshold_ns{0};
   wire::RequestLimits request_limits;

@@ -66,12 +66,12 @@ Result<KeyType> Keys::type(std::string_view key) {
   return checked(core::validate_key(key), [&] { return do_type(key); });
 }
 
-Result<bool> Keys::remove(std::string_view key) {
-  return checked(core::validate_key(key), [&] { return do_remove(key); });
+Result<bool> Keys::remove(std::string_view key, KeyReach reach) {
+  return checked(core::validate_key(key), [&] { return do_remove(key, reach); });
 }
 
-Result<std::optional<Duration>> Keys::ttl(std::string_view key) {
-  return checked(core::validate_key(key), [&] { return do_ttl(key); });
+Result<std::optional<Instant>> Keys::expires_at(std::string_view key) {
+  return checked(core::validate_key(key), [&] { return do_expires_at(key); });
 }
 
 Result<bool> Keys::expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) {

@@ -20,6 +20,7 @@ using core::BoundedSum;
 using core::Expiry;
 using core::ExpiryCondition;
 using core::KeyPage;
+using core::KeyReach;
 using core::KeyType;
 using core::QuotaRule;
 using core::QuotaStanding;
@@ -37,7 +38,7 @@ class Keys {
 
   // A counter's value, or what remains of a quota; none if there is no such key.
   [[nodiscard]] Result<std::optional<std::int64_t>> get(std::string_view key);
-  // Makes the key a counter, whatever it was.
+  // Makes the key a counter, whatever it was, within the request's reach.
   Result<SetAnswer> set(const SetRequest& request);
   // Removes a counter, and tells what it was.
   Result<std::optional<std::int64_t>> take_out(std::string_view key);
@@ -56,9 +57,10 @@ class Keys {
   Result<core::Verdict> throttle(std::string_view key, const ThrottleRequest& request);
 
   [[nodiscard]] Result<KeyType> type(std::string_view key);
-  Result<bool> remove(std::string_view key);
-  // None if there is no such key; never() if it does not expire. Of a throttle: until it is full.
-  [[nodiscard]] Result<std::optional<Duration>> ttl(std::string_view key);
+  // False if there is no such key, or none within reach.
+  Result<bool> remove(std::string_view key, KeyReach reach = KeyReach::kAnyKey);
+  // None if there is no such key; Instant::max() if it does not expire. Of a throttle: when it will be full.
+  [[nodiscard]] Result<std::optional<Instant>> expires_at(std::string_view key);
   // Sets when a counter expires; false if there is no such key, or if the condition is not met. kWrongType on a quota
   // or throttle.
   Result<bool> expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition = ExpiryCondition::kAlways);
@@ -83,8 +85,8 @@ class Keys {
   virtual Result<Amount> do_quota_take(std::string_view key, const QuotaRule& rule, Amount units) = 0;
   virtual Result<core::Verdict> do_throttle(std::string_view key, const ThrottleRequest& request) = 0;
   virtual Result<KeyType> do_type(std::string_view key) = 0;
-  virtual Result<bool> do_remove(std::string_view key) = 0;
-  virtual Result<std::optional<Duration>> do_ttl(std::string_view key) = 0;
+  virtual Result<bool> do_remove(std::string_view key, KeyReach reach) = 0;
+  virtual Result<std::optional<Instant>> do_expires_at(std::string_view key) = 0;
   virtual Result<bool> do_expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) = 0;
   virtual Result<bool> do_persist(std::string_view key) = 0;
   virtual Result<KeyPage> do_scan(std::uint64_t cursor, std::size_t count) = 0;

@@ -158,7 +158,7 @@ RequestParser::Status RequestParser::parse_length(std::string_view input, char m
   if (line.empty()) {
     return Status::kNeedMore;
   }
-  if (line[0] != mark) return fail("expected '" + std::string(1, mark) + "', got " + quote(line.substr(0, 1)));
+  if (line[0] != mark) return fail("expected '" + std::string(1, mark) + "', got " + single_quote(line.substr(0, 1)));
   const std::size_t end = line.find_first_of("\r\n");
   const char* const what = mark == '*' ? "invalid multibulk length" : "invalid bulk length";
   if (end == std::string_view::npos) return line.size() < kLengthLineMax ? Status::kNeedMore : fail(what);

@@ -3,6 +3,7 @@
 namespace mete::wire {
 
 void RespWriter::error(std::string_view code, std::string_view message) {
+  ++errors_;
   const std::size_t start = output_.size();
   line('-', code);
   output_.cut_to(output_.size() - 2);

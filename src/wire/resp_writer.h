@@ -26,6 +26,9 @@ class RespWriter {
   // How many bytes have been written to the output.
   [[nodiscard]] std::size_t position() const { return output_.size(); }
 
+  // How many errors have been written.
+  [[nodiscard]] std::uint64_t errors() const { return errors_; }
+
   void simple(std::string_view text) { line('+', text); }
   void ok() { output_.append("+OK\r\n"); }
   // "CODE message". Line ends in the message become spaces: an error is one line.
@@ -92,6 +95,7 @@ class RespWriter {
   }
 
   base::Output& output_;
+  std::uint64_t errors_ = 0;
   RespVersion version_;
 };
 

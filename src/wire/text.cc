@@ -122,6 +122,12 @@ std::string unescape(std::string_view text) {
   return bytes;
 }
 
+std::string single_quote(std::string_view bytes) {
+  std::string text = quote(bytes);
+  text.front() = text.back() = '\'';
+  return text;
+}
+
 std::size_t utf8_length(std::string_view bytes) {
   const auto at = [&](std::size_t index) {
     return index < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[index])) : 0U;

@@ -25,7 +25,8 @@ bool equals_ignoring_case(std::string_view left, std::string_view right);
 // In double quotes, as redis-cli prints: what is not printable ASCII becomes \n, \t, \xNN; at most `bytes_max` bytes of
 // it are shown, then "…". For logs and messages: whatever a client sends, the line stays a line.
 std::string quote(std::string_view bytes, std::size_t bytes_max = 128);
-
+// The same in single quotes, as Redis has words in its errors.
+std::string single_quote(std::string_view bytes);
 // The bytes that quote() has made fit to print, without their quotes; what it would not have written stays as it is.
 std::string unescape(std::string_view text);
 

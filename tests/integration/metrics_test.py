@@ -64,7 +64,7 @@ class Metrics(unittest.TestCase):
             "mete_holds_active": 1,
             "mete_holds_expired_total": 1,
             "mete_protocol_errors_total": 1,
-            "mete_command_errors_total": 2,
+            "mete_command_errors_total": 3,
             "mete_waiting_takes": 0,
             "mete_fail_open_admissions_total": 0,
             'mete_config_reloads_total{result="success"}': 0,

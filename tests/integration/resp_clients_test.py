@@ -43,6 +43,18 @@ class Tools(unittest.TestCase):
         output = self.cli(input='PING\nTAKE api "two words" COST 2\nECHO "a\\x41"\nQUIT\n')
         self.assertEqual(output.split("\n"), ["PONG", "1", "999998", "1000000", "0", "-1", "", "aA", ""])
 
+    def test_help(self):
+        """As redis-cli makes it of COMMAND DOCS."""
+        for words, lines in ((("limit", "set"), ["LIMIT SET name BUCKET amount|WINDOW amount|SLIDING amount|CALENDAR amount|"
+                                                 "STOCK amount [PER "]),
+                             (("take",), ["[ID op] [FORCE|UPTO] [WAIT duration]"]),
+                             (("set",), ["PXAT unix-milliseconds|KEEPTTL] [NX|XX] [GET]"]),
+                             (("holds",), ["HOLDS limit key [COUNT n]", "HOLDS TAG text"])):
+            with self.subTest(words):
+                text = re.sub(r"\x1b\[[0-9;]*m", "", self.cli("help", *words))
+                for line in lines:
+                    self.assertIn(line, text)
+
     def test_a_terminal(self):
         """Interactive: it asks for the commands first, for its hints."""
         master, slave = pty.openpty()
@@ -135,6 +147,14 @@ class Python(unittest.TestCase):
             answers = pipeline.execute(raise_on_error=False)
         self.assertEqual([answer[0] for answer in answers[:1000]], [1] * 100 + [0] * 900)
         self.assertIsInstance(answers[1000], redis.ResponseError)
+
+    def test_a_transaction_changes_nothing(self):
+        with self.redis.pipeline(transaction=True) as pipeline:
+            pipeline.incr("n").expire("n", 100)
+            with self.assertRaisesRegex(redis.ResponseError, "MULTI is not supported: use INCREX"):
+                pipeline.execute()
+        self.assertIsNone(self.redis.get("n"))
+        self.assertEqual(self.redis.incr("n"), 1)
 
     def test_counters(self):
         self.assertTrue(self.redis.set("n", 5, ex=100))

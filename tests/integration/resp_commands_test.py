@@ -386,7 +386,8 @@ class Commands(unittest.TestCase):
         server = harness.Server(self)
         for version, bulk, array in ((2, b"$-1\r\n", b"*-1\r\n"), (3, b"_\r\n", b"_\r\n")):
             for command, wanted in (("GET nobody", bulk), ("CLIENT GETNAME", bulk), ("LIMIT GET nobody", array),
-                                    ("HOLD.GET nobody", array), ("QUOTAGET nobody", array), ("SET n 1 XX", bulk)):
+                                    ("HOLD.GET nobody", array), ("QUOTAGET nobody", array), ("SET n 1 XX", bulk),
+                                    ("COMMAND INFO nobody", b"*1\r\n" + bulk)):
                 with self.subTest(command, version=version):
                     client = server.resp(version=version)
                     client.send(harness.encode(*command.split()))
@@ -449,6 +450,25 @@ class Commands(unittest.TestCase):
         self.assertEqual(client.line(f"CLIENT KILL ID {number}"), 1)
         self.assertEqual(other.read_to_end(), b"")
         self.assertEqual(client.line("PING"), Simple("PONG"))
+
+    def test_client_list_tells_what_is_kept_for_a_client(self):
+        server = harness.Server(self)
+        other = server.resp()
+        other.send(b"*2\r\n$4\r\nECHO\r\n$1000\r\n" + b"x" * 500)
+
+        def kept():
+            line = next(line for line in server.ask("CLIENT", "LIST").split(b"\n") if b"cmd=client" not in line)
+            return int(re.search(rb" qbuf=(\d+) ", line)[1])
+
+        harness.wait_until(lambda: kept() == 521, "the buffer of a request that is not complete")
+
+    def test_a_monitor_may_be_silent(self):
+        server = harness.Server(self, "--idle-timeout", "1s")
+        monitor, other = server.resp(), server.resp()
+        self.assertEqual(monitor.line("MONITOR"), OK)
+        self.assertEqual(other.read_to_end(), b"")  # cut off, as it says nothing
+        server.ask("ECHO", "x")
+        self.assertIn('"ECHO" "x"', monitor.reply())
 
     def test_monitor_shows_what_others_ask(self):
         server = harness.Server(self)

@@ -46,8 +46,8 @@ class KeyGenerator {
     const auto choice = between(0, 9);
     if (choice < 3) return {};
     if (choice < 6) {
-      const Duration left = model_.ttl(key()).value().value_or(Duration::never());
-      return left.is_never() ? Duration() : left + Duration::from_ns(between(-1, 1));
+      const Instant end = model_.expires_at(key()).value().value_or(Instant::max());
+      return end == Instant::max() ? Duration() : end - clock_.now() + Duration::from_ns(between(-1, 1));
     }
     if (choice < 8) return Duration::from_ns(between(0, Duration(3s).ns()));
     if (choice < 9) return Duration::from_ns(between(0, one_in(4) ? Duration(100h).ns() : Duration(100s).ns()));
@@ -100,6 +100,7 @@ class KeyGenerator {
     operation.set.value = number();
     operation.set.condition = static_cast<store::SetCondition>(between(0, 2));
     operation.set.wants_old = one_in(4);
+    operation.set.reach = one_in(2) ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;
     operation.bounded.lower = bound();
     operation.bounded.upper = bound();
     operation.bounded.saturate = one_in(2);

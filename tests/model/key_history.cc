@@ -13,13 +13,14 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kCallNames[] = {
     "get",        "set",      "take_out", "add",    "add_bounded", "quota_set", "quota_get", "quota_remove",
-    "quota_take", "throttle", "type",     "remove", "ttl",         "expire",    "persist",   "list"};
+    "quota_take", "throttle", "type",     "remove", "expires_at",  "expire",    "persist",   "list"};
 static_assert(std::size(kCallNames) == kKeyCalls);
 
 std::string text_of(std::int64_t number) { return std::to_string(number); }
 std::string text_of(bool is_so) { return is_so ? "yes" : "no"; }
 std::string text_of(Done) { return "done"; }
 std::string text_of(Duration length) { return length.is_never() ? "never" : text_of(length.ns()) + " ns"; }
+std::string text_of(Instant at) { return at == Instant::max() ? "never" : std::to_string(at.ns()) + " ns"; }
 std::string text_of(store::KeyType type) { return std::string(core::to_string(type)); }
 std::string text_of(const store::QuotaRule& rule) { return text_of(rule.amount) + " per " + text_of(rule.window); }
 std::string text_of(const store::QuotaStanding& quota) {
@@ -29,7 +30,9 @@ template <class T>
 std::string text_of(const std::optional<T>& value) {
   return value ? text_of(*value) : "none";
 }
-std::string text_of(const store::SetAnswer& answer) { return text_of(answer.is_set) + ", old " + text_of(answer.old); }
+std::string text_of(const store::SetAnswer& answer) {
+  return answer.is_out_of_reach ? "out of reach" : text_of(answer.is_set) + ", old " + text_of(answer.old);
+}
 std::string text_of(const store::BoundedSum& sum) { return text_of(sum.value) + " by " + text_of(sum.applied); }
 std::string text_of(const core::Verdict& verdict) {
   return text_of(verdict.is_allowed) + " taken " + text_of(verdict.taken) + ", " + text_of(verdict.remaining) + " of " +
@@ -96,9 +99,9 @@ std::string execute(store::Keys& keys, const KeyOperation& operation) {
     case KeyCall::kType:
       return answer_of(keys.type(operation.key));
     case KeyCall::kRemove:
-      return answer_of(keys.remove(operation.key));
-    case KeyCall::kTtl:
-      return answer_of(keys.ttl(operation.key));
+      return answer_of(keys.remove(operation.key, set.reach));
+    case KeyCall::kExpiresAt:
+      return answer_of(keys.expires_at(operation.key));
     case KeyCall::kExpire:
       return answer_of(keys.expire(operation.key, operation.expiry, operation.expiry_condition));
     case KeyCall::kPersist:
@@ -112,10 +115,14 @@ std::string execute(store::Keys& keys, const KeyOperation& operation) {
 std::string to_text(const KeyOperation& operation) {
   std::string text = std::to_string(operation.at.ns()) + " ns: ";
   text += std::string(kCallNames[static_cast<std::size_t>(operation.call)]) + " " + operation.key;
+  const std::string reach = operation.set.reach == store::KeyReach::kAllButQuotas ? " unless it is a quota" : "";
   switch (operation.call) {
     case KeyCall::kSet:
       return text + " " + text_of(operation.set.value) + " expiry " + text_of(operation.expiry) + " condition " +
-             std::to_string(static_cast<int>(operation.set.condition)) + " old " + text_of(operation.set.wants_old);
+             std::to_string(static_cast<int>(operation.set.condition)) + " old " + text_of(operation.set.wants_old) +
+             reach;
+    case KeyCall::kRemove:
+      return text + reach;
     case KeyCall::kAdd:
       return text + " " + text_of(operation.by);
     case KeyCall::kAddBounded:

@@ -27,7 +27,7 @@ enum class KeyCall : std::uint8_t {
   kThrottle,
   kType,
   kRemove,
-  kTtl,
+  kExpiresAt,
   kExpire,
   kPersist,
   kList,

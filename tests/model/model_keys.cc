@@ -78,6 +78,8 @@ Result<store::SetAnswer> ModelKeys::do_set(const store::SetRequest& request) {
   }
   if (request.condition == store::SetCondition::kIfAbsent && is_present) return answer;
   if (request.condition == store::SetCondition::kIfPresent && !is_present) return answer;
+  answer.is_out_of_reach = request.reach == store::KeyReach::kAllButQuotas && is_of(found, KeyType::kQuota);
+  if (answer.is_out_of_reach) return answer;
   key.value = request.value;
   set_expiry(key, request.expiry);
   keys_.insert_or_assign(std::string(request.key), key);
@@ -194,19 +196,23 @@ Result<KeyType> ModelKeys::do_type(std::string_view key) {
   return found == keys_.end() ? KeyType::kNone : found->second.type;
 }
 
-Result<bool> ModelKeys::do_remove(std::string_view key) {
+Result<bool> ModelKeys::do_remove(std::string_view key, store::KeyReach reach) {
   const auto found = find(key);
   if (found == keys_.end()) return false;
+  if (reach == store::KeyReach::kAllButQuotas && is_of(found, KeyType::kQuota)) return false;
   keys_.erase(found);
   return true;
 }
 
-Result<std::optional<Duration>> ModelKeys::do_ttl(std::string_view key) {
+Result<std::optional<Instant>> ModelKeys::do_expires_at(std::string_view key) {
   const auto found = find(key);
   if (found == keys_.end()) return std::nullopt;
-  if (is_of(found, KeyType::kThrottle)) return found->second.meter->reset_after();
-  if (!found->second.expires_at) return Duration::never();
-  return Duration::from_ns(static_cast<std::int64_t>(*found->second.expires_at - now_));
+  std::optional<Wide> end = found->second.expires_at;
+  if (is_of(found, KeyType::kThrottle)) {
+    const Duration left = found->second.meter->reset_after();
+    if (!left.is_never()) end = now_ + left.ns();
+  }
+  return end ? Instant::from_ns(static_cast<std::uint64_t>(*end)) : Instant::max();
 }
 
 Result<bool> ModelKeys::do_expire(std::string_view key, const store::Expiry& expiry, store::ExpiryCondition condition) {

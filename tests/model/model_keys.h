@@ -38,8 +38,8 @@ class ModelKeys final : public store::Keys {
   Result<Amount> do_quota_take(std::string_view key, const store::QuotaRule& rule, Amount units) override;
   Result<core::Verdict> do_throttle(std::string_view key, const store::ThrottleRequest& request) override;
   Result<store::KeyType> do_type(std::string_view key) override;
-  Result<bool> do_remove(std::string_view key) override;
-  Result<std::optional<Duration>> do_ttl(std::string_view key) override;
+  Result<bool> do_remove(std::string_view key, store::KeyReach reach) override;
+  Result<std::optional<Instant>> do_expires_at(std::string_view key) override;
   Result<bool> do_expire(std::string_view key, const store::Expiry& expiry, store::ExpiryCondition condition) override;
   Result<bool> do_persist(std::string_view key) override;
   Result<store::KeyPage> do_scan(std::uint64_t cursor, std::size_t count) override;

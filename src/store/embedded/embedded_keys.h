@@ -34,8 +34,8 @@ class EmbeddedKeys final : public Keys {
     return keys_.throttle(key, request, now());
   }
   Result<KeyType> do_type(std::string_view key) override { return keys_.type(key, now()); }
-  Result<bool> do_remove(std::string_view key) override { return keys_.remove(key, now()); }
-  Result<std::optional<Duration>> do_ttl(std::string_view key) override { return keys_.ttl(key, now()); }
+  Result<bool> do_remove(std::string_view key, KeyReach reach) override { return keys_.remove(key, reach, now()); }
+  Result<std::optional<Instant>> do_expires_at(std::string_view key) override { return keys_.expires_at(key, now()); }
   Result<bool> do_expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) override {
     return keys_.expire(key, expiry, condition, now());
   }

@@ -35,6 +35,11 @@ async function main(port) {
   for await (const some of redis.scanStream({ match: "n*" })) keys.push(...some);
   assert.deepEqual(keys, ["n"]);
 
+  // A transaction is refused, and nothing of it is carried out.
+  await assert.rejects(redis.multi().incr("m").incr("m").exec(), /EXECABORT Transaction discarded because MULTI is not/);
+  assert.equal(await redis.get("m"), null);
+  assert.equal(await redis.incr("m"), 1);
+
   // A greeting in RESP3, on a connection of its own: this library reads RESP2.
   const net = require("node:net");
   const greeting = await new Promise((resolve, reject) => {

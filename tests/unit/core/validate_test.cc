@@ -48,6 +48,8 @@ TEST(ValidateLimit, NamesWhatIsWrong) {
       {stock(std::string("nul\0", 4)).amount(1), "name"},
       {stock("del\x7f").amount(1), "name"},
       {stock("tab\t").amount(1), "name"},
+      {stock("TAG").amount(1), "HOLDS TAG"},
+      {stock("tAg").amount(1), "HOLDS TAG"},
       {stock("s"), "amount"},
       {stock("s").amount(0), "amount"},
       {stock("s").amount(-1), "amount"},

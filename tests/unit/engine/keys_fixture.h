@@ -32,7 +32,12 @@ class KeysTest : public ::testing::Test {
     return keys.throttle(key, request, subject.now).value();
   }
   KeyType type(std::string_view key) { return keys.type(key, subject.now); }
-  std::optional<Duration> ttl(std::string_view key) { return keys.ttl(key, subject.now); }
+  std::optional<Instant> expires_at(std::string_view key) { return keys.expires_at(key, subject.now); }
+  std::optional<Duration> ttl(std::string_view key) {
+    const auto end = expires_at(key);
+    if (!end) return std::nullopt;
+    return *end == Instant::max() ? Duration::never() : *end - subject.now;
+  }
   bool expire(std::string_view key, Expiry expiry, ExpiryCondition condition = ExpiryCondition::kAlways) {
     return keys.expire(key, expiry, condition, subject.now).value();
   }

@@ -73,7 +73,8 @@ TEST_F(KeysMemory, NothingIsLeftBehind) {
       EXPECT_TRUE(keys.throttle("t" + key_of(i), {static_cast<Amount>(i % 10) + 1, 1, 1s, 1}, subject.now).has_value());
     }
     subject.now = subject.now + 10s;
-    for (std::size_t i = 0; i < 1000; ++i) EXPECT_TRUE(keys.remove("q" + key_of(i), subject.now));
+    for (std::size_t i = 0; i < 1000; ++i)
+      EXPECT_TRUE(keys.remove("q" + key_of(i), core::KeyReach::kAnyKey, subject.now));
     subject.sweep_all();
     EXPECT_EQ(subject.statistics().keys, 0U);
     EXPECT_EQ(subject.statistics().rules, 0U);

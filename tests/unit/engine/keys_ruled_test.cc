@@ -79,7 +79,7 @@ TEST_F(Quotas, EqualNumbersShareOneRuleWithLimitsToo) {
   EXPECT_EQ(subject.statistics().rules, 1U);
   for (std::size_t i = 0; i < 1000; ++i) quota(key_of(i), 10 + static_cast<Amount>(i % 4), 60s);
   EXPECT_EQ(subject.statistics().rules, 4U);
-  for (std::size_t i = 0; i < 1000; ++i) keys.remove(key_of(i), subject.now);
+  for (std::size_t i = 0; i < 1000; ++i) keys.remove(key_of(i), core::KeyReach::kAnyKey, subject.now);
   EXPECT_EQ(subject.statistics().rules, 1U) << "the limit's";
 }
 

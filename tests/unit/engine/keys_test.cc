@@ -53,7 +53,7 @@ TEST_F(KeysTest, SetWithConditions) {
       {SetCondition::kIfPresent, std::nullopt, false}, {SetCondition::kIfPresent, 7, true},
   };
   for (const auto& row : rows) {
-    keys.remove("c", subject.now);
+    keys.remove("c", core::KeyReach::kAnyKey, subject.now);
     if (row.before) set("c", *row.before);
     EXPECT_EQ(set("c", 9, Expiry::none(), row.condition), (core::SetAnswer{row.is_set, row.before}));
     EXPECT_EQ(get("c"), row.is_set ? 9 : row.before);
@@ -68,10 +68,57 @@ TEST_F(KeysTest, SetReplacesAnyTypeUnlessTheOldValueIsWanted) {
     EXPECT_EQ(set(key, 1, Expiry::keep()), (core::SetAnswer{true, std::nullopt}));
     EXPECT_EQ(get(key), 1);
     EXPECT_EQ(ttl(key), Duration::never());
-    keys.remove(key, subject.now);
+    keys.remove(key, core::KeyReach::kAnyKey, subject.now);
   }
   EXPECT_EQ(subject.statistics().rules, 1U) << "each replaced key has let go of its rule; one quota is left";
   EXPECT_EQ(keys.set({.key = "counter", .value = 6, .wants_old = true}, subject.now).value().old, 5);
+}
+
+TEST_F(KeysTest, AQuotaCanBeOutOfReach) {
+  constexpr core::KeyReach kReach = core::KeyReach::kAllButQuotas;
+  make_each();
+  const core::SetAnswer refused = keys.set({.key = "quota", .value = 1, .reach = kReach}, subject.now).value();
+  EXPECT_EQ(refused, (core::SetAnswer{.is_set = false, .is_out_of_reach = true}));
+  EXPECT_FALSE(keys.remove("quota", kReach, subject.now));
+  EXPECT_EQ(type("quota"), KeyType::kQuota);
+  for (const std::string_view key : {"counter", "throttle"}) {
+    EXPECT_TRUE(keys.set({.key = key, .value = 1, .reach = kReach}, subject.now).value().is_set);
+    EXPECT_TRUE(keys.remove(key, kReach, subject.now));
+  }
+}
+
+TEST_F(KeysTest, CountsThoseThatExpire) {
+  const auto expiring = [&] { return subject.statistics().expiring_keys; };
+  make_each();
+  EXPECT_EQ(expiring(), 1U) << "the throttle";
+  set("counter", 1, Expiry::in(10s));
+  set("counter", 2, Expiry::in(20s));
+  add("counter", 1);
+  EXPECT_EQ(expiring(), 2U);
+  set("throttle", 1);
+  EXPECT_EQ(expiring(), 1U);
+  keys.persist("counter", subject.now).value();
+  EXPECT_EQ(expiring(), 0U);
+  expire("counter", Expiry::in(10s));
+  add_bounded({.key = "throttle", .expiry = Expiry::in(10s)});
+  set("short", 1, Expiry::in(10s));
+  EXPECT_EQ(expiring(), 3U);
+  set("counter", 1);
+  keys.remove("short", core::KeyReach::kAnyKey, subject.now);
+  EXPECT_EQ(expiring(), 1U);
+  advance(10s);
+  subject.sweep_all();
+  EXPECT_EQ(expiring(), 0U);
+  set("c", 1, Expiry::in(10s));
+  subject.engine.clear();
+  EXPECT_EQ(expiring(), 0U);
+}
+
+// Further than a Duration reaches.
+TEST_F(KeysTest, ACounterMayExpireInCenturies) {
+  constexpr Instant kYear2550 = Instant::from_unix_seconds(18'302'976'000);
+  set("c", 1, Expiry::at(kYear2550));
+  EXPECT_EQ(expires_at("c"), kYear2550);
 }
 
 TEST_F(KeysTest, ExpiryIsKeptDroppedOrSet) {
@@ -158,8 +205,8 @@ TEST_F(KeysTest, ALateTimeDoesNotBringBackWhatHasExpired) {
   set("d", 1, Expiry::in(1s));
   subject.now = kStart;
   EXPECT_EQ(set("c", 1, Expiry::in(10s)).old, std::nullopt);
-  EXPECT_EQ(ttl("c"), Duration(10s)) << "it happens at the time at which the old one was seen to be gone";
-  EXPECT_EQ(ttl("d"), Duration(1s));
+  EXPECT_EQ(expires_at("c"), kStart + 20s) << "it happens at the time at which the old one was seen to be gone";
+  EXPECT_EQ(expires_at("d"), kStart + 11s);
 }
 
 TEST_F(KeysTest, PersistTakesTheExpiryAway) {
@@ -241,7 +288,7 @@ TEST_F(KeysTest, BoundedSumsSetTheExpiry) {
       {10s, Expiry::at(kStart), false, std::nullopt},
   };
   for (const auto& row : rows) {
-    keys.remove("c", subject.now);
+    keys.remove("c", core::KeyReach::kAnyKey, subject.now);
     if (row.before) set("c", 0, row.before->is_never() ? Expiry::none() : Expiry::in(*row.before));
     EXPECT_EQ(add_bounded({.key = "c", .expiry = row.expiry, .expiry_only_if_none = row.only_if_none}),
               (core::BoundedSum{1, 1}));
@@ -307,8 +354,8 @@ TEST_F(KeysTest, TypesAndTimesToLive) {
   EXPECT_EQ(ttl("throttle"), Duration(1s));
   EXPECT_EQ(ttl("unknown"), std::nullopt);
   for (const std::string_view key : {"counter", "quota", "throttle"}) {
-    EXPECT_TRUE(keys.remove(key, subject.now));
-    EXPECT_FALSE(keys.remove(key, subject.now));
+    EXPECT_TRUE(keys.remove(key, core::KeyReach::kAnyKey, subject.now));
+    EXPECT_FALSE(keys.remove(key, core::KeyReach::kAnyKey, subject.now));
     EXPECT_EQ(type(key), KeyType::kNone);
   }
   EXPECT_EQ(subject.statistics().rules, 0U);

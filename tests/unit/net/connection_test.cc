@@ -32,6 +32,8 @@ class LineSession final : public Session {
         output.append(line.substr(5));
       } else if (line.starts_with("big ")) {
         output.append(std::string(std::stoul(std::string(line.substr(4))), 'x'));
+      } else if (line == "listen") {
+        may_be_silent_ = true;
       } else if (line == "close") {
         received.next = Next::kClose;
       } else {
@@ -44,10 +46,12 @@ class LineSession final : public Session {
   }
   void on_timeout(base::Output& output) override { output.append("late"); }
   void on_overflow(base::Output& output) override { output.append("long"); }
+  [[nodiscard]] bool may_be_silent() const override { return may_be_silent_; }
   [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
 
  private:
   std::string& log_;
+  bool may_be_silent_ = false;
   bool is_waiting_ = false;
 };
 
@@ -300,6 +304,16 @@ TEST_F(ServerConnection, ClosesWhenNobodyReads) {
   EXPECT_EQ(set.size(), 1U);
   pass(21s);
   EXPECT_EQ(set.size(), 0U);
+}
+
+TEST_F(ServerConnection, ASessionMayLetItsClientBeSilent) {
+  connect();
+  send("listen\n");
+  pass(600s);
+  EXPECT_EQ(set.size(), 1U);
+  send("echo x\nhalf a request");
+  pass(11s);
+  EXPECT_EQ(receive(), "xlate(end)") << "but not in the middle of a request";
 }
 
 TEST_F(ServerConnection, ABlockedClientIsNotSilent) {

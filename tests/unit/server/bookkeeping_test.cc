@@ -1,4 +1,5 @@
 // What a server remembers of its clients and commands: roles, counts, busy keys, slow commands, connections.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -247,20 +248,26 @@ TEST(Clients, AreListedInTheOrderOfTheirIds) {
 
 TEST(Clients, AreDescribedInALine) {
   const auto client = make_client(3);
-  EXPECT_EQ(describe(*client, seconds(100)),
-            "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 fd=0 name= age=90 idle=40 flags=N db=0 sub=0 psub=0 ssub=0 "
-            "multi=-1 qbuf=0 "
-            "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r user=use redir=-1 "
-            "resp=2 lib-name= lib-ver= cmd=NULL");
+  client->socket = 8;
+  const std::string idle = describe(*client, seconds(100));
+  EXPECT_THAT(idle, ::testing::StartsWith(
+                        "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 fd=8 name= age=90 idle=40 flags=N db=0 sub=0 "
+                        "psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 obl=0 oll=0 omem=0 tot-mem="));
+  EXPECT_THAT(idle, ::testing::EndsWith(" events=r user=use redir=-1 resp=2 lib-name= lib-ver= cmd=NULL"));
   client->is_admin = true;
   client->is_blocked = true;
   client->last_command = &all_commands()[0];
-  EXPECT_EQ(
-      describe(*client, seconds(5)),
-      "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 fd=0 name= age=0 idle=0 flags=b db=0 sub=0 psub=0 ssub=0 multi=-1 "
-      "qbuf=0 "
-      "qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r user=default redir=-1 "
-      "resp=2 lib-name= lib-ver= cmd=take");
+  client->input_bytes = 100;
+  client->input_bytes_free = 412;
+  client->output_bytes = 3000;
+  client->output_capacity = 4096;
+  const std::string busy = describe(*client, seconds(5));
+  EXPECT_THAT(busy, ::testing::HasSubstr(" age=0 idle=0 flags=b "));
+  EXPECT_THAT(busy, ::testing::HasSubstr(" qbuf=100 qbuf-free=412 argv-mem=0 obl=3000 oll=0 omem=4096 tot-mem="));
+  EXPECT_THAT(busy, ::testing::HasSubstr(" user=default "));
+  EXPECT_THAT(busy, ::testing::EndsWith(" cmd=take"));
+  const auto memory = [](const std::string& line) { return std::stoul(line.substr(line.find("tot-mem=") + 8)); };
+  EXPECT_EQ(memory(busy) - memory(idle), 100U + 412U + 4096U);
 }
 
 TEST(Background, RunsItsTasksInOrder) {

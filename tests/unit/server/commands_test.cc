@@ -139,6 +139,11 @@ TEST_F(CommandsTest, Limits) {
       {"LIMIT SET x STOCK 5 BUCKET 5", "-ERR syntax error"},
       {"LIMIT SET x STOCK 5 STOCK 5", "-ERR syntax error"},
       {"LIMIT SET x STOCK", "-ERR wrong number of arguments for 'limit|set' command"},
+      {"LIMIT SET x BUCKET 10 PER 1M",
+       "-ERR period: \"1M\" is not a duration: unknown unit; write it as 250ms, 1s, 5m, 1h or 30d"},
+      {"LIMIT SET x CALENDAR 10 PER Day", "+OK"},
+      {"LIMIT DEL x", "1"},
+      {"LIMIT SET Tag STOCK 5", "-ERR limit name must not be 'Tag': HOLDS TAG lists the holds with a tag"},
       {"HELLO 3", ""},
       {"LIMIT GET api",
        "{\"name\": \"api\", \"kind\": \"bucket\", \"amount\": 100, \"period\": \"1m\", \"burst\": 200}"},
@@ -216,6 +221,35 @@ TEST_F(CommandsTest, Counters) {
       {"EXPIRE a 9223372036854775807", "-ERR invalid expire time in 'expire' command"},
       {"SET a 2 EX 5 PX 5", "-ERR syntax error"},
       {"SET a 2 NX XX", "-ERR syntax error"},
+      {"EXPIREAT a 9999999999", "1"},
+      {"TTL a", "8299999999"},
+      {"EXPIRETIME a", "9999999999"},
+      {"EXPIRE a 9999999999", "1"},
+      {"PTTL a", "9999999999000"},
+      {"PEXPIREAT a 18446744073709", "1"},
+      {"PEXPIRETIME a", "18446744073709"},
+      {"PEXPIREAT a 18446744073710", "-ERR invalid expire time in 'pexpireat' command"},
+      {"EXPIREAT a -9223372036854775807", "-ERR invalid expire time in 'expireat' command"},
+      {"PEXPIREAT a 1700000000500 LT", "1"},
+      {"PTTL a", "500"},
+      {"EXPIRETIME a", "1700000001"},
+      {"PEXPIRETIME a", "1700000000500"},
+      {"PEXPIRETIME nope", "-2"},
+      {"SET s 1", "+OK"},
+      {"EXPIRETIME s", "-1"},
+      {"SETNX s 2", "0"},
+      {"SETNX s2 2", "1"},
+      {"SETEX s 100 3", "+OK"},
+      {"TTL s", "100"},
+      {"PSETEX s 1500 4", "+OK"},
+      {"PTTL s", "1500"},
+      {"SETEX s 0 5", "-ERR invalid expire time in 'setex' command"},
+      {"PSETEX s -1 5", "-ERR invalid expire time in 'psetex' command"},
+      {"SETEX s x 5", "-ERR value is not an integer or out of range"},
+      {"SETEX s 5 x", "-ERR value is not an integer or out of range"},
+      {"MGET s s2", "[\"4\", \"2\"]"},
+      {"INFO keyspace", "\"# Keyspace\\r\\ndb0:keys=4,expires=2\\r\\n\""},
+      {"UNLINK s s2 s3", "2"},
       {"GETDEL a", "\"2\""},
       {"GETDEL a", "nil"},
       {"SET a 1", "+OK"},
@@ -256,7 +290,8 @@ TEST_F(CommandsTest, KeysAreListed) {
       {"SCAN x", "-ERR invalid cursor"},
       {"SCAN \"\"", "-ERR invalid cursor"},
       {"SCAN -1", "-ERR invalid cursor"},
-      {"SCAN 0 COUNT 0", "-ERR COUNT must be from 1 to 100000"},
+      {"SCAN 0 COUNT 0", "-ERR syntax error"},
+      {"SCAN 0 MATCH b* COUNT 9223372036854775807", "[\"0\", [\"b:1\"]]"},
       {"DBSIZE", "3"},
       {"FLUSHDB ASYNC", "+OK"},
       {"DBSIZE", "0"},
@@ -317,7 +352,11 @@ TEST_F(CommandsTest, Connection) {
       {"CLIENT SETNAME \"a b\"", "-ERR Client names cannot contain spaces, newlines or special characters."},
       {"CLIENT SETINFO LIB-NAME lib", "+OK"},
       {"CLIENT SETINFO lib-ver 1.2", "+OK"},
-      {"CLIENT SETINFO FOO 1", "-ERR Unrecognized option \"FOO\""},
+      {"CLIENT SETINFO FOO 1", "-ERR Unrecognized option 'FOO'"},
+      {"HELLO 2 FOO", "-ERR Syntax error in HELLO option 'FOO'"},
+      {"AUTH default anything", "+OK"},
+      {"AUTH nobody x", "-WRONGPASS invalid username-password pair or user is disabled."},
+      {"HELLO 2 AUTH nobody x", "-WRONGPASS invalid username-password pair or user is disabled."},
       {"AUTH x",
        "-ERR AUTH <password> called without any password configured for the default user. Are you sure your "
        "configuration is correct?"},
@@ -326,12 +365,27 @@ TEST_F(CommandsTest, Connection) {
       {"CLIENT KILL ID 1", "0"},
       {"CLIENT KILL ID 0", "-ERR client-id should be greater than 0"},
       {"CLIENT KILL ID 1 FOO", "-ERR syntax error"},
+      {"CLIENT KILL ID 1 FOO x", "-ERR syntax error"},
+      {"CLIENT KILL TYPE pubsub", "0"},
+      {"CLIENT KILL TYPE foo", "-ERR Unknown client type 'foo'"},
+      {"CLIENT KILL USER use SKIPME no", "0"},
+      {"CLIENT KILL USER default", "0"},
+      {"CLIENT KILL USER joe", "-ERR No such user 'joe'"},
+      {"CLIENT LIST TYPE pubsub", "\"\""},
+      {"CLIENT LIST TYPE foo", "-ERR Unknown client type 'foo'"},
+      {"CLIENT LIST ID 2 3", "\"\""},
+      {"CLIENT LIST ID x", "-ERR Invalid client ID"},
+      {"CLIENT LIST ID", "-ERR syntax error"},
+      {"CLIENT LIST FOO 1", "-ERR syntax error"},
   });
   const std::string info = client.ask("CLIENT INFO");
   EXPECT_THAT(info,
-              HasSubstr("id=1 addr=127.0.0.1:40001 laddr=127.0.0.1:6380 fd=0 name=joe age=0 idle=0 flags=N db=0 "));
+              HasSubstr("id=1 addr=127.0.0.1:40001 laddr=127.0.0.1:6380 fd=5 name=joe age=0 idle=0 flags=N db=0 "));
   EXPECT_THAT(info, HasSubstr(" user=default redir=-1 resp=2 lib-name=lib lib-ver=1.2 cmd=client|info"));
-  EXPECT_THAT(client.ask("CLIENT LIST"), HasSubstr("cmd=client|list"));
+  for (const std::string request : {"CLIENT LIST", "CLIENT LIST TYPE NORMAL", "CLIENT LIST ID 7 1"}) {
+    EXPECT_THAT(client.ask(request), HasSubstr("cmd=client|list")) << request;
+  }
+  EXPECT_THAT(client.ask("HELLO 2 AUTH default anything"), StartsWith("[\"server\", \"mete\""));
   expect({{"QUIT", "+OK"}});
   EXPECT_EQ(client.next(), "(closed)");
 }
@@ -345,6 +399,10 @@ TEST_F(CommandsTest, ClientsCanBeKilled) {
   EXPECT_EQ(other.ask("CLIENT ID"), "3");
   EXPECT_EQ(client.ask("CLIENT KILL LADDR 127.0.0.1:6380"), "1");
   EXPECT_EQ(other.next(), "(closed)");
+  auto third = connect();
+  EXPECT_EQ(third.ask("CLIENT ID"), "4");
+  EXPECT_EQ(client.ask("CLIENT KILL TYPE normal USER default"), "1");
+  EXPECT_EQ(third.next(), "(closed)");
   EXPECT_EQ(client.ask("CLIENT KILL ID 1 SKIPME no"), "1");
   EXPECT_EQ(client.next(), "(closed)");
 }
@@ -365,7 +423,29 @@ TEST_F(CommandsTest, Server) {
       {"CONFIG SET server.threads 2", "-ERR server.threads can only be set when the server starts"},
       {"CONFIG SET server.slowlog_threshold", "-ERR wrong number of arguments for 'config|set' command"},
       {"CONFIG GET slowlog-log-slower-than", "[\"slowlog-log-slower-than\", \"5000\"]"},
+      {"CONFIG SET slowlog-log-slower-than -1", "+OK"},
+      {"CONFIG GET server.slowlog_threshold slow*",
+       "[\"server.slowlog_threshold\", \"0s\", \"slowlog-log-slower-than\", \"-1\"]"},
+      {"CONFIG SET slowlog-log-slower-than 0", "+OK"},
+      {"CONFIG GET server.slowlog_threshold slow*",
+       "[\"server.slowlog_threshold\", \"1ns\", \"slowlog-log-slower-than\", \"0\"]"},
+      {"CONFIG SET slowlog-log-slower-than 2500 MaxClients 77", "+OK"},
+      {"CONFIG GET server.slowlog_threshold slow*",
+       "[\"server.slowlog_threshold\", \"2500us\", \"slowlog-log-slower-than\", \"2500\"]"},
+      {"CONFIG GET server.max_connections", "[\"server.max_connections\", \"77\"]"},
+      {"CONFIG SET maxclients 10000", "+OK"},
+      {"CONFIG SET slowlog-log-slower-than -2",
+       "-ERR slowlog-log-slower-than: \"-2\" is out of range; it must be -1 (none), 0 (all) or microseconds up to "
+       "86400000000"},
+      {"CONFIG SET maxclients 0", "-ERR maxclients: \"0\" is out of range; it must be 1 to 1000000"},
+      {"CONFIG SET timeout 5", "-ERR timeout can only be set when the server starts, as server.idle_timeout"},
+      {"CONFIG SET maxmemory 5mb", "-ERR maxmemory can only be set when the server starts, as server.max_memory"},
+      {"CONFIG SET databases 2", "-ERR databases cannot be changed"},
+      {"CONFIG SET maxclients 5 maxclients 6", "-ERR \"maxclients\" stands there twice"},
+      {"CONFIG SET server.slowlog_threshold 1h", "+OK"},
+      {"SLOWLOG RESET", "+OK"},
       {"SLOWLOG LEN", "0"},
+      {"SLOWLOG GET abc", "-ERR count should be greater than or equal to -1"},
       {"SLOWLOG GET -2", "-ERR count should be greater than or equal to -1"},
       {"SLOWLOG GET -1", "[]"},
       {"SLOWLOG RESET", "+OK"},
@@ -379,6 +459,18 @@ TEST_F(CommandsTest, Server) {
   EXPECT_THAT(client.ask("INFO server"), StartsWith("=# Server\r\nredis_version:7.0.0\r\n"));
   EXPECT_THAT(client.ask("INFO"), HasSubstr("total_commands_processed:"));
   EXPECT_EQ(client.ask("INFO nope"), "=");
+}
+
+TEST_F(CommandsTest, StatisticsCanStartAgain) {
+  for (int count = 0; count < 20; ++count) client.ask("GET");
+  EXPECT_THAT(client.ask("INFO stats"), HasSubstr("total_error_replies:20\\r\\n"));
+  const std::uint64_t commands = service.workers[0]->metrics.commands.get();
+  EXPECT_EQ(client.ask("CONFIG RESETSTAT"), "+OK");
+  client.ask("GET");
+  const std::string info = client.ask("INFO stats");
+  EXPECT_THAT(info, HasSubstr("total_error_replies:1\\r\\n"));
+  EXPECT_THAT(info, HasSubstr("total_commands_processed:2\\r\\n")) << "CONFIG RESETSTAT itself, and GET";
+  EXPECT_GT(service.workers[0]->metrics.commands.get(), commands) << "the metrics go on";
 }
 
 TEST_F(CommandsTest, TopTellsBusyKeysAndOldHolds) {
@@ -420,8 +512,24 @@ TEST_F(CommandsTest, CommandDescribesTheTable) {
   EXPECT_EQ(client.ask("COMMAND DOCS echo"),
             "[\"echo\", [\"summary\", \"Answers with the message\", \"since\", \"0.1.0\", \"group\", \"connection\", "
             "\"arguments\", [[\"name\", \"message\", \"type\", \"string\"]]]]");
+  expect({
+      {"COMMAND LIST FILTERBY PATTERN slowlog*",
+       "[\"slowlog\", \"slowlog|get\", \"slowlog|len\", \"slowlog|reset\", \"slowlog|help\"]"},
+      {"COMMAND LIST filterby aclcat quotas", "[\"quotaset\", \"quotaget\", \"quotadel\", \"quotaincr\"]"},
+      {"COMMAND LIST FILTERBY ACLCAT nope", "[]"},
+      {"COMMAND LIST FILTERBY MODULE any", "[]"},
+      {"COMMAND LIST FILTERBY FOO x", "-ERR syntax error"},
+      {"COMMAND LIST FILTERBY", "-ERR syntax error"},
+  });
   client.ask("HELLO 3");
   EXPECT_EQ(client.ask("COMMAND DOCS nope"), "{}");
+  EXPECT_THAT(client.ask("COMMAND DOCS shutdown"),
+              HasSubstr("[{\"name\": \"choice-1\", \"type\": \"oneof\", \"flags\": <+optional>, \"arguments\": "
+                        "[{\"name\": \"nosave\", \"type\": \"pure-token\", \"token\": \"NOSAVE\"}, "
+                        "{\"name\": \"save\", \"type\": \"pure-token\", \"token\": \"SAVE\"}]}, "
+                        "{\"name\": \"now\", \"type\": \"pure-token\", \"token\": \"NOW\", \"flags\": <+optional>}"));
+  EXPECT_THAT(client.ask("COMMAND DOCS limit|set"), HasSubstr("\"type\": \"oneof\", \"arguments\": "));
+  EXPECT_THAT(client.ask("COMMAND DOCS holds"), HasSubstr("\"subcommands\": {\"holds|tag\": {\"summary\": "));
   EXPECT_THAT(client.ask("COMMAND DOCS limit"), HasSubstr("\"subcommands\": {\"limit|set\": {\"summary\": "));
   EXPECT_EQ(client.ask("COMMAND INFO get"), "[[\"get\", 2, <+readonly, +fast>, 1, 1, 1, <+@keys>, [], [], []]]");
   const std::string count = client.ask("COMMAND COUNT");

@@ -77,6 +77,7 @@ class RespFixture : public ::testing::Test {
     client->worker = service.workers[0].get();
     client->address = "127.0.0.1:" + std::to_string(40'000 + id);
     client->local_address = "127.0.0.1:6380";
+    client->socket = 5;
     client->connected_at_ns = service.workers[0]->loop.now_ns();
     return std::make_unique<RespSession>(service, *service.workers[0], client);
   }

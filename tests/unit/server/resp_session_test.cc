@@ -153,6 +153,65 @@ TEST_F(RespSessionTest, RefusesWhatIsNoCommand) {
   EXPECT_EQ(service.workers[0]->metrics.commands.get(), std::size(rows));
 }
 
+// Whoever finds out: the reader of the request, the handler, the store, alone or for several together.
+TEST_F(RespSessionTest, CountsEveryErrorOnce) {
+  const std::string take = "*3\r\n$4\r\nTAKE\r\n$4\r\nnope\r\n$1\r\nk\r\n";
+  const struct {
+    std::string request;
+    std::uint64_t errors;
+  } rows[] = {
+      {"PING\r\n", 0},
+      {"NOPE\r\n", 1},
+      {"GET\r\n", 1},
+      {"TAKE nope a\r\n", 1},
+      {"COMMIT nope\r\n", 1},
+      {"SELECT 1\r\n", 1},
+      {take + take, 2},
+      {"INCREX n ENX\r\nGET a\r\nGET\r\n", 2},
+      {"TAKE nope a WAIT 1s\r\n", 1},
+  };
+  std::uint64_t expected = 0;
+  for (const auto& row : rows) {
+    answer(row.request);
+    EXPECT_EQ(service.workers[0]->metrics.command_errors.get(), expected += row.errors) << row.request;
+  }
+  answer("*1\r\n:\r\n");
+  EXPECT_EQ(service.workers[0]->metrics.command_errors.get(), expected) << "counted as a protocol error";
+  EXPECT_EQ(service.workers[0]->metrics.protocol_errors.get(), 1U);
+}
+
+// Clients send all of a transaction at once; half of it must not happen.
+TEST_F(RespSessionTest, CarriesNothingOutBetweenMultiAndExec) {
+  define(stock("s").amount(3));
+  constexpr std::string_view kMulti =
+      "-ERR MULTI is not supported: use INCREX, QUOTAINCR or TAKE, which are one atomic step each, or a pipeline "
+      "without "
+      "a transaction\r\n";
+  constexpr std::string_view kRefused =
+      "-ERR not carried out: it stands between MULTI and EXEC, and MULTI is not supported\r\n";
+  const std::string take = "*3\r\n$4\r\nTAKE\r\n$1\r\ns\r\n$1\r\nk\r\n";
+  const std::string refused(kRefused);
+  EXPECT_EQ(answer("MULTI\r\n"), kMulti);
+  EXPECT_EQ(answer("SET a 1\r\n" + take + take + "KEYS *\r\nMULTI\r\nAUTH x\r\n"),
+            refused + refused + refused + refused + refused + refused);
+  EXPECT_EQ(answer("EXEC\r\n"), "-EXECABORT Transaction discarded because MULTI is not supported\r\n");
+  EXPECT_EQ(answer("GET a\r\nUSAGE s k\r\n"), "$-1\r\n*5\r\n:0\r\n:0\r\n:3\r\n:3\r\n:-1\r\n");
+  EXPECT_EQ(answer("MULTI\r\nINCR a\r\nDISCARD\r\nINCR a\r\n"), std::string(kMulti) + refused + "+OK\r\n:1\r\n");
+  EXPECT_EQ(answer("MULTI\r\nRESET\r\nINCR a\r\n"), std::string(kMulti) + "+RESET\r\n:2\r\n");
+  EXPECT_EQ(answer("EXEC\r\nDISCARD\r\n"), "-ERR EXEC without MULTI\r\n-ERR DISCARD without MULTI\r\n");
+  EXPECT_THAT(answer("WATCH a\r\n"), ::testing::StartsWith("-ERR WATCH is not supported"));
+  EXPECT_THAT(answer("UNWATCH\r\n"), ::testing::StartsWith("-ERR UNWATCH is not supported"));
+  EXPECT_EQ(tell(*session, "MULTI\r\nQUIT x\r\n").next, Session::Next::kClose);
+}
+
+TEST_F(RespSessionTest, OnlyMonitorsMayBeSilent) {
+  EXPECT_FALSE(session->may_be_silent());
+  answer("MONITOR\r\n");
+  EXPECT_TRUE(session->may_be_silent());
+  answer("RESET\r\n");
+  EXPECT_FALSE(session->may_be_silent());
+}
+
 TEST_F(RespSessionTest, ClosesAfterAProtocolError) {
   EXPECT_EQ(tell(*session, "PING\r\n*1\r\n$-5\r\nPING\r\n"),
             (Heard{"+PONG\r\n-ERR Protocol error: invalid bulk length\r\n", 6, Session::Next::kClose}));
@@ -229,8 +288,8 @@ TEST_F(RespSessionTest, SpeaksTheVersionThatHelloChose) {
   EXPECT_THAT(answer("HELLO\r\n"), HasSubstr("$5\r\nproto\r\n:3\r\n"));
   EXPECT_EQ(answer("HELLO 4\r\n"), "-NOPROTO unsupported protocol version\r\n");
   EXPECT_EQ(answer("HELLO x\r\n"), "-ERR Protocol version is not an integer or out of range\r\n");
-  EXPECT_EQ(answer("HELLO 3 FOO\r\n"), "-ERR Syntax error in HELLO option \"FOO\"\r\n");
-  EXPECT_EQ(answer("HELLO 2 AUTH default\r\n"), "-ERR Syntax error in HELLO option \"AUTH\"\r\n");
+  EXPECT_EQ(answer("HELLO 3 FOO\r\n"), "-ERR Syntax error in HELLO option 'FOO'\r\n");
+  EXPECT_EQ(answer("HELLO 2 AUTH default\r\n"), "-ERR Syntax error in HELLO option 'AUTH'\r\n");
   EXPECT_EQ(answer("GET a\r\n"), "_\r\n");
   // In one batch: what comes behind HELLO is answered in its version.
   EXPECT_THAT(answer("HELLO 2 SETNAME joe\r\nGET a\r\nCLIENT GETNAME\r\n"),
@@ -337,6 +396,25 @@ TEST_F(GuardedSessionTest, KeepsAdminsCommandsFromUsers) {
   }
   EXPECT_FALSE(was_shut_down);
   EXPECT_EQ(answer("AUTH root\r\nRECONCILE a b 5\r\n"), "+OK\r\n-NOLIMIT unknown limit 'a'\r\n");
+}
+
+// Quotas bind whoever may only use them.
+TEST_F(GuardedSessionTest, KeepsQuotasFromUsers) {
+  constexpr std::string_view kRefused =
+      "-NOPERM this password may use the quota \"q\", not remove or replace it: AUTH with the admin's\r\n";
+  EXPECT_EQ(answer("AUTH root\r\nQUOTASET q 3 60\r\nAUTH guest\r\nSET a 1\r\n"), "+OK\r\n+OK\r\n+OK\r\n+OK\r\n");
+  for (const std::string_view request : {"DEL q\r\n", "UNLINK a q\r\n", "SET q 5\r\n", "SET q 5 XX EX 10\r\n",
+                                         "SETEX q 10 5\r\n", "PSETEX q 10 5\r\n"}) {
+    EXPECT_EQ(answer(request), kRefused) << request;
+  }
+  for (const std::string_view request : {"GETDEL q\r\n", "SET q 5 GET\r\n", "EXPIRE q 10\r\n", "INCREX q\r\n"}) {
+    EXPECT_THAT(answer(request), ::testing::StartsWith("-WRONGTYPE ")) << request;
+  }
+  EXPECT_EQ(answer("SETNX q 5\r\nSET q 5 NX\r\n"), ":0\r\n$-1\r\n");
+  EXPECT_EQ(answer("QUOTAINCR q 1000 1\r\n"), ":2\r\n") << "the numbers count only where there is no quota yet";
+  EXPECT_EQ(answer("QUOTAGET q\r\n"), "*3\r\n:3\r\n:60\r\n:2\r\n");
+  EXPECT_EQ(answer("EXISTS a q\r\nDEL a\r\n"), ":2\r\n:1\r\n") << "nothing was removed beside a quota";
+  EXPECT_EQ(answer("AUTH root\r\nSET q 5\r\nDEL q\r\n"), "+OK\r\n+OK\r\n:1\r\n");
 }
 
 // An error changes nothing: neither role nor version nor name.

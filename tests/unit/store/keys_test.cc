@@ -40,7 +40,7 @@ TEST_F(KeysArguments, AKeyHas1To512Bytes) {
     expect_refused(keys.throttle(key, {1, 1, 1s, 1}), "key");
     expect_refused(keys.type(key), "key");
     expect_refused(keys.remove(key), "key");
-    expect_refused(keys.ttl(key), "key");
+    expect_refused(keys.expires_at(key), "key");
     expect_refused(keys.expire(key, Expiry::none()), "key");
     expect_refused(keys.persist(key), "key");
   }

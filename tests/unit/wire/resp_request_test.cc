@@ -164,10 +164,10 @@ TEST(RequestParser, RefusesWhatIsBad) {
       {"*1\r\n$5\r\nabcdeXY", "expected CRLF after a bulk string"},
       {"*1\r\n$5\r\nabcde\n\n", "expected CRLF after a bulk string"},
       {"*1\r\n$3\r\nabcde\r\n", "expected CRLF after a bulk string"},
-      {"*1\r\nPING\r\n", "expected '$', got \"P\""},
-      {"*1\r\n*1\r\n$4\r\nPING\r\n", "expected '$', got \"*\""},
-      {"*1\r\n\r\n", "expected '$', got \"\\r\""},
-      {"*2\r\n$1\r\na\r\n:5\r\n", "expected '$', got \":\""},
+      {"*1\r\nPING\r\n", "expected '$', got 'P'"},
+      {"*1\r\n*1\r\n$4\r\nPING\r\n", "expected '$', got '*'"},
+      {"*1\r\n\r\n", "expected '$', got '\\r'"},
+      {"*2\r\n$1\r\na\r\n:5\r\n", "expected '$', got ':'"},
   };
   for (const auto& row : rows) {
     EXPECT_EQ(parsed_every_way(row.stream), "error: " + row.expected) << quote(row.stream);
