@@ -70,7 +70,7 @@ const char* what_is_wrong(const std::string& host, bool is_bracketed) {
 
 template <class T>
 T view_as(const sockaddr_storage& storage) {
-  T value;
+  T value{};
   std::memcpy(&value, &storage, sizeof value);
   return value;
 }

@@ -18,7 +18,7 @@ namespace {
 // A client that does not close its side after a goodbye is closed after this long.
 constexpr Duration kLingerMax = std::chrono::seconds(1);
 // Answers are made in a shared buffer; one batch with huge answers must not keep its memory for ever.
-constexpr std::size_t kAnswerBytesKept = 1024 * 1024;
+constexpr std::size_t kAnswerBytesKept = std::size_t{1} << 20;
 
 bool has_passed(std::uint64_t since_ns, std::uint64_t now_ns, Duration length) {
   return now_ns > since_ns && now_ns - since_ns > static_cast<std::uint64_t>(length.ns());

@@ -23,8 +23,8 @@ class ConnectionSet;
 struct Protocol;
 
 struct ConnectionLimits {
-  std::size_t input_max = 2 * 1024 * 1024;          // bytes kept of a request that is not complete
-  std::size_t output_max = 16 * 1024 * 1024;        // bytes waiting for a client to read them; then its input waits
+  std::size_t input_max = std::size_t{2} << 20;     // bytes kept of a request that is not complete
+  std::size_t output_max = std::size_t{16} << 20;   // bytes waiting for a client to read them; then its input waits
   Duration idle_max = Duration::never();            // without any byte
   Duration request_max = std::chrono::seconds(60);  // from a request's first byte to its last
   Duration stall_max = std::chrono::seconds(30);    // with answers waiting, and none taken

@@ -30,7 +30,7 @@ struct Traffic {
 
 class ConnectionSet {
  public:
-  static constexpr std::size_t kReadBytes = 64 * 1024;
+  static constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
   explicit ConnectionSet(EventLoop& loop);
   ConnectionSet(const ConnectionSet&) = delete;

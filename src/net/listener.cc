@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -41,8 +42,8 @@ Result<Descriptor> listen_on(const SocketAddress& address, int& reason) {
                              : reason == EACCES        ? " (ports below 1024 need privileges)"
                              : reason == EADDRNOTAVAIL ? " (no such address on this machine)"
                                                        : "";
-    return tl::unexpected(Error{ErrorCode::kInvalid,
-                                std::string(what) + " " + address.to_string() + ": " + std::strerror(reason) + hint});
+    return tl::unexpected(Error{ErrorCode::kInvalid, std::string(what) + " " + address.to_string() + ": " +
+                                                         std::generic_category().message(reason) + hint});
   };
   Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return fail("cannot open a socket for");
@@ -124,7 +125,7 @@ void Listener::on_events(std::uint32_t /*events*/) {
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EAGAIN) return;
     const int reason = errno;
-    report_(std::string("cannot accept a connection: ") + std::strerror(reason));
+    report_(std::string("cannot accept a connection: ") + std::generic_category().message(reason));
     if (reason == EMFILE || reason == ENFILE) shed();
     return;
   }

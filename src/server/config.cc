@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <optional>
+#include <system_error>
 
 #include "server/config_check.h"
 #include "server/config_draft.h"
@@ -21,7 +21,7 @@ tl::unexpected<Error> refuse(const std::string& place, const std::string& messag
   return tl::make_unexpected(Error{ErrorCode::kInvalid, place + ": " + message});
 }
 
-std::string system_error_text() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+std::string system_error_text() { return std::generic_category().message(errno); }
 
 // A plain read(2): the file may be a pipe, as from a shell's <(…).
 Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {

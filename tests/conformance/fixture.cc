@@ -9,9 +9,9 @@ namespace mete::conformance {
 namespace {
 
 std::string next_suffix() {
-  static const std::string run = std::to_string(base::random_number());
+  static const std::string kRun = std::to_string(base::random_number());
   static std::atomic<int> tests{0};
-  return run + "-" + std::to_string(tests.fetch_add(1));
+  return kRun + "-" + std::to_string(tests.fetch_add(1));
 }
 
 }  // namespace

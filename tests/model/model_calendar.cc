@@ -42,7 +42,7 @@ std::int64_t month_of(std::int64_t year, std::int64_t day) {
 // Of boundaries in rising order: the last one up to `day`, and the one after it.
 WideSpan between(const std::int64_t (&boundaries)[4], std::int64_t day) {
   std::size_t next = 1;
-  while (boundaries[next] <= day) ++next;
+  while (next < 3 && boundaries[next] <= day) ++next;
   return {boundaries[next - 1] * kDayNs, boundaries[next] * kDayNs};
 }
 

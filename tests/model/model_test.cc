@@ -16,46 +16,46 @@ class Model : public ::testing::Test {
  protected:
   Decision take(std::string_view limit, Amount cost, Mode mode = Mode::kTake) {
     const Charge charges[] = {{limit, "alice", cost}};
-    return limiter.take(charges, {.mode = mode}).value();
+    return limiter_.take(charges, {.mode = mode}).value();
   }
   std::string hold(std::string_view limit, Amount cost, Duration ttl) {
     const Charge charges[] = {{limit, "alice", cost}};
-    return limiter.hold(charges, ttl).value().id;
+    return limiter_.hold(charges, ttl).value().id;
   }
-  Usage usage(std::string_view limit) { return limiter.usage(limit, "alice").value(); }
+  Usage usage(std::string_view limit) { return limiter_.usage(limit, "alice").value(); }
 
-  ManualClock clock{k2023};
-  ModelLimiter limiter{clock};
+  ManualClock clock_{k2023};
+  ModelLimiter limiter_{clock_};
 };
 
 TEST_F(Model, BucketOfThreePerSecond) {
-  ASSERT_TRUE(limiter.define(bucket("b").amount(3).per(1s)).has_value());
+  ASSERT_TRUE(limiter_.define(bucket("b").amount(3).per(1s)).has_value());
   EXPECT_EQ(take("b", 3), (Decision{true, 3, 0, 3, {}, 1s, {}}));
   EXPECT_EQ(take("b", 1), (Decision{false, 0, 0, 3, 333'333'334ns, 1s, {"b"}}));
-  clock.advance(333'333'333ns);
+  clock_.advance(333'333'333ns);
   EXPECT_EQ(take("b", 1).retry_after, Duration(1ns));
-  clock.advance(1ns);
+  clock_.advance(1ns);
   EXPECT_TRUE(take("b", 1).allowed());
   EXPECT_TRUE(take("b", 4).retry_after.is_never());
 }
 
 TEST_F(Model, WindowAndSliding) {
-  ASSERT_TRUE(limiter.define(window("w").amount(5).per(10s)).has_value());
-  ASSERT_TRUE(limiter.define(sliding("s").amount(10).per(10s)).has_value());
-  clock.advance(9s);
+  ASSERT_TRUE(limiter_.define(window("w").amount(5).per(10s)).has_value());
+  ASSERT_TRUE(limiter_.define(sliding("s").amount(10).per(10s)).has_value());
+  clock_.advance(9s);
   EXPECT_EQ(take("w", 5), (Decision{true, 5, 0, 5, {}, 1s, {}}));
   EXPECT_EQ(take("w", 1).retry_after, Duration(1s));
   EXPECT_EQ(take("s", 10), (Decision{true, 10, 0, 10, {}, 11s, {}}));
   EXPECT_EQ(take("s", 1).retry_after, Duration(2s));
-  clock.advance(3s);
+  clock_.advance(3s);
   EXPECT_EQ(usage("w"), (Usage{0, 0, 5, 5, {}}));
   EXPECT_EQ(usage("s"), (Usage{8, 0, 2, 10, 8s}));
 }
 
 TEST_F(Model, HoldsExpireInTheirTimeAndCreditTheirOwnWindow) {
-  ASSERT_TRUE(limiter.define(stock("s").amount(10)).has_value());
-  ASSERT_TRUE(limiter.define(window("w").amount(10).per(10s)).has_value());
-  ASSERT_TRUE(limiter.define(bucket("b").amount(10).per(10s)).has_value());
+  ASSERT_TRUE(limiter_.define(stock("s").amount(10)).has_value());
+  ASSERT_TRUE(limiter_.define(window("w").amount(10).per(10s)).has_value());
+  ASSERT_TRUE(limiter_.define(bucket("b").amount(10).per(10s)).has_value());
   hold("s", 10, 7s);
   hold("w", 10, 7s);
   hold("b", 10, 7s);
@@ -63,75 +63,75 @@ TEST_F(Model, HoldsExpireInTheirTimeAndCreditTheirOwnWindow) {
   EXPECT_EQ(take("w", 10).retry_after, Duration(7s));
   EXPECT_EQ(take("b", 10).retry_after, Duration(7s));  // 7 units are refilled, and 3 come back
   EXPECT_EQ(take("b", 6).retry_after, Duration(6s));
-  clock.advance(7s);
+  clock_.advance(7s);
   for (const auto* name : {"s", "w", "b"}) EXPECT_EQ(usage(name).remaining, 10) << name;
   const std::string id = hold("w", 4, 7s);
-  clock.advance(3s);
+  clock_.advance(3s);
   EXPECT_EQ(usage("w").used, 0);
   EXPECT_EQ(take("w", 9).remaining, 1);
-  EXPECT_EQ(limiter.cancel(id).value(), (Settlement{0, 1, 10}));
+  EXPECT_EQ(limiter_.cancel(id).value(), (Settlement{0, 1, 10}));
 }
 
 TEST_F(Model, CommitsReturnTheRest) {
-  ASSERT_TRUE(limiter.define(stock("s").amount(10)).has_value());
+  ASSERT_TRUE(limiter_.define(stock("s").amount(10)).has_value());
   const std::string id = hold("s", 8, 1h);
   EXPECT_EQ(usage("s"), (Usage{0, 8, 2, 10, Duration::never()}));
   const Amount more[] = {9};
-  EXPECT_EQ(limiter.commit(id, more).error().code, ErrorCode::kExceeds);
+  EXPECT_EQ(limiter_.commit(id, more).error().code, ErrorCode::kExceeds);
   const Amount beyond[] = {11};
-  EXPECT_EQ(limiter.commit_with_overage(id, beyond).error().code, ErrorCode::kExceeds);
+  EXPECT_EQ(limiter_.commit_with_overage(id, beyond).error().code, ErrorCode::kExceeds);
   const Amount less[] = {5};
-  EXPECT_EQ(limiter.commit(id, less).value(), (Settlement{5, 5, 10}));
-  EXPECT_EQ(limiter.commit(id).error().code, ErrorCode::kNoHold);
+  EXPECT_EQ(limiter_.commit(id, less).value(), (Settlement{5, 5, 10}));
+  EXPECT_EQ(limiter_.commit(id).error().code, ErrorCode::kNoHold);
   EXPECT_EQ(usage("s").used, 5);
   const std::string late = hold("s", 1, 1h);
-  clock.advance(1h);
-  EXPECT_EQ(limiter.commit(late).error().code, ErrorCode::kExpired);
+  clock_.advance(1h);
+  EXPECT_EQ(limiter_.commit(late).error().code, ErrorCode::kExpired);
 }
 
 TEST_F(Model, IdsAreAnsweredTheSame) {
-  ASSERT_TRUE(limiter.define(stock("s").amount(10)).has_value());
+  ASSERT_TRUE(limiter_.define(stock("s").amount(10)).has_value());
   const Charge charges[] = {{"s", "alice", 6}};
-  const auto first = limiter.take(charges, {.id = "x"}).value();
-  EXPECT_EQ(limiter.take(charges, {.id = "x"}).value(), first);
-  EXPECT_EQ(limiter.give(charges, "x").error().code, ErrorCode::kMismatch);
+  const auto first = limiter_.take(charges, {.id = "x"}).value();
+  EXPECT_EQ(limiter_.take(charges, {.id = "x"}).value(), first);
+  EXPECT_EQ(limiter_.give(charges, "x").error().code, ErrorCode::kMismatch);
   EXPECT_EQ(usage("s").used, 6);
-  clock.advance(24h);
-  EXPECT_FALSE(limiter.take(charges, {.id = "x"}).value().allowed());
+  clock_.advance(24h);
+  EXPECT_FALSE(limiter_.take(charges, {.id = "x"}).value().allowed());
 }
 
 TEST_F(Model, ModesAndShadows) {
-  ASSERT_TRUE(limiter.define(stock("s").amount(10)).has_value());
-  ASSERT_TRUE(limiter.define(stock("t").amount(3).shadow()).has_value());
+  ASSERT_TRUE(limiter_.define(stock("s").amount(10)).has_value());
+  ASSERT_TRUE(limiter_.define(stock("t").amount(3).shadow()).has_value());
   EXPECT_EQ(take("s", 12, Mode::kUpTo).taken, 10);
   EXPECT_FALSE(take("s", 1, Mode::kUpTo).allowed());
   EXPECT_EQ(take("s", 5, Mode::kForce), (Decision{true, 5, 0, 10, {}, Duration::never(), {}}));
   const Charge back[] = {{"s", "alice", 15}};
-  EXPECT_EQ(limiter.give(back).value(), (Settlement{15, 10, 10}));
+  EXPECT_EQ(limiter_.give(back).value(), (Settlement{15, 10, 10}));
   const Charge both[] = {{"s", "alice", 4}, {"t", "alice", 4}};
-  EXPECT_EQ(limiter.take(both).value(), (Decision{true, 8, 6, 10, {}, Duration::never(), {"t"}}));
+  EXPECT_EQ(limiter_.take(both).value(), (Decision{true, 8, 6, 10, {}, Duration::never(), {"t"}}));
 }
 
 TEST_F(Model, RedefiningKeepsTheUsage) {
-  ASSERT_TRUE(limiter.define(bucket("x").amount(10).per(10s)).has_value());
+  ASSERT_TRUE(limiter_.define(bucket("x").amount(10).per(10s)).has_value());
   take("x", 5);
-  clock.advance(1500ms);
-  ASSERT_TRUE(limiter.define(window("x").amount(20).per(60s)).has_value());
+  clock_.advance(1500ms);
+  ASSERT_TRUE(limiter_.define(window("x").amount(20).per(60s)).has_value());
   EXPECT_EQ(usage("x"), (Usage{4, 0, 16, 20, 58'500ms}));
-  ASSERT_TRUE(limiter.override_amount("x", "alice", 2).has_value());
+  ASSERT_TRUE(limiter_.override_amount("x", "alice", 2).has_value());
   EXPECT_EQ(usage("x").remaining, 0);
-  EXPECT_EQ(limiter.reconcile("x", "alice", 1).value().used_before, 4);
+  EXPECT_EQ(limiter_.reconcile("x", "alice", 1).value().used_before, 4);
   EXPECT_EQ(usage("x").remaining, 1);
 }
 
 TEST_F(Model, TimeStandsStillWhileTheClockIsBehind) {
-  ASSERT_TRUE(limiter.define(bucket("b").amount(10).per(10s)).has_value());
+  ASSERT_TRUE(limiter_.define(bucket("b").amount(10).per(10s)).has_value());
   take("b", 10);
-  clock.advance(2s);
+  clock_.advance(2s);
   EXPECT_EQ(usage("b").remaining, 2);
-  clock.advance(-5s);
+  clock_.advance(-5s);
   EXPECT_EQ(usage("b").remaining, 2);
-  clock.advance(6s);
+  clock_.advance(6s);
   EXPECT_EQ(usage("b").remaining, 3);
 }
 
