@@ -240,7 +240,7 @@ TEST_P(SeedDefects, M5_TheMonthIsOneZonesThroughout) {
 TEST_P(SeedDefects, Q1_NoAmountMintsTokens) {
   const std::string quota = define(window(unique("quota")).amount(100).per(1min));
   take(quota, "a", 60);
-  const Amount wrapped = static_cast<Amount>(std::numeric_limits<std::uint64_t>::max());
+  const auto wrapped = static_cast<Amount>(std::numeric_limits<std::uint64_t>::max());
   for (const Amount amount : {wrapped, std::numeric_limits<Amount>::max(), std::numeric_limits<Amount>::min()}) {
     expect_error(limiter().take(quota, "a", amount), ErrorCode::kInvalid, "cost");
     expect_error(limiter().take({{quota, "a", amount}}, {.mode = Mode::kForce}), ErrorCode::kInvalid, "cost");

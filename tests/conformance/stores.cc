@@ -37,10 +37,10 @@ std::unique_ptr<World> make() {
 }  // namespace
 
 const std::vector<StoreUnderTest>& stores() {
-  static const std::vector<StoreUnderTest> list = {
+  static const std::vector<StoreUnderTest> kStores = {
       {"embedded", make<EmbeddedWorld>},
   };
-  return list;
+  return kStores;
 }
 
 namespace {
