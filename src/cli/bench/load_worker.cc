@@ -162,6 +162,7 @@ Result<void> LoadWorker::send_due(std::uint64_t now_ns) {
     if (auto done = send_batch(connection, due_ns(scheduled_)); !done) return done;
     ++scheduled_;
   }
+  is_full_ = full == connections_.size();
   return Done{};
 }
 
@@ -180,8 +181,8 @@ Result<void> LoadWorker::wait_and_handle() {
   if (is_scheduled() && phase_ != LoadPhase::kPaused && phase_ != LoadPhase::kDraining) {
     const std::uint64_t now_ns = steady_now_ns();
     const std::uint64_t due = due_ns(scheduled_);
-    // What is due and was not sent waits for room: replies will make it.
-    if (due > now_ns) wait_ns = std::min(wait_ns, due - now_ns);
+    // What is due and was not sent waits for room: replies will make it. Or it has become due just now.
+    if (!is_full_) wait_ns = due > now_ns ? std::min(wait_ns, due - now_ns) : 0;
   }
   const timespec timeout = {.tv_sec = 0, .tv_nsec = static_cast<long>(wait_ns)};
   std::array<epoll_event, kEventsMax> events = {};

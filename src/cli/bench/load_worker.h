@@ -103,6 +103,7 @@ class LoadWorker {
   std::uint64_t schedule_start_ns_ = 0;
   std::uint64_t scheduled_ = 0;  // batches sent by the schedule
   std::size_t next_connection_ = 0;
+  bool is_full_ = false;  // no connection takes what is due
   Histogram latencies_;
   std::string first_error_;
   std::optional<Error> failure_;
