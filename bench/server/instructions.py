@@ -18,7 +18,7 @@ import servers
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ("ping", "incr", "take-bucket", "take-window", "take-calendar", "take-stock", "take-and", "cl-throttle")
-REQUESTS = 20_000
+REQUESTS = 100_000
 KEYS = 1_000
 
 
