@@ -224,7 +224,7 @@ Result<KeyCount> count_keys(std::span<const std::string_view> names, store::Keys
 // An error changes nothing: all keys are looked at before the first is removed. What has become a quota meanwhile stays
 // one, as if that had happened afterwards.
 Result<KeyCount> remove_keys(std::span<const std::string_view> names, store::KeyReach reach, store::Keys& keys) {
-  const auto found = count_keys(names, keys);
+  auto found = count_keys(names, keys);
   if (!found || (found->quota && reach == store::KeyReach::kAllButQuotas)) return found;
   KeyCount removed;
   for (const std::string_view name : names) {
