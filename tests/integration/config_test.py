@@ -222,8 +222,11 @@ class Exposure(unittest.TestCase):
                 password = "a long secret" if flags[0] == "--password" else None
                 with server.resp(password=password) as client:
                     self.assertEqual(client.line("PING"), Simple("PONG"))
-                warnings = server.log().count("whoever can connect may do everything")
-                self.assertEqual(warnings, 0 if password else 2)  # RESP and HTTP
+                warning = "whoever can connect may do everything"
+                if not password:
+                    server.wait_for_log(warning, count=2)  # RESP and HTTP
+                server.wait_for_log("ready")
+                self.assertEqual(server.log().count(warning), 0 if password else 2)
 
 
 class BannerAndLog(unittest.TestCase):
