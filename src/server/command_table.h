@@ -1,9 +1,7 @@
 // The table of all commands. See command.h for what a declaration says.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string_view>
 
 #include "server/command.h"
 
@@ -11,14 +9,5 @@ namespace mete::server {
 
 // Every command and subcommand, by group.
 std::span<const Command> all_commands();
-
-struct FoundCommand {
-  const Command* command = nullptr;  // none: unknown
-  int arity = 0;                     // the command's
-  std::size_t name_words = 1;        // the command's
-  bool is_container = false;         // the first word is a container, but its subcommand is unknown or missing
-};
-// By the first one or two words of a request; their case does not matter.
-FoundCommand find_command(std::span<const std::string_view> words);
 
 }  // namespace mete::server

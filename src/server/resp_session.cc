@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/monotonic.h"
-#include "server/command_table.h"
+#include "server/command_index.h"
 #include "server/replies.h"
 #include "store/store_clock.h"
 #include "wire/text.h"

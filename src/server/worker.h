@@ -9,7 +9,7 @@
 #include "net/connection_set.h"
 #include "net/event_loop.h"
 #include "server/arguments.h"
-#include "server/command_table.h"
+#include "server/command_index.h"
 #include "server/metrics.h"
 #include "wire/resp_request.h"
 

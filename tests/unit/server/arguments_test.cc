@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/command_table.h"
+#include "server/command_index.h"
 #include "wire/text.h"
 
 namespace mete::server {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "server/arguments.h"
+#include "server/command_index.h"
 
 namespace mete::server {
 namespace {
