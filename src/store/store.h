@@ -21,6 +21,7 @@
 #include "core/statistics.h"
 #include "core/verdict.h"
 #include "store/keys.h"
+#include "store/persistence.h"
 
 namespace mete::store {
 
@@ -78,6 +79,8 @@ class Store {
   [[nodiscard]] virtual Instant now() const = 0;
   // Null where the store has none. Owned by the store.
   [[nodiscard]] virtual Keys* keys() { return nullptr; }
+  // Null where the store keeps no files itself. Owned by the store.
+  [[nodiscard]] virtual Persistence* persistence() { return nullptr; }
 
  private:
   virtual Result<void> do_define(const Limit& limit) = 0;

@@ -1,0 +1,96 @@
+// Persistence: what a store that keeps its own files tells and does about them.
+//
+// Tickets: an operation that must be on disk before it is answered gets one. On most threads it waits for it before it
+// returns. A thread that serves many clients does not: while a Deferral lives on it, operations only note their
+// tickets, and whoever holds the Deferral sends the answers once synced() has reached its ticket.
+//
+//     Deferral deferral;
+//     … operations …
+//     if (deferral.ticket() > persistence->synced()) { persistence->request_sync(); … answer when it is reached … }
+//
+// The first write or sync that fails is the last one: from then on failure() says why, nothing that must reach the disk
+// is acknowledged any more, and a restart is the only way out. Reads go on.
+//
+// Thread safety: every call from any thread. A Deferral belongs to its thread.
+#pragma once
+
+#include <mete/result.h>
+#include <mete/time.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace mete::store {
+
+using Ticket = std::uint64_t;  // 0: nothing to wait for
+
+class Deferral {
+ public:
+  Deferral();
+  Deferral(const Deferral&) = delete;
+  Deferral& operator=(const Deferral&) = delete;
+  ~Deferral();
+
+  // The highest ticket of the operations so far.
+  [[nodiscard]] Ticket ticket() const { return ticket_; }
+
+  // For a store: the present thread's deferral; null if it waits itself.
+  static Deferral* current();
+  void note(Ticket ticket) { ticket_ = ticket > ticket_ ? ticket : ticket_; }
+
+ private:
+  Ticket ticket_ = 0;
+};
+
+struct PersistenceStatus {
+  // The journal.
+  std::uint64_t journal_bytes = 0;     // since the last snapshot
+  std::uint64_t journal_segments = 0;  // files
+  std::uint64_t unsynced_bytes = 0;
+  std::uint64_t records_total = 0;  // appended since the start
+  std::uint64_t syncs_total = 0;
+  std::uint64_t last_sync_us = 0;
+  std::optional<Error> failure;
+  // Snapshots.
+  bool is_saving = false;
+  std::uint64_t saving_done = 0;   // buckets of the table, while it is saving
+  std::uint64_t saving_total = 0;
+  Instant saving_since;
+  std::uint64_t saves_total = 0;
+  Instant last_save_at;  // the epoch: none yet
+  Duration last_save_took;
+  std::uint64_t last_save_bytes = 0;
+  std::optional<Error> last_save_failure;
+  // The start.
+  std::uint64_t recovered_records = 0;
+  std::uint64_t recovered_entries = 0;  // of the snapshot
+  std::uint64_t cut_bytes = 0;          // of a tail that was never acknowledged
+  Duration recovery_took;
+};
+
+class Persistence {
+ public:
+  Persistence() = default;
+  Persistence(const Persistence&) = delete;
+  Persistence& operator=(const Persistence&) = delete;
+  virtual ~Persistence() = default;
+
+  // Every ticket up to this one is on disk.
+  [[nodiscard]] virtual Ticket synced() const = 0;
+  // Set once, and never again.
+  [[nodiscard]] virtual std::optional<Error> failure() const = 0;
+  // Asks that what has been noted so far reaches the disk now. It does not wait.
+  virtual void request_sync() = 0;
+  // Calls back, on another thread, whenever synced() has grown, and at the failure. Set before the first operation.
+  virtual void on_progress(std::function<void()> callback) = 0;
+
+  // Writes a snapshot; returns when it is on disk. Where one is being written already, waits for it and writes another.
+  virtual Result<void> save() = 0;
+  // Begins to write one in the background; false if one is being written already.
+  virtual Result<bool> start_saving() = 0;
+  [[nodiscard]] virtual PersistenceStatus status() const = 0;
+};
+
+}  // namespace mete::store
