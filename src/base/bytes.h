@@ -1,5 +1,5 @@
-// Comparing bytes a word at a time: for the short strings of hot paths, where the call of a library costs more than it
-// does.
+// Words in bytes: how formats keep them, and comparing short strings a word at a time, on hot paths where the call of a
+// library costs more than it does.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,11 @@ Word load(const void* bytes) {
   Word word = 0;
   std::memcpy(&word, bytes, sizeof word);
   return word;
+}
+
+template <class Word>
+void store(void* bytes, Word word) {
+  std::memcpy(bytes, &word, sizeof word);
 }
 
 // A word that other threads may be writing, for those to whom any value is right.

@@ -51,6 +51,12 @@ class Output {
   }
   void advance_to(const char* end) { size_ = static_cast<std::size_t>(end - data_); }
 
+  // In place of as many bytes that are there.
+  void overwrite(std::size_t at, std::string_view bytes) {
+    CHECK(at <= size_ && bytes.size() <= size_ - at);
+    std::memcpy(data_ + at, bytes.data(), bytes.size());
+  }
+
   void append(std::string_view bytes) {
     char* const at = reserve(bytes.size());
     if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());

@@ -1,0 +1,218 @@
+#include "journal/journal.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "base/monotonic.h"
+#include "journal/directory.h"
+
+namespace mete::journal {
+
+namespace {
+
+constexpr std::size_t kMarkRecordBytes = kRecordHeaderBytes + kMarkBodyBytes;
+// A buffer that a burst has made larger than this is given back.
+constexpr std::size_t kKeptBytesMax = std::size_t{8} << 20;
+
+void start_with_room_for_mark(base::Output& buffer) {
+  if (buffer.capacity() > kKeptBytesMax) buffer = base::Output();
+  buffer.clear();
+  char* const at = buffer.reserve(kMarkRecordBytes);
+  std::memset(at, 0, kMarkRecordBytes);
+  buffer.advance_to(at + kMarkRecordBytes);
+}
+
+}  // namespace
+
+Journal::Journal(FileSystem& files, Config config, Watermark watermark)
+    : files_(files),
+      config_(std::move(config)),
+      framing_(config_.seed),
+      watermark_(std::move(watermark)),
+      oldest_segment_(config_.continuation.oldest_segment),
+      bytes_(config_.continuation.bytes) {
+  start_with_room_for_mark(filling_);
+}
+
+Result<std::unique_ptr<Journal>> Journal::start(FileSystem& files, Config config) {
+  const Continuation behind = config.continuation;
+  auto watermark = Watermark::open(files, config.directory, {behind.next_segment, 0});
+  if (!watermark) return tl::unexpected(watermark.error());
+  std::unique_ptr<Journal> journal(new Journal(files, std::move(config), std::move(*watermark)));
+  if (auto begun = journal->begin_segment(behind.next_segment, behind.previous_length); !begun) {
+    return tl::unexpected(begun.error());
+  }
+  return journal;
+}
+
+Ticket Journal::append(std::string_view body) {
+  const Record record{RecordType::kChanges, body};
+  std::array<char, kRecordHeaderBytes> header;  // NOLINT(cppcoreguidelines-pro-type-member-init): written next
+  framing_.write_header(header.data(), record);
+  Ticket ticket = 0;
+  bool has_backlog = false;
+  {
+    const std::lock_guard lock(lock_);
+    ticket = appended_.load(std::memory_order_relaxed) + record.bytes();
+    appended_.store(ticket, std::memory_order_release);
+    records_total_.store(records_total_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (is_dropping_) {
+      taken_.store(ticket, std::memory_order_release);
+      return ticket;
+    }
+    const std::size_t size_before = filling_.size();
+    char* const at = filling_.reserve(record.bytes());
+    std::memcpy(at, header.data(), header.size());
+    std::memcpy(at + header.size(), body.data(), body.size());
+    filling_.advance_to(at + record.bytes());
+    has_backlog = filling_.size() / kBacklogBytes != size_before / kBacklogBytes;
+  }
+  if (has_backlog && on_backlog_) on_backlog_();
+  return ticket;
+}
+
+Result<void> Journal::flush() {
+  const std::lock_guard flushing(flush_mutex_);
+  return attempt([this] { return write_batch(SegmentWriter::SyncFollows::kYes); });
+}
+
+Result<void> Journal::write_out() {
+  const std::lock_guard flushing(flush_mutex_);
+  return attempt([this] { return write_batch(SegmentWriter::SyncFollows::kNo); });
+}
+
+Result<std::uint64_t> Journal::rotate() {
+  const std::lock_guard flushing(flush_mutex_);
+  const auto done = attempt([this] {
+    auto written = write_batch(SegmentWriter::SyncFollows::kYes);
+    return written ? seal_and_begin() : written;
+  });
+  if (!done) return tl::unexpected(done.error());
+  return segment_->number();
+}
+
+void Journal::wait_for_room() {
+  // Whoever is writing at the moment holds the mutex that this waits for; if nobody is, this writes.
+  while (is_congested() && write_out()) {
+  }
+}
+
+template <class Step>
+Result<void> Journal::attempt(const Step& step) {
+  if (auto before = failure()) return tl::unexpected(*std::move(before));
+  Result<void> done = step();
+  if (!done) keep(done.error());
+  return done;
+}
+
+void Journal::keep(const Error& failure) {
+  {
+    const std::lock_guard lock(lock_);
+    is_dropping_ = true;
+    filling_ = base::Output();
+    taken_.store(appended_.load(std::memory_order_relaxed), std::memory_order_release);
+  }
+  const std::lock_guard lock(status_mutex_);
+  failure_ = failure;
+}
+
+Ticket Journal::take_buffer() {
+  start_with_room_for_mark(writing_);
+  const std::lock_guard lock(lock_);
+  std::swap(filling_, writing_);
+  const Ticket ticket = appended_.load(std::memory_order_relaxed);
+  taken_.store(ticket, std::memory_order_release);
+  return ticket;
+}
+
+Result<void> Journal::write_batch(SegmentWriter::SyncFollows sync_follows) {
+  const Ticket ticket = take_buffer();
+  if (auto written = write_taken(sync_follows); !written) return written;
+  if (sync_follows == SegmentWriter::SyncFollows::kNo) return {};
+  if (auto synced = sync_segment(); !synced) return synced;
+  synced_.store(ticket, std::memory_order_release);
+  return {};
+}
+
+Result<void> Journal::write_taken(SegmentWriter::SyncFollows sync_follows) {
+  if (writing_.size() == kMarkRecordBytes) return {};
+  // The time is read after the buffer was taken, so that it is not before any record's.
+  const auto body = encode(Mark{.synced_through = segment_->synced().offset, .time = config_.now()});
+  std::array<char, kMarkRecordBytes> mark{};
+  framing_.write_header(mark.data(), {RecordType::kMark, view_of(body)});
+  std::copy(body.begin(), body.end(), mark.begin() + kRecordHeaderBytes);
+  writing_.overwrite(0, view_of(mark));
+  const std::string_view batch = writing_.view();
+  auto written = segment_->write(batch, sync_follows);
+  const std::lock_guard lock(status_mutex_);
+  if (written) bytes_ += batch.size();
+  return written;
+}
+
+// The watermark comes before anybody is told: what was acknowledged is below it.
+Result<void> Journal::sync_segment() {
+  if (segment_->synced().offset == segment_->written()) return {};
+  const std::uint64_t start_ns = base::monotonic_ns();
+  if (auto synced = segment_->sync(); !synced) return synced;
+  if (auto advanced = watermark_.advance(segment_->synced()); !advanced) return advanced;
+  const std::lock_guard lock(status_mutex_);
+  ++syncs_total_;
+  last_sync_us_ = (base::monotonic_ns() - start_ns) / 1000;
+  return {};
+}
+
+Result<void> Journal::seal_and_begin() {
+  if (auto sealed = segment_->seal(); !sealed) return sealed;
+  return begin_segment(segment_->number() + 1, segment_->written());
+}
+
+Result<void> Journal::begin_segment(std::uint64_t number, std::uint64_t previous_length) {
+  auto segment = SegmentWriter::create(files_, config_.directory,
+                                       {.kind = FileKind::kSegment,
+                                        .number = number,
+                                        .seed = config_.seed,
+                                        .created = config_.now(),
+                                        .previous_length = previous_length});
+  if (!segment) return tl::unexpected(segment.error());
+  segment_ = std::move(*segment);
+  if (auto based = watermark_.set_base(segment_->synced()); !based) return based;
+  const std::lock_guard lock(status_mutex_);
+  bytes_before_[number] = bytes_;
+  bytes_ += segment_->written();
+  newest_segment_ = number;
+  return {};
+}
+
+Result<void> Journal::remove_before(std::uint64_t number) {
+  auto removed = journal::remove_before(files_, config_.directory, number);
+  if (!removed) return removed;
+  const std::lock_guard lock(status_mutex_);
+  CHECK(number <= newest_segment_);
+  const auto found = bytes_before_.find(number);
+  if (found == bytes_before_.end()) return removed;
+  oldest_segment_ = number;
+  bytes_removed_ = found->second;
+  bytes_before_.erase(bytes_before_.begin(), found);
+  return removed;
+}
+
+std::optional<Error> Journal::failure() const {
+  const std::lock_guard lock(status_mutex_);
+  return failure_;
+}
+
+Journal::Counters Journal::counters() const {
+  const Ticket on_disk = synced();
+  const std::lock_guard lock(status_mutex_);
+  return {.bytes = bytes_ - bytes_removed_,
+          .segments = newest_segment_ - oldest_segment_ + 1,
+          .unsynced_bytes = appended() - on_disk,
+          .records_total = records_total_.load(std::memory_order_relaxed),
+          .syncs_total = syncs_total_,
+          .last_sync_us = last_sync_us_};
+}
+
+}  // namespace mete::journal

@@ -1,0 +1,85 @@
+#include "journal/record_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "journal/file_io.h"
+
+namespace mete::journal {
+
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+static_assert(kBufferBytes >= 2 * kRecordBytesMax);
+
+// Sorts out most places before anything is computed.
+bool may_be_record(std::string_view bytes, RecordFile::Wanted wanted) {
+  if (bytes.size() < kRecordHeaderBytes || static_cast<std::uint8_t>(bytes[9]) != kRecordVersion) return false;
+  const auto type = static_cast<RecordType>(bytes[8]);
+  if (wanted == RecordFile::Wanted::kAny) return type >= RecordType::kChanges && type <= RecordType::kEnd;
+  return type == RecordType::kMark && base::load<std::uint32_t>(bytes.data() + 4) == kMarkBodyBytes;
+}
+
+}  // namespace
+
+RecordFile::RecordFile(std::unique_ptr<File> file, std::uint64_t size)
+    : file_(std::move(file)), size_(size), buffer_(std::min<std::uint64_t>(kBufferBytes, size)) {}
+
+Result<RecordFile> RecordFile::open(FileSystem& files, const std::string& path) {
+  auto file = files.open(path, FileSystem::Mode::kRead);
+  if (!file) return tl::unexpected(file.error());
+  const auto size = (*file)->size();
+  if (!size) return tl::unexpected(size.error());
+  return RecordFile(std::move(*file), *size);
+}
+
+Result<ParsedHeader> RecordFile::read_header(FileKind kind) {
+  std::array<char, kFileHeaderBytes> bytes{};
+  const auto got = read_all(*file_, 0, bytes);
+  if (!got) return tl::unexpected(got.error());
+  start_ = std::min<std::uint64_t>(kFileHeaderBytes, size_);
+  at_ = end_ = 0;
+  return parse_header({bytes.data(), *got}, kind);
+}
+
+Result<void> RecordFile::fill() {
+  std::memmove(buffer_.data(), buffer_.data() + at_, end_ - at_);
+  start_ += at_;
+  end_ -= at_;
+  at_ = 0;
+  const std::size_t room = std::min<std::uint64_t>(buffer_.size() - end_, size_ - start_ - end_);
+  const auto got = read_all(*file_, start_ + end_, {buffer_.data() + end_, room});
+  if (!got) return tl::unexpected(got.error());
+  end_ += *got;
+  // Shorter than when it was opened: it was cut meanwhile.
+  if (*got < room) size_ = start_ + end_;
+  return {};
+}
+
+Result<ParsedRecord> RecordFile::next(const Framing& framing) {
+  ParsedRecord parsed = framing.parse(rest());
+  if (parsed.kind == ParsedRecord::Kind::kIncomplete && start_ + end_ < size_) {
+    if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
+    parsed = framing.parse(rest());
+  }
+  if (parsed.kind == ParsedRecord::Kind::kRecord) at_ += parsed.record.bytes();
+  return parsed;
+}
+
+Result<std::uint64_t> RecordFile::skip(const Framing& framing, Wanted wanted) {
+  std::uint64_t passed = 0;
+  while (true) {
+    if (end_ - at_ < kRecordBytesMax && start_ + end_ < size_) {
+      if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
+    }
+    if (at_ == end_) return passed;
+    if (may_be_record(rest(), wanted) && framing.parse(rest()).kind == ParsedRecord::Kind::kRecord) return passed;
+    if (buffer_[at_] != 0) ++passed;
+    ++at_;
+  }
+}
+
+}  // namespace mete::journal
