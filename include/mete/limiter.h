@@ -39,6 +39,11 @@ struct Options {
   // How long operation ids and finished holds are remembered, and how many of them at most.
   Duration id_retention = std::chrono::hours(24);
   std::size_t ids_max = 10'000'000;
+  // When an embedded store with a directory writes a snapshot, so that the next start has less to read: when the
+  // journal has outgrown both this and the last snapshot, and after this long if anything was written; 0: not for that
+  // reason.
+  std::size_t snapshot_after_bytes = std::size_t{64} << 20;
+  Duration snapshot_every = std::chrono::hours(1);
 };
 
 struct TakeOptions {
@@ -112,7 +117,8 @@ class Limiter {
   std::unique_ptr<store::Store> store_;
 };
 
-// Opens a store by its URL: "embedded:" keeps everything in this process's memory.
+// Opens a store by its URL: "embedded:" keeps everything in this process's memory, "embedded:DIR" in the directory too.
+// There, what a limit or an operation wants durable is on disk before a call returns. One process at a time.
 Result<Limiter> open(std::string_view url, const Options& options = {});
 
 }  // namespace mete

@@ -15,6 +15,8 @@ struct Statistics {
   std::size_t ids = 0;
   std::size_t open_holds = 0;
   std::size_t expired_holds = 0;  // ever, as far as they have been noticed
+  // Takes that were admitted though the store could not record them, by on_fail = open.
+  std::size_t unrecorded_admissions = 0;
   std::size_t memory_bytes = 0;
 };
 

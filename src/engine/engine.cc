@@ -27,10 +27,10 @@ Engine::Engine(const Config& config)
       memory_(config.max_memory),
       keyspace_(memory_),
       rules_(memory_),
-      meters_({memory_, keyspace_, limits_, rules_, floor_}, config.seed),
+      meters_({memory_, keyspace_, limits_, rules_, floor_, recorder_}, config.seed),
       ids_(memory_, keyspace_, config.seed, config.ids_max),
       tags_(memory_, keyspace_, config.seed),
-      keys_({memory_, keyspace_, rules_, floor_, [this](Instant now) { return evict(now); }}, config.seed) {}
+      keys_({memory_, keyspace_, rules_, floor_, recorder_, [this](Instant now) { return evict(now); }}, config.seed) {}
 
 Engine::Operation Engine::prepare(std::span<const Charge> charges) const {
   Operation operation;
@@ -62,15 +62,47 @@ Result<void> Engine::open_all(Operation& operation, Instant now) {
   return {};
 }
 
+// As safe as the most demanding of its limits.
+Durable Engine::durability_of(const Operation& operation) {
+  Durable durable = Durable::kNever;
+  for (const MeterAccess& meter : operation.meters) durable = std::min(durable, meter.limit->definition.durability());
+  return durable;
+}
+
+// Whether a take may go on though nothing can be recorded: if nobody wants it recorded, or if its limits say so.
+Result<void> Engine::check_recording(const Operation& operation) const {
+  if (!recorder_.is_failed()) return {};
+  for (const MeterAccess& meter : operation.meters) {
+    const Limit& limit = meter.limit->definition;
+    const bool may_go_on = limit.durability() == Durable::kNever || limit.on_fail() == OnFail::kOpen;
+    if (!may_go_on) return tl::make_unexpected(recorder_.failure());
+  }
+  return {};
+}
+
+void Engine::note(Operation& operation, const MeterAccess& meter) const {
+  if (recorder_.is_on()) write_change(operation.record, Recorder::change_of(meter));
+}
+
+void Engine::note_operation(Operation& operation, std::string_view id, const OperationRecord& record) const {
+  if (recorder_.is_on()) write_operation(operation.record, id, record);
+}
+
+void Engine::tell(const Operation& operation) const {
+  if (recorder_.is_on() && operation.durable != Durable::kNever) recorder_.append(operation.record, operation.durable);
+}
+
 // Writes what was charged; or nothing, if there is no memory for a new meter.
-Result<void> Engine::write_all(std::span<MeterAccess> meters) {
-  for (MeterAccess& meter : meters) {
+Result<void> Engine::write_all(Operation& operation) {
+  for (MeterAccess& meter : operation.meters) {
     const bool is_unchanged = meter.cost == 0 || meter.is_left_out;
     // A meter that was made for an operation that now fails is fresh: the next sweep takes it away.
     if (!is_unchanged && !meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
   }
-  for (MeterAccess& meter : meters) {
-    if (meter.entry != nullptr) Meters::write(meter);
+  for (const MeterAccess& meter : operation.meters) {
+    if (meter.entry == nullptr) continue;
+    Meters::write(meter);
+    if (meter.cost != 0 && !meter.is_left_out) note(operation, meter);
   }
   return {};
 }
@@ -115,6 +147,7 @@ void Engine::take_each(std::span<const Charge> charges, Instant now, std::span<R
 // steps as the general path, without setting up for what cannot happen here, and in one piece. False: it is not that.
 [[gnu::flatten]] bool Engine::take_in_use(const Charge& charge, const MeterHash& hash, Instant now,
                                           core::Verdict& verdict) {
+  if (recorder_.is_failed()) return false;
   const Keyspace::Guard guard(keyspace_, hash.of_meter);
   const LimitRecord* limit = limits_.find(charge.limit, hash.of_name);
   if (limit == nullptr || limit->definition.is_shadow()) return false;
@@ -124,13 +157,20 @@ void Engine::take_each(std::span<const Charge> charges, Instant now, std::span<R
   core::State state = Meters::load_state(*entry);
   const core::Moment moment = limit->rule->moment(state, floor_.at_least(now));
   core::settle(rule, state, moment);
-  if (core::take(rule, state, charge.cost, moment, verdict)) Meters::store_state(state, *entry);
+  if (core::take(rule, state, charge.cost, moment, verdict)) {
+    Meters::store_state(state, *entry);
+    if (recorder_.is_on() && charge.cost != 0) recorder_.tell_plain(*limit, *entry);
+  }
   core::tell_standing(rule, state, moment, verdict);
   return true;
 }
 
 // Charges the meters if the operation is allowed.
-Result<core::Verdict> Engine::admit_and_write(std::span<MeterAccess> meters, Mode mode) {
+Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
+  const std::span<MeterAccess> meters = operation.meters;
+  if (mode != Mode::kPeek) {
+    if (auto may = check_recording(operation); !may) return tl::make_unexpected(may.error());
+  }
   if (mode == Mode::kForce) {
     for (const MeterAccess& meter : meters) {
       if (meter.used() + meter.cost > kAmountMax) return tl::make_unexpected(usage_too_large("cost", meter));
@@ -138,7 +178,8 @@ Result<core::Verdict> Engine::admit_and_write(std::span<MeterAccess> meters, Mod
   }
   const core::Verdict verdict = admit(meters, mode);
   if (verdict.is_allowed && mode != Mode::kPeek) {
-    if (auto written = write_all(meters); !written) return tl::make_unexpected(written.error());
+    if (auto written = write_all(operation); !written) return tl::make_unexpected(written.error());
+    if (recorder_.is_failed() && operation.durable != Durable::kNever) unrecorded_admissions_.fetch_add(1);
   }
   return verdict;
 }
@@ -146,18 +187,24 @@ Result<core::Verdict> Engine::admit_and_write(std::span<MeterAccess> meters, Mod
 // Answers an operation with an id: as before if it was seen before, else by doing it and remembering the answer. Room
 // for the id is made first, so that what was done is always remembered.
 template <class Do>
-Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act,
+Result<core::Verdict> Engine::once(Operation& operation, std::string_view id,
+                                   const OperationIds::Parameters& parameters, Instant now, Do act,
                                    bool remembers_denial) {
   forget_if_old(id, now);
   const std::uint64_t fingerprint = ids_.fingerprint(parameters);
   auto seen = ids_.replay(id, fingerprint);
   if (!seen) return tl::make_unexpected(seen.error());
-  if (*seen) return **seen;
+  if (*seen) {
+    recorder_.depend();
+    return **seen;
+  }
   auto entry = ids_.insert(id);
   if (!entry) return tl::make_unexpected(entry.error());
   auto verdict = act();
   if (verdict && (verdict->is_allowed || remembers_denial)) {
-    ids_.fill(**entry, {.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = *verdict});
+    const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = *verdict};
+    ids_.fill(**entry, record);
+    note_operation(operation, id, record);
   } else {
     ids_.forget(**entry);
   }
@@ -167,7 +214,9 @@ Result<core::Verdict> Engine::once(std::string_view id, const OperationIds::Para
 Result<std::optional<core::Verdict>> Engine::recall(const TakeRequest& request, Instant now) {
   const Keyspace::Guard guard(keyspace_, ids_.hash_of(request.id));
   forget_if_old(request.id, now);
-  return ids_.replay(request.id, ids_.fingerprint(parameters_of(request)));
+  auto seen = ids_.replay(request.id, ids_.fingerprint(parameters_of(request)));
+  if (seen && *seen) recorder_.depend();
+  return seen;
 }
 
 Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) {
@@ -176,12 +225,16 @@ Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) 
   const Keyspace::GuardAll guard(keyspace_, operation.hashes);
   const auto act = [&]() -> Result<core::Verdict> {
     if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
-    auto verdict = admit_and_write(operation.meters, request.mode);
+    operation.durable = durability_of(operation);
+    auto verdict = admit_and_write(operation, request.mode);
     tell_usages(operation.meters, request.usages);
     return verdict;
   };
-  if (request.id.empty()) return act();
-  return once(request.id, parameters_of(request), now, act, request.remembers_denial);
+  auto verdict = request.id.empty()
+                     ? act()
+                     : once(operation, request.id, parameters_of(request), now, act, request.remembers_denial);
+  tell(operation);
+  return verdict;
 }
 
 Result<Settlement> Engine::give(std::span<const Charge> charges, std::string_view id, Instant now) {
@@ -197,14 +250,17 @@ Result<Settlement> Engine::try_give(std::span<const Charge> charges, std::string
     Amount given = 0;
     for (MeterAccess& meter : operation.meters) {
       given += core::give_back(meter.rule->rule(), meter.state, meter.cost, meter.held(), meter.moment);
-      if (meter.entry != nullptr) Meters::write(meter);
+      if (meter.entry == nullptr) continue;
+      Meters::write(meter);
+      note(operation, meter);
     }
     const Settlement settlement = settlement_of(given, operation.meters);
     return core::Verdict{
         .is_allowed = true, .taken = settlement.amount, .remaining = settlement.remaining, .limit = settlement.limit};
   };
   const OperationIds::Parameters parameters{.kind = OperationKind::kGive, .charges = charges};
-  const auto answer = id.empty() ? give_all() : once(id, parameters, now, give_all);
+  const auto answer = id.empty() ? give_all() : once(operation, id, parameters, now, give_all);
+  tell(operation);
   if (!answer) return tl::make_unexpected(answer.error());
   return Settlement{.amount = answer->taken, .remaining = answer->remaining, .limit = answer->limit};
 }
@@ -221,6 +277,7 @@ Result<Reconciliation> Engine::reconcile(const Charge& charge, Amount used, Inst
       if (!meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
       core::set_used(meter.rule->rule(), meter.state, used + before.held, meter.moment);
       Meters::write(meter);
+      recorder_.tell(Recorder::change_of(meter), Durable::kAlways);
       return Reconciliation{.used_before = before.used, .used_now = used};
     });
   });
@@ -236,6 +293,7 @@ Statistics Engine::statistics() const {
           .ids = keyspace_.entry_count(EntryType::kOperation),
           .open_holds = open_holds_.load(std::memory_order_relaxed),
           .expired_holds = expired_holds_.load(std::memory_order_relaxed),
+          .unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed),
           .memory_bytes = memory_.bytes()};
 }
 

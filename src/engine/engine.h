@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/requests.h"
@@ -31,6 +32,7 @@
 #include "engine/limit_table.h"
 #include "engine/meters.h"
 #include "engine/operation_ids.h"
+#include "engine/recorder.h"
 #include "engine/rule_table.h"
 #include "engine/time_floor.h"
 
@@ -99,13 +101,35 @@ class Engine {
 
   [[nodiscard]] Statistics statistics() const;
 
+  // Makes the changes of a record, without telling them to anybody: before record_to(), and from one thread alone. An
+  // error: the record cannot be read. finish_restoring() comes after the last one; nothing happens before `latest`.
+  [[nodiscard]] Result<void> restore(std::string_view record);
+  void finish_restoring(Instant latest);
+  // Tells every change to the sink from now on. Before the first operation; the sink must outlive the engine.
+  void record_to(ChangeSink& sink) { recorder_.start(sink); }
+  // Nothing can be recorded any more. From any thread, once.
+  void fail_recording(Error why) { recorder_.fail(std::move(why)); }
+
+  // A walk over everything, as records to restore from; see snapshot_walk.h.
+  class SnapshotWalk;
+
  private:
   struct Operation;
   struct HoldOperation;
+  class Restorer;
 
   [[nodiscard]] Operation prepare(std::span<const Charge> charges) const;
   Result<void> open_all(Operation& operation, Instant now);
-  [[nodiscard]] Result<void> write_all(std::span<MeterAccess> meters);
+  [[nodiscard]] Result<void> write_all(Operation& operation);
+  // Notes what a meter became; tell() then passes on all that was noted.
+  void note(Operation& operation, const MeterAccess& meter) const;
+  void note_operation(Operation& operation, std::string_view id, const OperationRecord& record) const;
+  static void note_new_parts(Operation& operation, const MeterAccess& meter, const HoldRecord& hold);
+  void note_hold(HoldOperation& operation, std::span<const OpenPart> parts_before);
+  void tell(const Operation& operation) const;
+  void tell(const LimitRecord& record) const;
+  [[nodiscard]] static Durable durability_of(const Operation& operation);
+  [[nodiscard]] Result<void> check_recording(const Operation& operation) const;
   template <class Use>
   auto with_meter(const Charge& charge, Instant now, Use use) -> decltype(use(std::declval<MeterAccess&>()));
   template <class Attempt>
@@ -113,10 +137,10 @@ class Engine {
 
   Result<core::Verdict> try_take(const TakeRequest& request, Instant now);
   bool take_in_use(const Charge& charge, const MeterHash& hash, Instant now, core::Verdict& verdict);
-  Result<core::Verdict> admit_and_write(std::span<MeterAccess> meters, Mode mode);
+  Result<core::Verdict> admit_and_write(Operation& operation, Mode mode);
   template <class Do>
-  Result<core::Verdict> once(std::string_view id, const OperationIds::Parameters& parameters, Instant now, Do act,
-                             bool remembers_denial = true);
+  Result<core::Verdict> once(Operation& operation, std::string_view id, const OperationIds::Parameters& parameters,
+                             Instant now, Do act, bool remembers_denial = true);
   Result<Settlement> try_give(std::span<const Charge> charges, std::string_view id, Instant now);
 
   Result<core::Verdict> try_hold(const HoldRequest& request, Instant now);
@@ -128,6 +152,8 @@ class Engine {
   auto with_open_hold(std::string_view id, Instant now, Use use) -> decltype(use(std::declval<HoldOperation&>()));
   [[nodiscard]] std::optional<HoldOperation> address_hold(std::string_view id) const;
   void finish(HoldOperation& operation, HoldState state);
+
+  void restore_tags();
 
   void visit_all(const LimitRecord* redefined);
   void forget_all(std::uint32_t limit);
@@ -146,6 +172,7 @@ class Engine {
   RuleTable rules_;
   LimitTable limits_;
   TimeFloor floor_;
+  Recorder recorder_;
   Meters meters_;
   OperationIds ids_;
   HoldTags tags_;
@@ -153,10 +180,17 @@ class Engine {
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<std::size_t> open_holds_{0};
   std::atomic<std::size_t> expired_holds_{0};
+  std::atomic<std::size_t> unrecorded_admissions_{0};
   std::atomic<std::uint64_t> sweep_position_{0};
 
+  // Whoever changes a limit's rule, and whoever walks over everything for a snapshot, which must meet all meters of a
+  // limit under one rule. Taken before any other lock.
+  std::mutex revisions_mutex_;
   mutable std::mutex definitions_mutex_;  // definers exclude each other; taken before any bucket's lock
   std::uint64_t next_generation_ = 1;
+  // While restoring: the numbers of limits by their generation, and rules that records may still be under.
+  std::unordered_map<std::uint64_t, std::uint32_t> restored_limits_;
+  std::vector<const RuleRecord*> outdated_rules_;
 };
 
 }  // namespace mete::engine

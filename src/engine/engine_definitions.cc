@@ -12,7 +12,7 @@
 namespace mete::engine {
 
 Result<void> Engine::define(const Limit& limit, Instant now) {
-  const std::lock_guard guard(definitions_mutex_);
+  const std::scoped_lock guard(revisions_mutex_, definitions_mutex_);
   const std::uint64_t name_hash = meters_.hash_of_name(limit.name());
   const LimitRecord* old = limits_.find(limit.name(), name_hash);
   if (old != nullptr && old->definition == limit) return {};
@@ -23,6 +23,7 @@ Result<void> Engine::define(const Limit& limit, Instant now) {
   record->rule = *rule;
   if (old == nullptr) {
     record->generation = next_generation_++;
+    tell(*record);
     const LimitTable::Retired retired = limits_.publish(std::move(record), nullptr);
     if (!retired.is_empty()) visit_all(nullptr);
     return {};
@@ -30,12 +31,21 @@ Result<void> Engine::define(const Limit& limit, Instant now) {
   const RuleRecord* old_rule = old->rule;
   record->is_even = old->is_even != (old_rule != *rule);
   record->previous_rule = old_rule;
+  record->generation = old->generation;
   record->changed_at = floor_.at_least(now);
+  tell(*record);
   const LimitRecord* published = record.get();
   const LimitTable::Retired retired = limits_.publish(std::move(record), old);
   visit_all(published);
   rules_.release(old_rule);
   return {};
+}
+
+// Before it is published: whoever changes a meter under it tells that later. Those who still change one under the rule
+// before it may do so too, and mark it as such.
+void Engine::tell(const LimitRecord& record) const {
+  recorder_.tell(LimitChange{record.generation, record.is_even, record.changed_at, record.definition},
+                 Durable::kAlways);
 }
 
 bool Engine::drop(std::string_view name) {
@@ -44,6 +54,7 @@ bool Engine::drop(std::string_view name) {
   if (record == nullptr) return false;
   const std::uint32_t number = record->number;
   const RuleRecord* rule = record->rule;
+  recorder_.tell(DropChange{record->generation}, Durable::kAlways);
   const LimitTable::Retired retired = limits_.remove(record);
   forget_all(number);
   limits_.reuse_number(number);
@@ -84,8 +95,13 @@ std::vector<std::string> Engine::limits() const {
 Result<void> Engine::set_override(const Charge& charge, std::optional<Amount> amount, Instant now) {
   return with_eviction(now, [&] {
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<void> {
-      if (meters_.set_override(meter, amount)) return {};
-      return tl::make_unexpected(memory_.out_of_memory());
+      if (!meters_.set_override(meter, amount)) return tl::make_unexpected(memory_.out_of_memory());
+      if (!recorder_.is_on()) return {};
+      Encoder record;
+      write_change(record, OverrideChange{meter.limit->generation, meter.key, amount});
+      write_change(record, Recorder::whole_change_of(meter));
+      recorder_.append(record, Durable::kAlways);
+      return {};
     });
   });
 }

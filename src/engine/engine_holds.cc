@@ -57,6 +57,12 @@ OpenPart part_key(const HoldRecord& hold, std::size_t charge) {
   return key;
 }
 
+std::vector<OpenPart> part_keys(const HoldRecord& hold) {
+  std::vector<OpenPart> keys;
+  for (std::size_t i = 0; i < hold.charges.size(); ++i) keys.push_back(part_key(hold, i));
+  return keys;
+}
+
 }  // namespace
 
 Result<core::Verdict> Engine::hold(const HoldRequest& request, Instant now) {
@@ -73,7 +79,10 @@ Result<core::Verdict> Engine::try_hold(const HoldRequest& request, Instant now) 
       {.kind = OperationKind::kHold, .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
   auto seen = ids_.replay(request.id, fingerprint);
   if (!seen) return tl::make_unexpected(seen.error());
-  if (*seen) return **seen;
+  if (*seen) {
+    recorder_.depend();
+    return **seen;
+  }
 
   if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
   const core::Verdict verdict = admit(operation.meters, Mode::kTake);
@@ -82,6 +91,7 @@ Result<core::Verdict> Engine::try_hold(const HoldRequest& request, Instant now) 
     if (auto kept = keep_hold(operation, request, record); !kept) return tl::make_unexpected(kept.error());
   }
   tell_usages(operation.meters, request.usages);
+  tell(operation);
   return verdict;
 }
 
@@ -102,6 +112,7 @@ Result<void> Engine::keep_hold(Operation& operation, const HoldRequest& request,
     record.hold = open_hold(operation, request, record.made_at).release();
   }
   ids_.fill(**id_entry, record);
+  note_operation(operation, request.id, record);
   return {};
 }
 
@@ -128,12 +139,42 @@ std::unique_ptr<HoldRecord> Engine::open_hold(Operation& operation, const HoldRe
     part.id = request.id;
     meters_.add_part(*meter.parts, std::move(part));
   }
-  for (MeterAccess& meter : operation.meters) {
-    if (!meter.is_left_out) Meters::write(meter);
+  for (const MeterAccess& meter : operation.meters) {
+    if (meter.is_left_out) continue;
+    Meters::write(meter);
+    if (recorder_.is_on()) note_new_parts(operation, meter, *hold);
   }
   if (!request.tag.empty()) tags_.put(request.tag, request.id, hold->expires_at);
   open_holds_.fetch_add(1, std::memory_order_relaxed);
   return hold;
+}
+
+// A meter with the parts that a new hold has of it.
+void Engine::note_new_parts(Operation& operation, const MeterAccess& meter, const HoldRecord& hold) {
+  MeterChange change = Recorder::change_of(meter);
+  for (std::size_t i = 0; i < hold.charges.size(); ++i) {
+    if ((meter.charges >> i & 1U) == 0) continue;
+    change.added.push_back(Recorder::change_of(Meters::find_part(meter, part_key(hold, i))));
+  }
+  write_change(operation.record, change);
+}
+
+// The meters of a hold whose parts were taken away, or put off, and the hold itself. `parts_before`: their keys.
+void Engine::note_hold(HoldOperation& operation, std::span<const OpenPart> parts_before) {
+  if (!recorder_.is_on()) return;
+  const HoldRecord& hold = *operation.hold;
+  for (const MeterAccess& meter : operation.meters) {
+    MeterChange change = Recorder::change_of(meter);
+    for (std::size_t i = 0; i < parts_before.size(); ++i) {
+      if (operation.meter_of_charge[i] != &meter) continue;
+      change.removed.push_back(Recorder::change_of(parts_before[i]));
+      if (hold.state != HoldState::kHeld) continue;
+      change.added.push_back(Recorder::change_of(Meters::find_part(meter, part_key(hold, i))));
+    }
+    write_change(operation.record, change);
+  }
+  write_operation(operation.record, operation.id, ids_.find(operation.id)->load<OperationRecord>());
+  tell(operation);
 }
 
 // Which buckets an operation on a hold must lock. Wants the lock of the id's bucket.
@@ -253,30 +294,34 @@ Result<Settlement> Engine::cancel(std::string_view id, Instant now) {
 // Takes the hold's parts out of their meters, and makes it final.
 void Engine::finish(HoldOperation& operation, HoldState state) {
   HoldRecord& hold = *operation.hold;
+  const std::vector<OpenPart> parts = part_keys(hold);
   for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
-    if (const MeterAccess* meter = operation.meter_of_charge[i]) meters_.remove_part(*meter, part_key(hold, i));
+    if (const MeterAccess* meter = operation.meter_of_charge[i]) meters_.remove_part(*meter, parts[i]);
   }
   for (MeterAccess& meter : operation.meters) Meters::write(meter);
   if (!hold.tag.empty()) tags_.remove(hold.tag, operation.id);
   hold.state = state;
   hold.final_at = operation.now;
   open_holds_.fetch_sub(1, std::memory_order_relaxed);
+  note_hold(operation, parts);
 }
 
 Result<Duration> Engine::extend(std::string_view id, Duration ttl, Instant now) {
   return with_open_hold(id, now, [&](HoldOperation& operation) -> Result<Duration> {
     HoldRecord& hold = *operation.hold;
     const Instant expires_at = operation.now + ttl;
+    const std::vector<OpenPart> parts = part_keys(hold);
     for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
       MeterAccess* meter = operation.meter_of_charge[i];
       if (meter == nullptr) continue;
-      OpenPart part = Meters::find_part(*meter, part_key(hold, i));
+      OpenPart part = Meters::find_part(*meter, parts[i]);
       meters_.remove_part(*meter, part);
       part.expires_at = expires_at;
       meters_.add_part(*meter->parts, std::move(part));
     }
     hold.expires_at = expires_at;
     if (!hold.tag.empty()) tags_.put(hold.tag, id, expires_at);
+    note_hold(operation, parts);
     return ttl;
   });
 }

@@ -36,6 +36,7 @@ void Engine::forget(Entry& entry) {
 // A hold, its parts and its tag lie in different buckets: whoever saw one without the others would be misled.
 void Engine::clear() {
   Keyspace::GuardEveryOne guard(keyspace_);
+  recorder_.tell(ClearChange(), Durable::kAlways);
   guard.visit([this](Entry& entry) {
     if (entry.space.type() != EntryType::kOverride) forget(entry);
   });

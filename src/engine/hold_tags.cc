@@ -20,9 +20,9 @@ std::uint64_t HoldTags::hash_of(std::string_view tag) const { return base::hash_
 
 Entry* HoldTags::find(std::string_view tag) const { return keyspace_.find(hash_of(tag), kSpace, tag); }
 
-bool HoldTags::make_entry(std::string_view tag) {
+bool HoldTags::make_entry(std::string_view tag, Slab::Ceiling ceiling) {
   if (find(tag) != nullptr) return true;
-  Entry* entry = keyspace_.insert(hash_of(tag), kSpace, tag, sizeof(TaggedHolds*));
+  Entry* entry = keyspace_.insert(hash_of(tag), kSpace, tag, sizeof(TaggedHolds*), ceiling);
   if (entry == nullptr) return false;
   entry->store(new TaggedHolds);
   return true;

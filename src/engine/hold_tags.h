@@ -19,7 +19,7 @@ class HoldTags {
   [[nodiscard]] std::uint64_t hash_of(std::string_view tag) const;
 
   // Makes room for a hold's id under a tag; false if the memory ceiling is reached.
-  [[nodiscard]] bool make_entry(std::string_view tag);
+  [[nodiscard]] bool make_entry(std::string_view tag, Slab::Ceiling ceiling = Slab::Ceiling::kObey);
   // Adds the id, or changes when it expires.
   void put(std::string_view tag, std::string_view id, Instant expires_at);
   void remove(std::string_view tag, std::string_view id);

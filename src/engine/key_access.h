@@ -38,6 +38,7 @@ struct Keys::Access {
   const RuleRecord* rule = nullptr;
   core::State state;
   core::Moment moment;
+  Durable durable = Durable::kEverySecond;  // of what is done to it
 
   [[nodiscard]] bool is_counter_or_none() const { return type == KeyType::kCounter || type == KeyType::kNone; }
   [[nodiscard]] bool has_gone() const {

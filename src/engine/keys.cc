@@ -1,6 +1,7 @@
 #include "engine/keys.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "base/check.h"
@@ -54,6 +55,7 @@ Keys::Keys(Parts parts, std::uint64_t seed)
       keyspace_(parts.keyspace),
       rules_(parts.rules),
       floor_(parts.floor),
+      recorder_(parts.recorder),
       evict_(std::move(parts.evict)),
       seed_(seed ^ kKeySeed) {}
 
@@ -106,7 +108,7 @@ bool Keys::make(Access& access, KeyType type) {
 // The counter as it shall be: made if there is none, gone if its time is over.
 Result<void> Keys::write_counter(Access& access, std::int64_t value, Instant expires_at) {
   if (expires_at <= access.now) {
-    if (access.entry != nullptr) forget(*access.entry);
+    if (access.entry != nullptr) forget_and_tell(access);
     return {};
   }
   if (access.type != KeyType::kCounter && !make(access, KeyType::kCounter)) {
@@ -115,7 +117,56 @@ Result<void> Keys::write_counter(Access& access, std::int64_t value, Instant exp
   const CounterRecord record{value, expires_at};
   count_expiring(access.counter.is_expiring(), record.is_expiring());
   access.entry->store(record);
+  tell(access);
   return {};
+}
+
+void Keys::tell(const Access& access) const {
+  if (!recorder_.is_on()) return;
+  recorder_.tell(access.entry != nullptr ? change_of(*access.entry) : KeyChange{.key = access.key}, access.durable);
+}
+
+void Keys::forget_and_tell(Access& access) {
+  if (access.type == KeyType::kQuota) access.durable = Durable::kAlways;  // a definition that goes
+  forget(*access.entry);
+  access.entry = nullptr;
+  tell(access);
+}
+
+KeyChange Keys::change_of(const Entry& entry) {
+  KeyChange change{.key = entry.key(), .type = static_cast<KeyType>(entry.flags)};
+  if (change.type == KeyType::kCounter) {
+    const auto record = entry.load<CounterRecord>();
+    change.value = record.value;
+    change.expires_at = record.expires_at;
+  } else {
+    change.rule = entry.load<RuledRecord>().rule->rule();
+    change.state = {entry.payload() + offsetof(RuledRecord, state), sizeof(RuledRecord::state)};
+  }
+  return change;
+}
+
+// The memory ceiling does not count: what was acknowledged stays.
+void Keys::restore(const KeyChange& change) {
+  Access access;
+  access.hash = hash_of(change.key);
+  access.key = change.key;
+  const Keyspace::Guard guard(keyspace_, access.hash);
+  if (Entry* old = keyspace_.find(access.hash, kSpace, change.key)) forget(*old);
+  if (change.type == KeyType::kNone) return;
+  access.entry = keyspace_.insert(access.hash, kSpace, change.key, payload_size(change.type), Slab::Ceiling::kIgnore);
+  CHECK(access.entry != nullptr);
+  access.entry->flags = static_cast<std::uint8_t>(change.type);
+  if (change.type == KeyType::kCounter) {
+    const CounterRecord record{change.value, change.expires_at};
+    count_expiring(false, record.is_expiring());
+    access.entry->store(record);
+    return;
+  }
+  count_expiring(false, change.type == KeyType::kThrottle);
+  access.rule = rules_.acquire(change.rule);
+  std::memcpy(static_cast<void*>(&access.state), change.state.data(), change.state.size());
+  write(access);
 }
 
 void Keys::count_expiring(bool before, bool after) {
@@ -166,6 +217,7 @@ Result<core::SetAnswer> Keys::set(const core::SetRequest& request, Instant now) 
     if (request.condition == core::SetCondition::kIfPresent && !is_present) return answer;
     answer.is_out_of_reach = !is_within(request.reach, access.type);
     if (answer.is_out_of_reach) return answer;
+    if (access.type == KeyType::kQuota) access.durable = Durable::kAlways;  // a definition that goes
     const Instant expires_at = request.expiry.resolve(access.counter.expires_at, access.now);
     if (auto written = write_counter(access, request.value, expires_at); !written) {
       return tl::make_unexpected(written.error());
@@ -180,7 +232,7 @@ Result<std::optional<std::int64_t>> Keys::take_out(std::string_view key, Instant
   return with_key(key, now, [this](Access& access) -> Result<std::optional<std::int64_t>> {
     if (!access.is_counter_or_none()) return wrong_type();
     if (access.type == KeyType::kNone) return std::nullopt;
-    forget(*access.entry);
+    forget_and_tell(access);
     return access.counter.value;
   });
 }
@@ -226,7 +278,7 @@ KeyType Keys::type(std::string_view key, Instant now) {
 bool Keys::remove(std::string_view key, core::KeyReach reach, Instant now) {
   return with_key(key, now, [&](Access& access) {
     if (access.entry == nullptr || !is_within(reach, access.type)) return false;
-    forget(*access.entry);
+    forget_and_tell(access);
     return true;
   });
 }

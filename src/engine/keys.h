@@ -21,6 +21,7 @@
 #include "core/key_requests.h"
 #include "core/verdict.h"
 #include "engine/keyspace.h"
+#include "engine/recorder.h"
 #include "engine/rule_table.h"
 #include "engine/time_floor.h"
 
@@ -35,6 +36,7 @@ class Keys {
     Keyspace& keyspace;
     RuleTable& rules;
     TimeFloor& floor;
+    const Recorder& recorder;
     std::function<bool(Instant)> evict;  // makes room where there is none; called with no bucket locked
   };
 
@@ -66,6 +68,11 @@ class Keys {
   void sweep(Entry& entry, Instant now);
   void forget(Entry& entry);
 
+  // What an entry is. Wants the lock of its bucket.
+  [[nodiscard]] static KeyChange change_of(const Entry& entry);
+  // Makes a key what the change says.
+  void restore(const KeyChange& change);
+
  private:
   struct Access;
 
@@ -84,18 +91,22 @@ class Keys {
   // A quota or throttle that has not been used.
   [[nodiscard]] bool make_ruled(Access& access, KeyType type, const core::Rule& rule);
   static void write(const Access& access);
+  // Tells what became of the key.
+  void tell(const Access& access) const;
+  void forget_and_tell(Access& access);
   // Counts the keys that expire. Most operations change nothing about that, and then nothing shared is written.
   void count_expiring(bool before, bool after);
   Result<void> write_counter(Access& access, std::int64_t value, Instant expires_at);
   // As a limit is redefined: the usage stays.
   void change_rule(Access& access, const core::Rule& rule);
-  static Result<Amount> consume(Access& access, Amount units);
+  Result<Amount> consume(Access& access, Amount units);
   Result<core::Verdict> take_throttle(Access& access, const core::ThrottleRequest& request);
 
   MemoryGauge& memory_;
   Keyspace& keyspace_;
   RuleTable& rules_;
   TimeFloor& floor_;
+  const Recorder& recorder_;
   const std::function<bool(Instant)> evict_;
   const std::uint64_t seed_;
   std::atomic<std::size_t> expiring_{0};

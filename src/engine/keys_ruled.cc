@@ -37,6 +37,7 @@ bool Keys::make_ruled(Access& access, KeyType type, const core::Rule& rule) {
   access.moment = record->moment(access.state, access.now);
   core::settle(rule, access.state, access.moment);
   write(access);
+  tell(access);
   return true;
 }
 
@@ -48,6 +49,7 @@ void Keys::change_rule(Access& access, const core::Rule& rule) {
   access.state = core::rebase({from->rule(), access.moment}, access.state, {rule, after});
   access.moment = after;
   write(access);
+  tell(access);
   rules_.release(from);
 }
 
@@ -56,11 +58,13 @@ Result<Amount> Keys::consume(Access& access, Amount units) {
   core::Verdict verdict;
   if (!core::take(access.rule->rule(), access.state, units, access.moment, verdict)) return core::kQuotaDenied;
   write(access);
+  tell(access);
   return core::remaining(access.rule->rule(), access.state, access.moment);
 }
 
 Result<void> Keys::quota_set(std::string_view key, const core::QuotaRule& rule, Instant now) {
   const auto attempt = [&](Access& access) -> Result<void> {
+    access.durable = Durable::kAlways;
     if (access.type == KeyType::kQuota) {
       change_rule(access, rule_of(rule));
       return {};
@@ -86,7 +90,7 @@ Result<bool> Keys::quota_remove(std::string_view key, Instant now) {
   return with_key(key, now, [this](Access& access) -> Result<bool> {
     if (access.type == KeyType::kNone) return false;
     if (access.type != KeyType::kQuota) return wrong_type();
-    forget(*access.entry);
+    forget_and_tell(access);
     return true;
   });
 }
@@ -130,6 +134,7 @@ Result<core::Verdict> Keys::take_throttle(Access& access, const core::ThrottleRe
   if (is_new && !make_ruled(access, KeyType::kThrottle, rule)) return tl::make_unexpected(memory_.out_of_memory());
   access.state = state;
   write(access);
+  tell(access);
   return verdict;
 }
 

@@ -15,8 +15,6 @@ void mark_current(Entry* entry, const LimitRecord& limit) {
   entry->flags = static_cast<std::uint8_t>((entry->flags & ~kEvenRevision) | (limit.is_even ? kEvenRevision : 0));
 }
 
-std::size_t part_bytes(const OpenPart& part) { return sizeof part + kTreeNodeBytes + part.id.size(); }
-
 }  // namespace
 
 Error unknown_limit(std::string_view name) {
@@ -68,15 +66,22 @@ void Meters::catch_up(MeterAccess& meter) {
   if (meter.override_entry == nullptr) {
     meter.rule = limit.previous_rule;
     rebase(meter, *limit.rule, limit.changed_at);
+    tell_rebased(meter);
     return;
   }
   auto record = meter.override_entry->load<OverrideRecord>();
   const RuleRecord* old_rule = record.rule;
-  record.rule = rules_.acquire_with_amount(limit.definition, *limit.rule, record.amount);
+  record.rule = rules_.acquire_with_amount(*limit.rule, record.amount);
   meter.override_entry->store(record);
   mark_current(meter.override_entry, limit);
   rebase(meter, *record.rule, limit.changed_at);
   rules_.release(old_rule);
+  tell_rebased(meter);
+}
+
+// The redefinition tells what becomes of a state; but what is left of a part depends on when its meter was looked at.
+void Meters::tell_rebased(const MeterAccess& meter) const {
+  if (meter.parts != nullptr) recorder_.tell(Recorder::whole_change_of(meter), Durable::kEverySecond);
 }
 
 // Moves the meter from its rule to another one, at one instant.
@@ -131,6 +136,11 @@ void Meters::expire_parts(MeterAccess& meter, Instant until) {
   }
   if (!has_expired) return;
   write(meter);
+  if (recorder_.is_on()) {
+    MeterChange change = Recorder::change_of(meter);
+    change.expired_until = until;
+    recorder_.tell(change, Durable::kEverySecond);
+  }
   floor_.raise(until);  // whoever opens this meter next, with an older time, must see these holds expired too
 }
 
@@ -161,8 +171,7 @@ bool Meters::set_override(MeterAccess& meter, std::optional<Amount> amount) {
     if (meter.override_entry == nullptr) return false;
     mark_current(meter.override_entry, *meter.limit);
   }
-  const OverrideRecord record{*amount,
-                              rules_.acquire_with_amount(meter.limit->definition, *meter.limit->rule, *amount)};
+  const OverrideRecord record{*amount, rules_.acquire_with_amount(*meter.limit->rule, *amount)};
   meter.override_entry->store(record);
   if (meter.entry != nullptr) meter.entry->flags |= kHasOverride;
   rebase(meter, *record.rule, meter.moment.now);
@@ -198,6 +207,14 @@ void Meters::remove_part(const MeterAccess& meter, const OpenPart& key) {
   const OpenPart& part = find_part(meter, key);
   memory_.subtract(part_bytes(part));
   meter.parts->erase(part);
+}
+
+void Meters::add_parts(const LimitRecord& limit, MeterChange& change) const {
+  const std::uint64_t hash = hash_of(limit.name_hash, change.key);
+  const Entry* entry = keyspace_.find(hash, {EntryType::kHeldParts, limit.number}, change.key);
+  CHECK(entry != nullptr);
+  change.has_all_parts = true;
+  for (const OpenPart& part : *entry->load<HeldParts*>()) change.added.push_back(Recorder::change_of(part));
 }
 
 void Meters::forget_if_empty(Entry& entry) {

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engine/meter_access.h"
+#include "engine/recorder.h"
 #include "engine/time_floor.h"
 
 namespace mete::engine {
@@ -24,6 +25,9 @@ struct MeterHash {
   std::uint64_t of_meter = 0;  // of limit and key
 };
 
+// What a part takes, with its place among the others.
+inline std::size_t part_bytes(const OpenPart& part) { return sizeof part + kTreeNodeBytes + part.id.size(); }
+
 class Meters {
  public:
   struct Parts {
@@ -32,6 +36,7 @@ class Meters {
     const LimitTable& limits;
     RuleTable& rules;
     TimeFloor& floor;
+    const Recorder& recorder;
   };
 
   Meters(const Parts& parts, std::uint64_t seed)
@@ -40,6 +45,7 @@ class Meters {
         limits_(parts.limits),
         rules_(parts.rules),
         floor_(parts.floor),
+        recorder_(parts.recorder),
         seed_(seed) {}
 
   [[nodiscard]] std::uint64_t hash_of_name(std::string_view limit) const { return base::hash_bytes(limit, seed_); }
@@ -105,6 +111,14 @@ class Meters {
   // Takes a part out; what it charged is left as it is.
   void remove_part(const MeterAccess& meter, const OpenPart& key);
 
+  // Makes the meter or override what the change says; of a limit that the meter's hash is for. An error: the state is
+  // of another size than its kind's.
+  [[nodiscard]] Result<void> restore(const LimitRecord& limit, std::uint64_t hash, const MeterChange& change);
+  void restore(const LimitRecord& limit, std::uint64_t hash, const OverrideChange& change);
+
+  // Puts all parts of a meter into its change.
+  void add_parts(const LimitRecord& limit, MeterChange& change) const;
+
   // Erases a held-parts entry that has no parts left.
   void forget_if_empty(Entry& entry);
   // Erases a meter, override or held-parts entry and what it owns.
@@ -130,6 +144,9 @@ class Meters {
   // A meter that is new, has an override or held parts, or whose limit was redefined.
   void open_special(MeterAccess& meter, Instant now);
   void catch_up(MeterAccess& meter);
+  void restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change);
+  void outdate_override(const LimitRecord& limit, std::uint64_t hash, std::string_view key);
+  void tell_rebased(const MeterAccess& meter) const;
   void expire_parts(MeterAccess& meter, Instant until);
   void rebase(MeterAccess& meter, const RuleRecord& to, Instant at);
   static void remake_parts(MeterAccess& meter, const core::Moment& moment);
@@ -140,6 +157,7 @@ class Meters {
   const LimitTable& limits_;
   RuleTable& rules_;
   TimeFloor& floor_;
+  const Recorder& recorder_;
   const std::uint64_t seed_;
 };
 

@@ -14,6 +14,9 @@ struct Engine::Operation {
   MeterAccesses meters;
   // The buckets to lock: the meters', and those that the operation adds for its id and its tag.
   boost::container::static_vector<std::uint64_t, Keyspace::kLocksMax> hashes;
+  // What it changes, and how safe that must be before it is answered.
+  Encoder record;
+  Durable durable = Durable::kAlways;
 };
 
 // An operation on an open hold.

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/check.h"
 #include "base/hash.h"
 
 namespace mete::engine {
@@ -55,6 +56,12 @@ Result<Entry*> OperationIds::insert(std::string_view id) {
   Entry* entry = keyspace_.insert(hash_of(id), kSpace, id, sizeof(OperationRecord));
   if (entry != nullptr) return entry;
   return tl::make_unexpected(memory_.out_of_memory());
+}
+
+void OperationIds::restore(std::string_view id, const OperationRecord& record) {
+  Entry* entry = keyspace_.insert(hash_of(id), kSpace, id, sizeof(OperationRecord), Slab::Ceiling::kIgnore);
+  CHECK(entry != nullptr);
+  fill(*entry, record);
 }
 
 void OperationIds::fill(Entry& entry, const OperationRecord& record) {

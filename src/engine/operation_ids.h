@@ -42,6 +42,8 @@ class OperationIds {
 
   // Makes room for a new id; kOutOfMemory if there is none.
   [[nodiscard]] Result<Entry*> insert(std::string_view id);
+  // As insert() and fill(), whatever the ceilings are.
+  void restore(std::string_view id, const OperationRecord& record);
   // Fills what insert() made. Takes ownership of the hold, if there is one.
   void fill(Entry& entry, const OperationRecord& record);
   void forget(Entry& entry);

@@ -12,11 +12,10 @@ namespace {
 constexpr Unit kNoUnit = Unit::kHour;
 constexpr std::string_view kNoZone = "UTC";
 
-// A bucket's burst keeps its ratio to the amount, rounded up.
-Amount capacity_of(const Limit& limit, Amount amount) {
-  if (!limit.burst()) return amount;
-  const auto scaled = base::multiply(base::to_unsigned(*limit.burst()), base::to_unsigned(amount));
-  return base::saturate(base::div_ceil(scaled, base::to_unsigned(limit.amount())), kAmountMax);
+// What a rule's capacity becomes with another amount.
+Amount capacity_for(const core::Rule& rule, Amount amount) {
+  const auto scaled = base::multiply(base::to_unsigned(rule.capacity), base::to_unsigned(amount));
+  return base::saturate(base::div_ceil(scaled, base::to_unsigned(rule.amount)), kAmountMax);
 }
 
 }  // namespace
@@ -35,10 +34,10 @@ core::Span RuleRecord::calendar_span(Instant at) const {
   return span;
 }
 
-RuleTable::Key RuleTable::key_of(const Limit& limit, Amount amount) {
+RuleTable::Key RuleTable::key_of(const Limit& limit) {
   return {limit.kind(),
-          amount,
-          capacity_of(limit, amount),
+          limit.amount(),
+          limit.burst().value_or(limit.amount()),
           limit.period().value_or(Duration()).ns(),
           limit.unit().value_or(kNoUnit),
           limit.zone().value_or(std::string(kNoZone)),
@@ -46,7 +45,7 @@ RuleTable::Key RuleTable::key_of(const Limit& limit, Amount amount) {
 }
 
 Result<const RuleRecord*> RuleTable::acquire(const Limit& limit) {
-  const Key key = key_of(limit, limit.amount());
+  const Key key = key_of(limit);
   if (limit.kind() != Kind::kCalendar) return intern(key, std::nullopt);
   const auto& [kind, amount, capacity, period_ns, unit, zone, anchor] = key;
   auto calendar = civil::Calendar::make({.unit = unit, .zone = zone, .anchor = anchor});
@@ -60,8 +59,15 @@ const RuleRecord* RuleTable::acquire(const core::Rule& rule) {
                 std::nullopt);
 }
 
-const RuleRecord* RuleTable::acquire_with_amount(const Limit& limit, const RuleRecord& rule, Amount amount) {
-  return intern(key_of(limit, amount), rule.calendar());
+const RuleRecord* RuleTable::acquire_with_amount(const RuleRecord& rule, Amount amount) {
+  Key key;
+  {
+    const std::lock_guard guard(mutex_);
+    key = by_record_.find(&rule)->second->first;
+  }
+  std::get<1>(key) = amount;
+  std::get<2>(key) = capacity_for(rule.rule(), amount);
+  return intern(key, rule.calendar());
 }
 
 const RuleRecord* RuleTable::intern(const Key& key, const std::optional<civil::Calendar>& calendar) {

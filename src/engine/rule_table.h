@@ -55,8 +55,8 @@ class RuleTable {
   Result<const RuleRecord*> acquire(const Limit& limit);
   // The record for a rule without a calendar.
   const RuleRecord* acquire(const core::Rule& rule);
-  // The record for the same limit with another amount.
-  const RuleRecord* acquire_with_amount(const Limit& limit, const RuleRecord& rule, Amount amount);
+  // The record for the same rule with another amount; a bucket's burst keeps its ratio to it, rounded up.
+  const RuleRecord* acquire_with_amount(const RuleRecord& rule, Amount amount);
   void release(const RuleRecord* record);
 
   [[nodiscard]] std::size_t size() const;
@@ -74,7 +74,7 @@ class RuleTable {
   static constexpr std::size_t kRuleBytes =
       sizeof(RuleRecord) + sizeof(Key) + sizeof(Interned) + 3 * sizeof(void*) + 2 * kTreeNodeBytes;
 
-  static Key key_of(const Limit& limit, Amount amount);
+  static Key key_of(const Limit& limit);
   const RuleRecord* intern(const Key& key, const std::optional<civil::Calendar>& calendar);
 
   MemoryGauge& memory_;

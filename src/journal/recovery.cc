@@ -165,6 +165,7 @@ Result<void> Recovery::take(const ParsedHeader& parsed, const std::string& name,
   if (header_.number != number) return damaged(place, "its header says number " + std::to_string(header_.number));
   if (!framing_) {
     recovered_.seed = header_.seed;
+    if (request_.on_seed) request_.on_seed(header_.seed);
     framing_.emplace(header_.seed);
   }
   if (header_.seed != recovered_.seed) return damaged(place, "it belongs to another store");

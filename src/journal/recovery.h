@@ -43,6 +43,8 @@ struct RecoveryRequest {
   RecoveryMode mode = RecoveryMode::kStart;
   // Is given the bodies in the order in which they were written, those of the snapshot first. An error ends it all.
   std::function<Result<void>(std::string_view body, const Place& place)> on_record;
+  // The store's number, before the first record; not called if the directory is new.
+  std::function<void(std::uint64_t seed)> on_seed = {};
   std::function<void(const Progress&)> on_progress = {};  // about once in a mebibyte
 };
 

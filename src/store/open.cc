@@ -1,6 +1,7 @@
 #include "store/open.h"
 
 #include "base/duration_text.h"
+#include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
 
 namespace mete {
@@ -19,7 +20,8 @@ tl::unexpected<Error> invalid(std::string message) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options) {
+Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options,
+                                          std::function<void(const LoadProgress&)> on_load) {
   if (options.max_memory != 0 && options.max_memory < kMaxMemoryMin) {
     return invalid("max_memory must be 0 (no ceiling) or at least 4 MiB, not " + std::to_string(options.max_memory));
   }
@@ -29,7 +31,14 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
   }
   if (options.ids_max == 0) return invalid("ids_max must be at least 1");
   if (url == kEmbedded) return std::make_unique<EmbeddedStore>(options);
-  return invalid("url: no store for '" + std::string(url) + "': use 'embedded:', which keeps everything in memory");
+  if (url.starts_with(kEmbedded)) {
+    static journal::PosixFileSystem files;
+    const DataConfig config{
+        .directory = std::string(url.substr(kEmbedded.size())), .files = &files, .on_load = std::move(on_load)};
+    return EmbeddedStore::open(config, options);
+  }
+  return invalid("url: no store for '" + std::string(url) +
+                 "': use 'embedded:DIR', or 'embedded:' to keep everything in memory alone");
 }
 
 }  // namespace store

@@ -3,6 +3,7 @@
 
 #include <mete/limiter.h>
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -10,6 +11,8 @@
 
 namespace mete::store {
 
-Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options);
+// `on_load` is called now and then while a store reads its files.
+Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options,
+                                          std::function<void(const LoadProgress&)> on_load = {});
 
 }  // namespace mete::store

@@ -44,6 +44,11 @@ class Deferral {
   Ticket ticket_ = 0;
 };
 
+struct LoadProgress {
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+};
+
 struct PersistenceStatus {
   // The journal.
   std::uint64_t journal_bytes = 0;     // since the last snapshot
@@ -55,7 +60,7 @@ struct PersistenceStatus {
   std::optional<Error> failure;
   // Snapshots.
   bool is_saving = false;
-  std::uint64_t saving_done = 0;   // buckets of the table, while it is saving
+  std::uint64_t saving_done = 0;  // buckets of the table, while it is saving
   std::uint64_t saving_total = 0;
   Instant saving_since;
   std::uint64_t saves_total = 0;
@@ -64,9 +69,14 @@ struct PersistenceStatus {
   std::uint64_t last_save_bytes = 0;
   std::optional<Error> last_save_failure;
   // The start.
-  std::uint64_t recovered_records = 0;
-  std::uint64_t recovered_entries = 0;  // of the snapshot
-  std::uint64_t cut_bytes = 0;          // of a tail that was never acknowledged
+  std::uint64_t recovered_records = 0;  // of the journal
+  std::uint64_t recovered_snapshot_bytes = 0;
+  struct Cut {
+    std::string file;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::optional<Cut> cut;  // a tail that was never acknowledged
   Duration recovery_took;
 };
 

@@ -1,4 +1,8 @@
 // The stores that the suite runs against: one row each.
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
 #include "conformance/fixture.h"
 
 namespace mete::conformance {
@@ -29,6 +33,60 @@ class EmbeddedWorld final : public World {
   Limiter limiter_ = open("embedded:", {.clock = &clock_}).value();
 };
 
+// A directory that goes with its owner.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "mete-conformance-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    path_ = pattern;
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// With files behind it. Whenever time passes it is closed and opened again: nothing may be lost or come back by that.
+class DurableWorld final : public World {
+ public:
+  Limiter& limiter() override { return *limiter_; }
+  Instant now() override { return clock_.now(); }
+  void advance(Duration step) override {
+    clock_.advance(step);
+    reopen();
+  }
+  void travel_to(Instant at) override {
+    clock_.set(at);
+    limiter_.reset();
+    directory_ = std::make_unique<TemporaryDirectory>();
+    reopen();
+  }
+  bool set_clock_back(Duration step) override {
+    clock_.set(clock_.now() + Duration::from_ns(-step.ns()));
+    reopen();
+    return true;
+  }
+  [[nodiscard]] Duration clock_resolution() const override { return 1ns; }
+
+ private:
+  std::optional<Limiter> open_again() {
+    limiter_.reset();  // one at a time
+    auto opened = open("embedded:" + directory_->path(), {.clock = &clock_});
+    EXPECT_TRUE(opened) << opened.error().message;
+    return std::move(opened).value();
+  }
+  void reopen() { limiter_ = open_again(); }
+
+  ManualClock clock_{Instant::from_ns(1'700'000'123'456'789'012)};
+  std::unique_ptr<TemporaryDirectory> directory_ = std::make_unique<TemporaryDirectory>();
+  std::optional<Limiter> limiter_ = open_again();
+};
+
 template <class SomeWorld>
 std::unique_ptr<World> make() {
   return std::make_unique<SomeWorld>();
@@ -39,6 +97,7 @@ std::unique_ptr<World> make() {
 const std::vector<StoreUnderTest>& stores() {
   static const std::vector<StoreUnderTest> kStores = {
       {"embedded", make<EmbeddedWorld>},
+      {"durable", make<DurableWorld>},
   };
   return kStores;
 }

@@ -1,5 +1,7 @@
 #include "store/embedded/embedded_store.h"
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "store/store_clock.h"
 
@@ -16,22 +18,32 @@ std::unique_ptr<Clock> make_clock(const Clock* users) {
   return std::make_unique<SystemClock>();
 }
 
-engine::Config engine_config(const Options& options) {
-  return {.seed = base::random_number(),
-          .max_memory = options.max_memory,
-          .id_retention = options.id_retention,
-          .ids_max = options.ids_max};
-}
-
 Charge meter_charge(const MeterName& meter) { return {.limit = meter.limit, .key = meter.key, .cost = 0}; }
 
 }  // namespace
 
 EmbeddedStore::EmbeddedStore(const Options& options)
-    : clock_(make_clock(options.clock)),
-      engine_(engine_config(options)),
-      keys_(engine_.keys(), *clock_),
-      sweeper_([this] { sweep_until_stopped(); }) {}
+    : EmbeddedStore(Parts{.clock = make_clock(options.clock),
+                          .engine = std::make_unique<engine::Engine>(engine_config(options, base::random_number())),
+                          .data = nullptr}) {}
+
+EmbeddedStore::EmbeddedStore(Parts parts)
+    : clock_(std::move(parts.clock)),
+      data_(std::move(parts.data)),
+      own_engine_(std::move(parts.engine)),
+      engine_(own_engine_ != nullptr ? *own_engine_ : data_->engine()),
+      acknowledge_(data_.get()),
+      keys_(engine_.keys(), *clock_, acknowledge_) {
+  if (parts.is_swept) sweeper_ = std::thread([this] { sweep_until_stopped(); });
+}
+
+Result<std::unique_ptr<EmbeddedStore>> EmbeddedStore::open(const DataConfig& config, const Options& options) {
+  std::unique_ptr<Clock> clock = make_clock(options.clock);
+  auto data = DataDirectory::open(config, options, *clock);
+  if (!data) return tl::make_unexpected(data.error());
+  return std::unique_ptr<EmbeddedStore>(new EmbeddedStore(
+      Parts{.clock = std::move(clock), .engine = nullptr, .data = std::move(*data), .is_swept = config.has_threads}));
+}
 
 EmbeddedStore::~EmbeddedStore() {
   {
@@ -39,7 +51,7 @@ EmbeddedStore::~EmbeddedStore() {
     is_stopping_ = true;
   }
   stop_signal_.notify_all();
-  sweeper_.join();
+  if (sweeper_.joinable()) sweeper_.join();
 }
 
 void EmbeddedStore::sweep_until_stopped() {
@@ -55,44 +67,60 @@ Result<void> EmbeddedStore::do_define(const Limit& limit) {
     return tl::make_unexpected(
         Error{ErrorCode::kInvalid, "scope: escrow needs a shared store, and 'embedded:' has none: use node or shared"});
   }
-  return engine_.define(limit, now());
+  return acknowledge_.settle([&] { return engine_.define(limit, now()); });
 }
 
-Result<bool> EmbeddedStore::do_drop(std::string_view name) { return engine_.drop(name); }
+Result<bool> EmbeddedStore::do_drop(std::string_view name) {
+  return acknowledge_.settle([&]() -> Result<bool> { return engine_.drop(name); });
+}
 
 Result<std::optional<Limit>> EmbeddedStore::do_limit(std::string_view name) { return engine_.limit(name); }
 
 Result<std::vector<std::string>> EmbeddedStore::do_limits() { return engine_.limits(); }
 
 Result<void> EmbeddedStore::do_set_override(const MeterName& meter, std::optional<Amount> amount) {
-  return engine_.set_override(meter_charge(meter), amount, now());
+  return acknowledge_.settle([&] { return engine_.set_override(meter_charge(meter), amount, now()); });
 }
 
 Result<std::optional<Amount>> EmbeddedStore::do_override_of(const MeterName& meter) {
   return engine_.override_of(meter_charge(meter), now());
 }
 
-Result<core::Verdict> EmbeddedStore::do_take(const TakeRequest& request) { return engine_.take(request, now()); }
+Result<core::Verdict> EmbeddedStore::do_take(const TakeRequest& request) {
+  return acknowledge_.take([&] { return engine_.take(request, now()); });
+}
 
 void EmbeddedStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  engine_.take_each(charges, now(), answers);
+  const auto taken = acknowledge_.take([&]() -> Result<void> {
+    engine_.take_each(charges, now(), answers);
+    return {};
+  });
+  if (!taken) std::fill(answers.begin(), answers.end(), tl::make_unexpected(taken.error()));
 }
 
 Result<std::optional<core::Verdict>> EmbeddedStore::do_recall(const TakeRequest& request) {
-  return engine_.recall(request, now());
+  return acknowledge_.take([&] { return engine_.recall(request, now()); });
 }
 
 Result<Settlement> EmbeddedStore::do_give(std::span<const Charge> charges, std::string_view id) {
-  return engine_.give(charges, id, now());
+  return acknowledge_.settle([&] { return engine_.give(charges, id, now()); });
 }
 
-Result<core::Verdict> EmbeddedStore::do_hold(const HoldRequest& request) { return engine_.hold(request, now()); }
+Result<core::Verdict> EmbeddedStore::do_hold(const HoldRequest& request) {
+  return acknowledge_.settle([&] { return engine_.hold(request, now()); });
+}
 
-Result<Settlement> EmbeddedStore::do_commit(const CommitRequest& request) { return engine_.commit(request, now()); }
+Result<Settlement> EmbeddedStore::do_commit(const CommitRequest& request) {
+  return acknowledge_.settle([&] { return engine_.commit(request, now()); });
+}
 
-Result<Settlement> EmbeddedStore::do_cancel(std::string_view id) { return engine_.cancel(id, now()); }
+Result<Settlement> EmbeddedStore::do_cancel(std::string_view id) {
+  return acknowledge_.settle([&] { return engine_.cancel(id, now()); });
+}
 
-Result<Duration> EmbeddedStore::do_extend(std::string_view id, Duration ttl) { return engine_.extend(id, ttl, now()); }
+Result<Duration> EmbeddedStore::do_extend(std::string_view id, Duration ttl) {
+  return acknowledge_.settle([&] { return engine_.extend(id, ttl, now()); });
+}
 
 Result<std::optional<HoldInfo>> EmbeddedStore::do_find_hold(std::string_view id) {
   return engine_.find_hold(id, now());
@@ -109,7 +137,7 @@ Result<std::vector<std::string>> EmbeddedStore::do_holds_tagged(std::string_view
 Result<Usage> EmbeddedStore::do_usage(const MeterName& meter) { return engine_.usage(meter_charge(meter), now()); }
 
 Result<Reconciliation> EmbeddedStore::do_reconcile(const MeterName& meter, Amount used) {
-  return engine_.reconcile(meter_charge(meter), used, now());
+  return acknowledge_.settle([&] { return engine_.reconcile(meter_charge(meter), used, now()); });
 }
 
 Result<UsagePage> EmbeddedStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
@@ -121,8 +149,10 @@ Result<std::vector<HoldInfo>> EmbeddedStore::do_oldest_holds(std::size_t count_m
 }
 
 Result<void> EmbeddedStore::do_clear() {
-  engine_.clear();
-  return {};
+  return acknowledge_.settle([&]() -> Result<void> {
+    engine_.clear();
+    return {};
+  });
 }
 
 StoreStatistics EmbeddedStore::do_statistics() { return engine_.statistics(); }

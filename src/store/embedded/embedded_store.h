@@ -1,4 +1,5 @@
-// EmbeddedStore: the engine in this process, with a clock and a thread that sweeps.
+// EmbeddedStore: the engine in this process, with a clock and a thread that sweeps; in memory alone, or with the files
+// of a data directory behind it.
 #pragma once
 
 #include <mete/limiter.h>
@@ -9,6 +10,8 @@
 #include <thread>
 
 #include "engine/engine.h"
+#include "store/embedded/acknowledger.h"
+#include "store/embedded/data_directory.h"
 #include "store/embedded/embedded_keys.h"
 #include "store/store.h"
 
@@ -16,13 +19,25 @@ namespace mete::store {
 
 class EmbeddedStore final : public Store {
  public:
+  // In memory alone.
   explicit EmbeddedStore(const Options& options);
+  // With what the directory holds.
+  static Result<std::unique_ptr<EmbeddedStore>> open(const DataConfig& config, const Options& options);
   ~EmbeddedStore() override;
 
   [[nodiscard]] Instant now() const override { return clock_->now(); }
   [[nodiscard]] Keys* keys() override { return &keys_; }
+  [[nodiscard]] Persistence* persistence() override { return data_.get(); }
 
  private:
+  struct Parts {
+    std::unique_ptr<Clock> clock;
+    std::unique_ptr<engine::Engine> engine;  // null: the directory's
+    std::unique_ptr<DataDirectory> data;     // null: in memory alone
+    bool is_swept = true;
+  };
+  explicit EmbeddedStore(Parts parts);
+
   Result<void> do_define(const Limit& limit) override;
   Result<bool> do_drop(std::string_view name) override;
   Result<std::optional<Limit>> do_limit(std::string_view name) override;
@@ -50,7 +65,10 @@ class EmbeddedStore final : public Store {
   void sweep_until_stopped();
 
   std::unique_ptr<Clock> clock_;
-  engine::Engine engine_;
+  std::unique_ptr<DataDirectory> data_;
+  std::unique_ptr<engine::Engine> own_engine_;
+  engine::Engine& engine_;
+  const Acknowledger acknowledge_;
   EmbeddedKeys keys_;
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;

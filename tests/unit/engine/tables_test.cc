@@ -101,9 +101,9 @@ TEST(RuleTable, ARecordLivesWhileItIsReferredTo) {
   RuleTable rules(memory);
   const Limit limit = calendar("a").amount(10).per(Unit::kDay).zone("Asia/Tokyo");
   const RuleRecord* rule = rules.acquire(limit).value();
-  const RuleRecord* override_rule = rules.acquire_with_amount(limit, *rule, 25);
-  EXPECT_EQ(rules.acquire_with_amount(limit, *rule, 25), override_rule);
-  EXPECT_EQ(rules.acquire_with_amount(limit, *rule, 10), rule) << "the limit's own amount";
+  const RuleRecord* override_rule = rules.acquire_with_amount(*rule, 25);
+  EXPECT_EQ(rules.acquire_with_amount(*rule, 25), override_rule);
+  EXPECT_EQ(rules.acquire_with_amount(*rule, 10), rule) << "the limit's own amount";
   EXPECT_EQ(override_rule->rule().amount, 25);
   EXPECT_EQ(rules.size(), 2U);
   EXPECT_GT(memory.bytes(), 2 * sizeof(RuleRecord));

@@ -1,0 +1,133 @@
+#include "engine/change.h"
+
+#include "engine/change_tags.h"
+
+namespace mete::engine {
+
+namespace {
+
+void write_tag(Encoder& record, ChangeTag tag, unsigned flags = 0) {
+  record.byte(static_cast<std::uint8_t>(static_cast<unsigned>(tag) | flags));
+}
+
+void write_parts(Encoder& record, const std::vector<PartChange>& parts) {
+  record.varint(parts.size());
+  for (const PartChange& part : parts) {
+    record.varint(part.serial);
+    record.varint(part.charge);
+    record.instant(part.expires_at);
+    record.varint(static_cast<std::uint64_t>(part.units));
+    record.instant(part.made_at);
+    record.text(part.id);
+  }
+}
+
+void write_verdict(Encoder& record, const core::Verdict& verdict) {
+  record.byte(verdict.is_allowed ? 1 : 0);
+  record.varint(verdict.violated);
+  record.varint(static_cast<std::uint64_t>(verdict.taken));
+  record.number(verdict.remaining);
+  record.number(verdict.limit);
+  record.number(verdict.retry_after.ns());
+  record.number(verdict.reset_after.ns());
+}
+
+void write_hold(Encoder& record, const HoldRecord& hold) {
+  record.varint(hold.serial);
+  record.byte(static_cast<std::uint8_t>(hold.state));
+  record.instant(hold.expires_at);
+  record.instant(hold.final_at);
+  record.text(hold.tag);
+  record.varint(hold.charges.size());
+  for (const HoldCharge& charge : hold.charges) {
+    record.text(charge.limit);
+    record.text(charge.key);
+    record.varint(charge.generation);
+    record.varint(static_cast<std::uint64_t>(charge.units));
+    record.byte(charge.is_backed ? 1 : 0);
+  }
+}
+
+}  // namespace
+
+void write_change(Encoder& record, const MeterChange& change) {
+  const bool has_part_changes = change.has_part_changes();
+  write_tag(record, ChangeTag::kMeter,
+            (change.is_even ? kIsEvenFlag : 0U) | (has_part_changes ? kHasPartChangesFlag : 0U) |
+                (change.has_all_parts ? kHasAllPartsFlag : 0U));
+  record.varint(change.generation);
+  record.text(change.key);
+  record.text(change.state);
+  if (!has_part_changes) return;
+  record.instant(change.expired_until);
+  write_parts(record, change.removed);
+  write_parts(record, change.added);
+}
+
+void write_operation(Encoder& record, std::string_view id, const OperationRecord& operation) {
+  write_tag(record, ChangeTag::kOperation, operation.hold != nullptr ? kHasHoldFlag : 0U);
+  record.text(id);
+  record.number(operation.fingerprint);
+  record.instant(operation.made_at);
+  write_verdict(record, operation.verdict);
+  if (operation.hold != nullptr) write_hold(record, *operation.hold);
+}
+
+void write_change(Encoder& record, const OverrideChange& change) {
+  write_tag(record, ChangeTag::kOverride, change.amount ? kHasAmountFlag : 0U);
+  record.varint(change.generation);
+  record.text(change.key);
+  if (change.amount) record.varint(static_cast<std::uint64_t>(*change.amount));
+}
+
+void write_change(Encoder& record, const KeyChange& change) {
+  write_tag(record, ChangeTag::kKey);
+  record.text(change.key);
+  record.byte(static_cast<std::uint8_t>(change.type));
+  switch (change.type) {
+    case core::KeyType::kNone:
+      return;
+    case core::KeyType::kCounter:
+      record.number(change.value);
+      record.instant(change.expires_at);
+      return;
+    case core::KeyType::kQuota:
+    case core::KeyType::kThrottle:
+      record.varint(static_cast<std::uint64_t>(change.rule.amount));
+      record.varint(static_cast<std::uint64_t>(change.rule.capacity));
+      record.varint(change.rule.period_ns());
+      record.text(change.state);
+      return;
+  }
+}
+
+void write_change(Encoder& record, const LimitChange& change) {
+  const Limit& limit = change.limit;
+  write_tag(record, ChangeTag::kLimit, change.is_even ? kIsEvenFlag : 0U);
+  record.varint(change.generation);
+  record.instant(change.changed_at);
+  record.text(limit.name());
+  record.byte(static_cast<std::uint8_t>(limit.kind()));
+  record.varint(static_cast<std::uint64_t>(limit.amount()));
+  record.byte(static_cast<std::uint8_t>((limit.period() ? kHasPeriod : 0U) | (limit.unit() ? kHasUnit : 0U) |
+                                        (limit.burst() ? kHasBurst : 0U) | (limit.zone() ? kHasZone : 0U) |
+                                        (limit.anchor() ? kHasAnchor : 0U) | (limit.is_shadow() ? kIsShadow : 0U) |
+                                        (limit.durable() ? kHasDurable : 0U)));
+  if (limit.period()) record.number(limit.period()->ns());
+  if (limit.unit()) record.byte(static_cast<std::uint8_t>(*limit.unit()));
+  if (limit.burst()) record.varint(static_cast<std::uint64_t>(*limit.burst()));
+  if (limit.zone()) record.text(*limit.zone());
+  if (limit.anchor()) record.number(std::int64_t{*limit.anchor()});
+  if (limit.durable()) record.byte(static_cast<std::uint8_t>(*limit.durable()));
+  record.byte(static_cast<std::uint8_t>(limit.on_fail()));
+  record.byte(static_cast<std::uint8_t>(limit.scope()));
+}
+
+void write_change(Encoder& record, const DropChange& change) {
+  write_tag(record, ChangeTag::kDrop);
+  record.varint(change.generation);
+}
+
+void write_change(Encoder& record, const ClearChange& /*change*/) { write_tag(record, ChangeTag::kClear); }
+
+}  // namespace mete::engine

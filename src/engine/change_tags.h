@@ -1,0 +1,38 @@
+// The first byte of a change: its tag in the lower half, and flags in the upper one. Internal to reading and writing.
+#pragma once
+
+#include <cstdint>
+
+namespace mete::engine {
+
+enum class ChangeTag : std::uint8_t {
+  kMeter = 1,
+  kOperation = 2,
+  kOverride = 3,
+  kKey = 4,
+  kLimit = 5,
+  kDrop = 6,
+  kClear = 7,
+};
+inline constexpr std::uint8_t kChangeTagMask = 0x0f;
+
+// Of a meter and a limit.
+inline constexpr std::uint8_t kIsEvenFlag = 0x10;
+// Of a meter.
+inline constexpr std::uint8_t kHasPartChangesFlag = 0x20;
+inline constexpr std::uint8_t kHasAllPartsFlag = 0x40;
+// Of an operation.
+inline constexpr std::uint8_t kHasHoldFlag = 0x10;
+// Of an override.
+inline constexpr std::uint8_t kHasAmountFlag = 0x10;
+
+// Which optional fields a limit has.
+inline constexpr std::uint8_t kHasPeriod = 1;
+inline constexpr std::uint8_t kHasUnit = 2;
+inline constexpr std::uint8_t kHasBurst = 4;
+inline constexpr std::uint8_t kHasZone = 8;
+inline constexpr std::uint8_t kHasAnchor = 16;
+inline constexpr std::uint8_t kIsShadow = 32;
+inline constexpr std::uint8_t kHasDurable = 64;
+
+}  // namespace mete::engine

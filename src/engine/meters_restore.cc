@@ -1,0 +1,118 @@
+// Restoring meters: see engine_restore.cc.
+
+#include "base/check.h"
+#include "engine/meters.h"
+
+namespace mete::engine {
+
+namespace {
+
+Error misfit(const LimitRecord& limit) {
+  return {ErrorCode::kInvalid, "a meter of '" + limit.definition.name() + "' does not fit the limit's kind"};
+}
+
+OpenPart part_of(const PartChange& change) {
+  OpenPart part;
+  static_cast<core::HeldPart&>(part) = change;
+  part.serial = change.serial;
+  part.charge = change.charge;
+  part.id = change.id;
+  return part;
+}
+
+}  // namespace
+
+// The memory ceiling does not count here: what was acknowledged stays.
+Result<void> Meters::restore(const LimitRecord& limit, std::uint64_t hash, const MeterChange& change) {
+  const Space space(EntryType::kMeter, limit.number);
+  const bool is_current = change.is_even == limit.is_even;
+  if (!is_current && limit.previous_rule == nullptr) return tl::make_unexpected(misfit(limit));
+  Entry* entry = keyspace_.find(hash, space, change.key);
+  if (change.state.empty()) {
+    if (entry == nullptr) return {};
+    Entry* const parts = keyspace_.find(hash, {EntryType::kHeldParts, limit.number}, change.key);
+    if (parts != nullptr) forget(*parts);
+    forget(*entry);
+    return {};
+  }
+  const core::Rule& rule = is_current ? limit.rule->rule() : limit.previous_rule->rule();
+  if (change.state.size() != core::state_size(rule.kind)) return tl::make_unexpected(misfit(limit));
+  std::uint8_t flags = 0;
+  if (entry != nullptr) {
+    flags = entry->flags;
+  } else if (keyspace_.entry_count(EntryType::kOverride) > 0 &&
+             keyspace_.find(hash, {EntryType::kOverride, limit.number}, change.key) != nullptr) {
+    flags = kHasOverride;
+  }
+  if (entry != nullptr && entry->payload_size != change.state.size()) {
+    keyspace_.erase(hash, entry);
+    entry = nullptr;
+  }
+  if (entry == nullptr) {
+    const auto size = static_cast<std::uint8_t>(change.state.size());
+    entry = keyspace_.insert(hash, space, change.key, size, Slab::Ceiling::kIgnore);
+    CHECK(entry != nullptr);
+  }
+  entry->flags = static_cast<std::uint8_t>((flags & ~kEvenRevision) | (change.is_even ? kEvenRevision : 0));
+  std::memcpy(entry->payload(), change.state.data(), change.state.size());
+  if (change.has_part_changes()) restore_parts(*entry, hash, change);
+  if (is_current) return {};
+  // It was changed while the limit's redefinition had been told, but not been seen by all.
+  if ((entry->flags & kHasOverride) != 0) outdate_override(limit, hash, change.key);
+  (void)open(*entry, limit.changed_at);
+  return {};
+}
+
+void Meters::restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change) {
+  const Space space(EntryType::kHeldParts, meter.space.limit());
+  Entry* entry = keyspace_.find(hash, space, change.key);
+  if (entry == nullptr) {
+    if (change.added.empty()) return;
+    entry = keyspace_.insert(hash, space, change.key, sizeof(HeldParts*), Slab::Ceiling::kIgnore);
+    CHECK(entry != nullptr);
+    entry->store(new HeldParts);
+  }
+  meter.flags |= kHasHeldParts;
+  HeldParts& parts = *entry->load<HeldParts*>();
+  const auto erase = [&](HeldParts::iterator part) {
+    memory_.subtract(part_bytes(*part));
+    return parts.erase(part);
+  };
+  const Instant until = change.has_all_parts ? Instant::max() : change.expired_until;
+  for (auto part = parts.begin(); part != parts.end() && part->expires_at <= until;) part = erase(part);
+  for (const PartChange& removed : change.removed) {
+    if (const auto found = parts.find(part_of(removed)); found != parts.end()) erase(found);
+  }
+  for (const PartChange& added : change.added) {
+    OpenPart part = part_of(added);
+    if (const auto found = parts.find(part); found != parts.end()) erase(found);
+    add_part(parts, std::move(part));
+  }
+}
+
+// Puts an override back under the limit's rule before this one, so that its meter can be moved on from there.
+void Meters::outdate_override(const LimitRecord& limit, std::uint64_t hash, std::string_view key) {
+  Entry* entry = keyspace_.find(hash, {EntryType::kOverride, limit.number}, key);
+  CHECK(entry != nullptr);
+  auto record = entry->load<OverrideRecord>();
+  const RuleRecord* present = record.rule;
+  record.rule = rules_.acquire_with_amount(*limit.previous_rule, record.amount);
+  entry->store(record);
+  entry->flags = static_cast<std::uint8_t>((entry->flags & ~kEvenRevision) | (limit.is_even ? 0 : kEvenRevision));
+  rules_.release(present);
+}
+
+void Meters::restore(const LimitRecord& limit, std::uint64_t hash, const OverrideChange& change) {
+  Entry* const meter = keyspace_.find(hash, {EntryType::kMeter, limit.number}, change.key);
+  const Space space(EntryType::kOverride, limit.number);
+  if (Entry* old = keyspace_.find(hash, space, change.key)) forget(*old);
+  if (meter != nullptr) meter->flags &= static_cast<std::uint8_t>(~kHasOverride);
+  if (!change.amount) return;
+  Entry* entry = keyspace_.insert(hash, space, change.key, sizeof(OverrideRecord), Slab::Ceiling::kIgnore);
+  CHECK(entry != nullptr);
+  entry->store(OverrideRecord{*change.amount, rules_.acquire_with_amount(*limit.rule, *change.amount)});
+  entry->flags = limit.is_even ? kEvenRevision : 0;
+  if (meter != nullptr) meter->flags |= kHasOverride;
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,57 @@
+#include "engine/snapshot_walk.h"
+
+#include "engine/operation.h"
+
+namespace mete::engine {
+
+bool Engine::SnapshotWalk::next(Encoder& record) {
+  record.clear();
+  if (!has_limits_) {
+    write_limits(record);
+    has_limits_ = true;
+  }
+  while (!position_.is_end() && record.size() < kRecordBytes) {
+    position_ = engine_.keyspace_.visit_bucket(position_, [&](const Entry& entry) { write_entry(record, entry); });
+  }
+  return !record.is_empty();
+}
+
+// They come first: every meter needs its own.
+void Engine::SnapshotWalk::write_limits(Encoder& record) {
+  const std::lock_guard guard(engine_.definitions_mutex_);
+  for (const LimitRecord* limit : engine_.limits_.all()) {
+    write_change(record, LimitChange{limit->generation, limit->is_even, limit->changed_at, limit->definition});
+    ++entries_;
+  }
+}
+
+void Engine::SnapshotWalk::write_entry(Encoder& record, const Entry& entry) {
+  switch (entry.space.type()) {
+    case EntryType::kMeter: {
+      const LimitRecord* limit = engine_.limits_.at(entry.space.limit());
+      if (limit == nullptr) return;  // just being dropped
+      MeterChange change = Recorder::change_of(*limit, entry);
+      if ((entry.flags & kHasHeldParts) != 0) engine_.meters_.add_parts(*limit, change);
+      write_change(record, change);
+      break;
+    }
+    case EntryType::kOverride: {
+      const LimitRecord* limit = engine_.limits_.at(entry.space.limit());
+      if (limit == nullptr) return;
+      write_change(record, OverrideChange{limit->generation, entry.key(), entry.load<OverrideRecord>().amount});
+      break;
+    }
+    case EntryType::kOperation:
+      write_operation(record, entry.key(), entry.load<OperationRecord>());
+      break;
+    case EntryType::kKey:
+      write_change(record, Keys::change_of(entry));
+      break;
+    case EntryType::kHeldParts:  // with their meter
+    case EntryType::kTag:        // with its holds
+      return;
+  }
+  ++entries_;
+}
+
+}  // namespace mete::engine

@@ -1,0 +1,145 @@
+#include "store/embedded/data_directory.h"
+
+#include "base/monotonic.h"
+#include "base/random.h"
+#include "journal/recovery.h"
+
+namespace mete::store {
+
+engine::Config engine_config(const Options& options, std::uint64_t seed) {
+  return {
+      .seed = seed, .max_memory = options.max_memory, .id_retention = options.id_retention, .ids_max = options.ids_max};
+}
+
+DataDirectory::DataDirectory(const DataConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
+
+Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataConfig& config, const Options& options,
+                                                           const Clock& clock) {
+  journal::FileSystem& files = *config.files;
+  if (auto made = files.make_directory(config.directory); !made) return tl::make_unexpected(made.error());
+  auto lock = files.lock(config.directory);
+  if (!lock) return tl::make_unexpected(lock.error());
+  std::unique_ptr<DataDirectory> data(new DataDirectory(config, clock));
+  data->lock_ = std::move(*lock);
+  if (auto recovered = data->recover(options); !recovered) return tl::make_unexpected(recovered.error());
+  if (auto started = data->start(options); !started) return tl::make_unexpected(started.error());
+  return data;
+}
+
+Result<void> DataDirectory::recover(const Options& options) {
+  const std::uint64_t began_ns = base::monotonic_ns();
+  journal::RecoveryRequest request;
+  request.directory = config_.directory;
+  const auto make_engine = [&](std::uint64_t seed) {
+    seed_ = seed;
+    engine_ = std::make_unique<engine::Engine>(engine_config(options, seed));
+  };
+  request.on_seed = make_engine;
+  request.on_record = [&](std::string_view body, const journal::Place& place) {
+    return engine_->restore(body).map_error([&](const Error& error) {
+      return Error{ErrorCode::kUnavailable, config_.directory + "/" + std::string(place.file) + ", offset " +
+                                                std::to_string(place.offset) + ": " + error.message +
+                                                ": it is whole, but not of this version of mete: start the one that "
+                                                "wrote it"};
+    });
+  };
+  if (config_.on_load) {
+    request.on_progress = [&](const journal::Progress& progress) {
+      config_.on_load({progress.bytes_done, progress.bytes_total});
+    };
+  }
+  const auto found = journal::recover(*config_.files, request);
+  if (!found) return tl::make_unexpected(found.error());
+  if (engine_ == nullptr) make_engine(base::random_number());  // there was nothing
+  engine_->finish_restoring(found->latest_time);
+  continuation_ = found->continuation;
+  recovered_.last_save_at = found->snapshot_created;
+  recovered_.last_save_bytes = found->snapshot.bytes;
+  recovered_.recovered_records = found->journal.records;
+  recovered_.recovered_snapshot_bytes = found->snapshot.bytes;
+  if (found->cut) recovered_.cut = {found->cut->file, found->cut->offset, found->cut->bytes};
+  recovered_.recovery_took = Duration::from_ns(static_cast<std::int64_t>(base::monotonic_ns() - began_ns));
+  return {};
+}
+
+Result<void> DataDirectory::start(const Options& options) {
+  auto journal = journal::Journal::start(*config_.files, {.directory = config_.directory,
+                                                          .seed = seed_,
+                                                          .now = [this] { return clock_.now(); },
+                                                          .continuation = continuation_});
+  if (!journal) return tl::make_unexpected(journal.error());
+  journal_ = std::move(*journal);
+  engine_->record_to(*this);
+  if (config_.has_threads) flusher_ = std::make_unique<journal::Flusher>(*journal_, [this] { note_progress(); });
+  saver_ = std::make_unique<Saver>(Saver::Parts{*engine_, *journal_, *config_.files, clock_},
+                                   Saver::Config{.directory = config_.directory,
+                                                 .seed = seed_,
+                                                 .after_bytes = config_.has_threads ? options.snapshot_after_bytes : 0,
+                                                 .every = options.snapshot_every,
+                                                 .has_thread = config_.has_threads,
+                                                 .last_at = recovered_.last_save_at,
+                                                 .last_bytes = recovered_.last_save_bytes});
+  return {};
+}
+
+DataDirectory::~DataDirectory() {
+  saver_.reset();
+  flusher_.reset();  // the last flush
+}
+
+void DataDirectory::append(std::string_view record, Durable durable) {
+  const Ticket ticket = journal_->append(record);
+  if (durable != Durable::kAlways) return;
+  Ticket last = last_awaited_.load(std::memory_order_relaxed);
+  while (last < ticket && !last_awaited_.compare_exchange_weak(last, ticket, std::memory_order_relaxed)) {
+  }
+  Deferral::current()->note(ticket);
+}
+
+void DataDirectory::depend() {
+  if (Deferral* deferral = Deferral::current()) deferral->note(last_awaited_.load(std::memory_order_relaxed));
+}
+
+void DataDirectory::request_sync() {
+  if (flusher_ != nullptr) flusher_->request();
+}
+
+Result<void> DataDirectory::wait(Ticket ticket) {
+  if (ticket <= synced()) return {};
+  if (flusher_ != nullptr) return flusher_->wait(ticket);
+  auto flushed = journal_->flush();
+  note_progress();
+  return flushed;
+}
+
+void DataDirectory::on_progress(std::function<void()> callback) {
+  const std::lock_guard guard(progress_mutex_);
+  on_progress_ = std::move(callback);
+}
+
+void DataDirectory::note_progress() {
+  const std::lock_guard guard(progress_mutex_);
+  if (!has_failed()) {
+    if (auto failure = journal_->failure()) {
+      engine_->fail_recording(*failure);
+      has_failed_.store(true, std::memory_order_release);
+    }
+  }
+  if (on_progress_) on_progress_();
+}
+
+PersistenceStatus DataDirectory::status() const {
+  PersistenceStatus status = recovered_;
+  const journal::Journal::Counters counters = journal_->counters();
+  status.journal_bytes = counters.bytes;
+  status.journal_segments = counters.segments;
+  status.unsynced_bytes = counters.unsynced_bytes;
+  status.records_total = counters.records_total;
+  status.syncs_total = counters.syncs_total;
+  status.last_sync_us = counters.last_sync_us;
+  status.failure = journal_->failure();
+  saver_->describe(status);
+  return status;
+}
+
+}  // namespace mete::store
