@@ -101,14 +101,21 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
     client_->is_blocked = false;
   }
   const store::BatchTime batch(service_.store.now());
+  const store::Deferral deferral;
   output_ = &output;
-  const Received received = receive_batch(input, output, output_max);
+  Received received = receive_batch(input, output, output_max);
   output_ = nullptr;
+  received.ticket = worker_.gate.needed(deferral.ticket());
   return received;
 }
 
 void RespSession::on_overflow(base::Output& output) {
   refuse_protocol("the request is longer than server.query_buffer_max allows", output);
+}
+
+void RespSession::on_lost(base::Output& output) {
+  worker_.metrics.command_errors.add();
+  wire::RespWriter(output, version_).error(worker_.gate.failure());
 }
 
 void RespSession::on_buffers(const Buffers& buffers) {
@@ -305,13 +312,13 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
           {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
     }
     if (reply.errors() > 0) worker.loop.post([&worker] { worker.metrics.command_errors.add(); });
-    worker.answer(client->id, std::string(output.view()));
+    worker.answer(client->id, {std::string(output.view())});
   };
   if (!service_.background.run(task)) {
     base::Output output;
     wire::RespWriter(output, version_).error("ERR", "too many slow commands are waiting: try again later");
     worker_.metrics.command_errors.add();
-    worker_.answer(client_->id, std::string(output.view()));
+    worker_.answer(client_->id, {std::string(output.view())});
   }
 }
 

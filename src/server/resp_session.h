@@ -34,6 +34,7 @@ class RespSession final : public net::Session {
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
   void on_overflow(base::Output& output) override;
+  void on_lost(base::Output& output) override;
   void on_buffers(const Buffers& buffers) override;
   // A take must not wait on for a client that has gone; slow commands end by themselves.
   [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }

@@ -206,11 +206,12 @@ void Server::make_protocols() {
     Worker& worker = worker_of(set);
     HttpLater later;
     later.run_beside = [this, &worker, id](std::function<std::string()> work) {
-      return service_.background.run([&worker, id, work = std::move(work)] { worker.answer(id, work()); });
+      return service_.background.run([&worker, id, work = std::move(work)] { worker.answer(id, {work()}); });
     };
     later.answer_late = [&worker, id](std::string bytes) {
       worker.answer_after(kWrongPasswordDelay, id, std::move(bytes));
     };
+    later.gate = &worker.gate;
     HttpReports reports;
     const std::string address = net::peer_address(socket).to_string();
     reports.wrong_password = [this, address] { service_.security.note_wrong_password(address); };

@@ -51,12 +51,19 @@ struct Service {
     request_limits.arguments_max = config.arguments_max;
     request_limits.bulk_bytes_max = config.bulk_max;
     pipeline_max = config.pipeline_max;
+    if (store::Persistence* const persistence = store.persistence(); persistence != nullptr) {
+      for (const auto& worker : workers) worker->gate.guard(*persistence);
+      persistence->on_progress([this] {
+        for (const auto& worker : workers) worker->gate.note_progress();
+      });
+    }
   }
 
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   // Connections that are still open have sessions, which use all of this.
   ~Service() {
+    if (store.persistence() != nullptr) store.persistence()->on_progress(nullptr);
     for (const auto& worker : workers) worker->connections.clear();
   }
 
