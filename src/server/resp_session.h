@@ -1,6 +1,7 @@
 // RespSession: one client's conversation in RESP: requests in, replies out, no I/O.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,8 @@ class RespSession final : public net::Session {
   void block();
   // Blocks as a waiting take: the wait ends with the connection.
   void block_waiting();
+  // No reply now: `work` makes it, beside the event loops.
+  void answer_beside(std::function<void(wire::RespWriter& reply)> work);
   // Holds back what was replied since `position` for a while: guessing passwords takes time.
   void delay_reply(std::size_t position);
 

@@ -147,6 +147,10 @@ Result<void> Server::prepare() {
   service_.apply_config = [this] { apply_settings(); };
   service_.security.set_log(log_);
   apply_settings();
+  service_.watch_persistence([this](const Error& failure) {
+    log_.error("the disk has failed: nothing that must reach it is acknowledged any more",
+               {{"reason", failure.message}, {"remedy", "free space on the disk or replace it, then restart"}});
+  });
   if (!service_.config.data.empty() && service_.config.data != Config().data) {
     log_.warning("server.data has no effect yet: everything is kept in memory", {{"data", service_.config.data}});
   }

@@ -1,11 +1,7 @@
 // Answers leave when what they tell of is on disk: through sockets, on two event loops.
 #include "server/sync_gate.h"
 
-#include <latch>
-
-#include "server/http_session.h"
-#include "unit/server/resp_fixture.h"
-#include "unit/server/synced_store.h"
+#include "unit/server/synced_fixture.h"
 
 namespace mete::server {
 namespace {
@@ -16,57 +12,7 @@ const std::string kTaken = "[1, 9, 10, 0, -1, []]";
 const std::string kTakenTwice = "[1, 8, 10, 0, -1, []]";
 const std::string kDiskFull = "-UNAVAILABLE the disk is full";
 
-class SyncGateTest : public ::testing::Test {
- protected:
-  SyncGateTest() {
-    EXPECT_TRUE(store.define(stock("s").amount(10)).has_value());
-    EXPECT_TRUE(store.define(stock("one").amount(1)).has_value());
-    service.slow_threshold_ns = std::numeric_limits<std::int64_t>::max();
-    resp.make_session = [this](net::ConnectionSet& set, std::uint64_t id, int) -> std::unique_ptr<net::Session> {
-      auto client = std::make_shared<Client>();
-      client->id = id;
-      client->worker = &worker_of(set);
-      return std::make_unique<RespSession>(service, *client->worker, client);
-    };
-    http.make_session = [this](net::ConnectionSet& set, std::uint64_t, int) -> std::unique_ptr<net::Session> {
-      Worker& worker = worker_of(set);
-      return std::make_unique<HttpSession>(api, worker.metrics, wire::HttpLimits(), HttpLater{{}, {}, &worker.gate});
-    };
-    for (const auto& worker : service.workers) threads.emplace_back([&loop = worker->loop] { loop.run(); });
-  }
-  ~SyncGateTest() override {
-    for (const auto& worker : service.workers) worker->loop.stop();
-    for (std::thread& thread : threads) thread.join();
-  }
-
-  Worker& worker_of(const net::ConnectionSet& set) {
-    return *service.workers[&set == &service.workers[0]->connections ? 0 : 1];
-  }
-  RespClient connect(std::size_t loop = 0) { return {*service.workers[loop], ++last_id, resp}; }
-
-  // Until each loop has done all that it had to do.
-  void settle() {
-    for (int round = 0; round < 3; ++round) {
-      std::latch done(static_cast<std::ptrdiff_t>(service.workers.size()));
-      for (const auto& worker : service.workers) worker->loop.post([&] { done.count_down(); });
-      done.wait();
-    }
-  }
-  // Once a sync has been asked for that is to cover so many operations.
-  void expect_withheld(RespClient& client, store::Ticket operations) {
-    store.disk.wait_until_requested(operations);
-    settle();
-    EXPECT_FALSE(client.has_input());
-  }
-
-  testing::SyncedStore store;
-  Service service{store, {}, testing::make_workers(2)};
-  HttpApi api{store, {.metrics = [] { return std::string(); }, .is_ready = [] { return true; }, .authenticate = {}}};
-  net::Protocol resp;
-  net::Protocol http;
-  std::uint64_t last_id = 0;
-  std::vector<std::thread> threads;
-};
+class SyncGateTest : public testing::SyncedFixture {};
 
 TEST_F(SyncGateTest, AnAnswerLeavesAfterTheSync) {
   RespClient client = connect();
@@ -148,6 +94,8 @@ TEST_F(SyncGateTest, AFailureReplacesWhatIsWithheld) {
   EXPECT_EQ(other.next(), "(closed)");
   EXPECT_EQ(idle.ask("TAKE s a"), kDiskFull);
   EXPECT_EQ(idle.ask("PING"), "+PONG") << "what has lost nothing stays";
+  store.disk.sync_to(1);
+  EXPECT_EQ(told_failures, "the disk is full;") << "once";
 }
 
 TEST_F(SyncGateTest, WhatWasSyncedBeforeAFailureIsSentAsItIs) {
@@ -247,13 +195,12 @@ TEST_F(SyncGateTest, AMonitorSeesItsOkFirst) {
   EXPECT_NE(monitor.next().find("\"PING\""), std::string::npos);
 }
 
-class HttpSyncGateTest : public SyncGateTest {
+class HttpSyncGateTest : public testing::SyncedFixture {
  protected:
   static std::string take(std::string_view key) {
     const std::string body = R"({"charges":[{"limit":"s","key":")" + std::string(key) + R"("}]})";
     return "POST /v1/take HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   }
-  RespClient connect_http() { return {*service.workers[0], ++last_id, http}; }
 };
 
 TEST_F(HttpSyncGateTest, AnAnswerLeavesAfterTheSync) {
