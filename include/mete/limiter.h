@@ -39,9 +39,8 @@ struct Options {
   // How long operation ids and finished holds are remembered, and how many of them at most.
   Duration id_retention = std::chrono::hours(24);
   std::size_t ids_max = 10'000'000;
-  // When an embedded store with a directory writes a snapshot, so that the next start has less to read: when the
-  // journal has outgrown both this and the last snapshot, and after this long if anything was written; 0: not for that
-  // reason.
+  // A durable embedded store writes a snapshot when its journal has grown by so many bytes since the last one, and
+  // beyond its size; and when the last one is so old and something has been written since. 0: not for that reason.
   std::size_t snapshot_after_bytes = std::size_t{64} << 20;
   Duration snapshot_every = std::chrono::hours(1);
 };

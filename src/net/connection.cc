@@ -51,7 +51,7 @@ void Connection::on_events(std::uint32_t events) {
   if ((events & EPOLLOUT) != 0) {
     if (transport_ != nullptr && transport_->wants_write()) read();
     if (state_ != State::kClosed && !output_.empty()) flush();
-    if (state_ == State::kOpen && wants_drain_ && output_.empty()) process_kept();
+    if (can_go_on()) process_kept();
   }
   if (state_ == State::kClosed) return;
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
@@ -102,7 +102,9 @@ void Connection::end_input() {
   is_finishing_soon_ = true;
   if (state_ == State::kBlocked && session_->answers_half_closed()) return;
   if (state_ == State::kOpen && wants_drain_) return;
-  if (state_ == State::kOpen && !output_.empty()) {
+  const bool has_more_to_send =
+      (state_ == State::kOpen && has_answers()) || (state_ == State::kBlocked && !withheld_.empty());
+  if (has_more_to_send) {
     state_ = State::kFinishing;
     return;
   }
@@ -112,21 +114,22 @@ void Connection::end_input() {
 // Input that lies in the shared buffer: what is left of it is kept.
 void Connection::process(std::string_view input) {
   base::Output& answers = set_.answer_buffer();
-  const auto [consumed, next] = session_->receive(input, answers, limits_.output_max);
+  const auto [consumed, next, ticket] = session_->receive(input, answers, limits_.output_max);
   if (consumed < input.size() && next != Session::Next::kClose) input_.append(input.substr(consumed));
-  after(next);
+  after(next, ticket);
 }
 
-void Connection::process_kept() {
+// `ticket` is of what is in the answer buffer already.
+void Connection::process_kept(Ticket ticket) {
   if (state_ != State::kOpen) return;
   base::Output& answers = set_.answer_buffer();
-  const auto [consumed, next] = session_->receive(input_.view(), answers, limits_.output_max);
-  input_.drop(consumed);
+  const auto received = session_->receive(input_.view(), answers, limits_.output_max);
+  input_.drop(received.consumed);
   if (input_.empty()) input_ = base::Output();
-  after(next);
+  after(received.next, std::max(ticket, received.ticket));
 }
 
-void Connection::after(Session::Next next) {
+void Connection::after(Session::Next next, Ticket ticket) {
   base::Output& answers = set_.answer_buffer();
   if (next == Session::Next::kBlock) state_ = State::kBlocked;
   if (next == Session::Next::kClose || (next == Session::Next::kRead && is_finishing_soon_)) {
@@ -143,38 +146,47 @@ void Connection::after(Session::Next next) {
   } else if (waiting_since_ns_ == 0) {
     waiting_since_ns_ = set_.loop().now_ns();
   }
-  if (output_.empty()) {
-    std::size_t sent = 0;
-    if (!answers.empty()) {
-      const Transferred written = send(answers.view());
-      if (written.outcome == Transfer::kClosed) {
-        answers.clear();
-        close();
-        return;
-      }
-      sent = written.bytes;
-    }
-    if (sent < answers.size()) {
-      output_.append(answers.view().substr(sent));
-      active_at_ns_ = set_.loop().now_ns();
-    }
-  } else {
-    output_.append(answers.view());
+  if (ticket != 0 || !withheld_.empty()) {
+    withheld_.add(answers.view(), ticket);
+    if (ticket != 0 && !answers.empty()) set_.note_withheld(*this, ticket);
+  } else if (!send_or_keep(answers.view())) {
+    answers.clear();
+    return;
   }
   answers.clear();
   if (answers.capacity() > kAnswerBytesKept) answers = base::Output();
-  if (state_ == State::kFinishing && output_.empty()) end_output();
+  if (state_ == State::kFinishing && !has_answers()) end_output();
   if (state_ == State::kBlocked && is_input_over_) end_input();
-  if (state_ == State::kOpen && wants_drain_ && output_.empty()) {
-    // The socket took it all: go on in the next round, so that other clients get their turn.
-    set_.loop().post([&set = set_, id = id_] {
-      set.with(id, [](Connection& connection) {
-        connection.process_kept();
-        if (connection.state_ != State::kClosed) connection.update_interest();
-      });
-    });
-  }
+  if (can_go_on()) go_on_next_round();
   if (state_ != State::kClosed) update_interest();
+}
+
+bool Connection::send_or_keep(std::string_view answers) {
+  if (!output_.empty()) {
+    output_.append(answers);
+    return true;
+  }
+  if (answers.empty()) return true;
+  const Transferred written = send(answers);
+  if (written.outcome == Transfer::kClosed) {
+    close();
+    return false;
+  }
+  if (written.bytes < answers.size()) {
+    output_.append(answers.substr(written.bytes));
+    active_at_ns_ = set_.loop().now_ns();
+  }
+  return true;
+}
+
+// Not at once: other clients get their turn.
+void Connection::go_on_next_round() {
+  set_.loop().post([&set = set_, id = id_] {
+    set.with(id, [](Connection& connection) {
+      if (connection.can_go_on()) connection.process_kept();
+      if (connection.state_ != State::kClosed) connection.update_interest();
+    });
+  });
 }
 
 void Connection::flush() {
@@ -187,7 +199,7 @@ void Connection::flush() {
   output_.drop(written.bytes);
   if (!output_.empty()) return;
   output_ = base::Output();
-  if (state_ == State::kFinishing) end_output();
+  if (state_ == State::kFinishing && withheld_.empty()) end_output();
 }
 
 // All has been sent. Closing now would throw the answers away if the client is still sending: its bytes would be
@@ -200,18 +212,44 @@ void Connection::end_output() {
   active_at_ns_ = set_.loop().now_ns();
 }
 
-void Connection::resume(std::string_view answer) {
-  if (state_ != State::kBlocked) return;
+bool Connection::resume(std::string_view answer, Ticket ticket) {
+  if (state_ != State::kBlocked) return false;
   state_ = State::kOpen;
   active_at_ns_ = set_.loop().now_ns();  // It was not the client that was silent.
   set_.answer_buffer().append(answer);
-  process_kept();
+  process_kept(ticket);
+  return true;
+}
+
+void Connection::release(Ticket reached) {
+  const bool was_empty = output_.empty();
+  withheld_.release(reached, output_);
+  if (was_empty && !output_.empty()) {
+    active_at_ns_ = set_.loop().now_ns();  // It was not the client that kept them waiting.
+    flush();
+  }
+  if (can_go_on()) go_on_next_round();
+  if (state_ != State::kClosed) update_interest();
+}
+
+void Connection::lose_withheld() {
+  if (withheld_.empty()) return;
+  withheld_.clear();
+  input_ = base::Output();
+  session_->on_lost(output_);
+  state_ = State::kFinishing;
+  flush();
+  if (state_ != State::kClosed) update_interest();
 }
 
 void Connection::push(std::string_view bytes) {
   if (state_ != State::kOpen && state_ != State::kBlocked) return;
   if (is_output_full()) {
     close();
+    return;
+  }
+  if (!withheld_.empty()) {
+    withheld_.add(bytes, 0);
     return;
   }
   output_.append(bytes);
@@ -238,7 +276,7 @@ void Connection::finish() {
   if (state_ == State::kOpen && !wants_drain_) {
     const bool is_quiet = has_nothing_under_way();
     state_ = State::kFinishing;
-    if (output_.empty()) end_output();
+    if (!has_answers()) end_output();
     if (is_quiet) close();
   }
   if (state_ != State::kClosed) update_interest();
@@ -249,20 +287,20 @@ bool Connection::has_nothing_under_way() const {
   int unsent = 0;  // or not acknowledged
   ::ioctl(socket_.get(), FIONREAD, &unread);
   ::ioctl(socket_.get(), SIOCOUTQ, &unsent);
-  return output_.empty() && unread == 0 && unsent == 0;
+  return !has_answers() && unread == 0 && unsent == 0;
 }
 
 void Connection::check_time(std::uint64_t now_ns) {
   session_->on_buffers({.input = input_.size(),
                         .input_capacity = input_.capacity(),
-                        .output = output_.size(),
-                        .output_capacity = output_.capacity()});
+                        .output = output_.size() + withheld_.size(),
+                        .output_capacity = output_.capacity() + withheld_.capacity()});
   const bool is_over = [&] {
     switch (state_) {
       case State::kLingering:
         return has_passed(active_at_ns_, now_ns, kLingerMax);
       case State::kOpen:
-        if (output_.empty() && has_passed(active_at_ns_, now_ns, limits_.idle_max) && !session_->may_be_silent())
+        if (!has_answers() && has_passed(active_at_ns_, now_ns, limits_.idle_max) && !session_->may_be_silent())
           return true;
         if (waiting_since_ns_ != 0 && has_passed(waiting_since_ns_, now_ns, limits_.request_max)) return true;
         [[fallthrough]];
@@ -276,7 +314,7 @@ void Connection::check_time(std::uint64_t now_ns) {
 void Connection::time_out() {
   if (state_ == State::kOpen && output_.empty()) {
     session_->on_timeout(set_.answer_buffer());
-    after(Session::Next::kClose);
+    after(Session::Next::kClose, 0);
   } else {
     close();
   }

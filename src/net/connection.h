@@ -4,6 +4,9 @@
 // what is incomplete, or what the socket does not take at once, is kept with the connection. While a client does not
 // read its answers, its input is not read either; one that keeps that up is cut off.
 //
+// Answers with a ticket, and all that comes after them, are withheld until the set is told that the ticket is reached.
+// Meanwhile input is read and served on, as far as there is room for answers.
+//
 // Thread safety: on its loop's thread alone.
 #pragma once
 
@@ -16,6 +19,7 @@
 #include "net/event_loop.h"
 #include "net/session.h"
 #include "net/transport.h"
+#include "net/withheld.h"
 
 namespace mete::net {
 
@@ -24,7 +28,7 @@ struct Protocol;
 
 struct ConnectionLimits {
   std::size_t input_max = std::size_t{2} << 20;     // bytes kept of a request that is not complete
-  std::size_t output_max = std::size_t{16} << 20;   // bytes waiting for a client to read them; then its input waits
+  std::size_t output_max = std::size_t{16} << 20;   // bytes of answers that are kept; then its input waits
   Duration idle_max = Duration::never();            // without any byte
   Duration request_max = std::chrono::seconds(60);  // from a request's first byte to its last
   Duration stall_max = std::chrono::seconds(30);    // with answers waiting, and none taken
@@ -39,13 +43,18 @@ class Connection final : public EventHandler {
   void start(std::unique_ptr<Session> session, std::unique_ptr<Transport> transport);
 
   void on_events(std::uint32_t events) override;
-  // The answer that a blocked session has been waiting for; it goes on with the next request.
-  void resume(std::string_view answer);
+  // The answer that a blocked session has been waiting for; it goes on with the next request. False if it does not
+  // wait any more.
+  bool resume(std::string_view answer, Ticket ticket = 0);
   // Sends bytes outside of the order of requests and answers.
   void push(std::string_view bytes);
   void close();
   // Answers what has already arrived, then closes.
   void finish();
+  // Sends what has waited for tickets up to this one, and goes on.
+  void release(Ticket reached);
+  // What is withheld must never be sent: a word in its place, and the end.
+  void lose_withheld();
   // Called about once a second.
   void check_time(std::uint64_t now_ns);
 
@@ -65,13 +74,21 @@ class Connection final : public EventHandler {
   bool read();
   void end_input();
   void process(std::string_view input);
-  void process_kept();
-  void after(Session::Next next);
+  void process_kept(Ticket ticket = 0);
+  void after(Session::Next next, Ticket ticket);
+  // False if the connection is closed.
+  bool send_or_keep(std::string_view answers);
   void flush();
   void end_output();
   void update_interest();
   [[nodiscard]] bool has_nothing_under_way() const;
-  [[nodiscard]] bool is_output_full() const { return output_.size() >= limits_.output_max; }
+  [[nodiscard]] bool has_answers() const { return !output_.empty() || !withheld_.empty(); }
+  [[nodiscard]] bool is_output_full() const { return output_.size() + withheld_.size() >= limits_.output_max; }
+  // Whether the session stopped because of its output, and there is room again.
+  [[nodiscard]] bool can_go_on() const {
+    return state_ == State::kOpen && wants_drain_ && output_.empty() && !is_output_full();
+  }
+  void go_on_next_round();
   Transferred receive(char* to, std::size_t bytes_max);
   Transferred send(std::string_view bytes);
   void time_out();
@@ -85,6 +102,7 @@ class Connection final : public EventHandler {
   const ConnectionLimits& limits_;  // the protocol's
   base::Output input_;              // what the session has left over
   base::Output output_;             // what the socket has not taken yet
+  Withheld withheld_;               // what follows the output, and waits for its ticket
   State state_ = State::kOpen;
   bool wants_drain_ = false;        // the session stopped because the output was full
   bool is_finishing_soon_ = false;  // when all that has arrived is answered

@@ -1,5 +1,6 @@
 #include "net/connection_set.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -44,6 +45,27 @@ void ConnectionSet::finish_all(EventLoop::Task done) {
   }
   when_empty_ = std::move(done);
   for_each([](Connection& connection) { connection.finish(); });
+}
+
+void ConnectionSet::note_withheld(const Connection& connection, Ticket ticket) {
+  const Ticket last = withheld_.empty() ? 0 : withheld_.back().ticket;
+  withheld_.push_back({std::max(last, ticket), connection.id()});
+}
+
+void ConnectionSet::release(Ticket reached) {
+  while (!withheld_.empty() && withheld_.front().ticket <= reached) {
+    const Waiting first = withheld_.front();
+    withheld_.pop_front();
+    with(first.connection, [&](Connection& connection) { connection.release(reached); });
+  }
+}
+
+void ConnectionSet::lose_withheld() {
+  while (!withheld_.empty()) {
+    const Waiting first = withheld_.front();
+    withheld_.pop_front();
+    with(first.connection, [](Connection& connection) { connection.lose_withheld(); });
+  }
 }
 
 // By their ids: what is done to one may close it, or others.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -53,6 +54,15 @@ class ConnectionSet {
   // Lets every connection answer what has arrived and close; `done` is called once there are none left.
   void finish_all(EventLoop::Task done);
 
+  // Answers of this connection wait for the ticket.
+  void note_withheld(const Connection& connection, Ticket ticket);
+  // The first ticket that answers wait for; 0: none do.
+  [[nodiscard]] Ticket first_withheld() const { return withheld_.empty() ? 0 : withheld_.front().ticket; }
+  // Sends the answers that have waited for tickets up to this one.
+  void release(Ticket reached);
+  // None of the tickets that answers wait for will be reached.
+  void lose_withheld();
+
   [[nodiscard]] EventLoop& loop() { return loop_; }
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
   [[nodiscard]] const Traffic& traffic() const { return traffic_; }
@@ -64,6 +74,11 @@ class ConnectionSet {
   [[nodiscard]] base::Output& answer_buffer() { return answers_; }
 
  private:
+  struct Waiting {
+    Ticket ticket;  // never less than the one before it
+    std::uint64_t connection;
+  };
+
   void check_time();
   void for_each(const std::function<void(Connection&)>& act);
   // Only this thread writes: no locked instruction is needed.
@@ -75,6 +90,7 @@ class ConnectionSet {
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::unique_ptr<char[]> read_buffer_;  // NOLINT(modernize-avoid-c-arrays)
   base::Output answers_;
+  std::deque<Waiting> withheld_;  // of some, the connection has gone
   Traffic traffic_;
   EventLoop::TimerId time_check_ = 0;
   EventLoop::Task when_empty_;

@@ -100,6 +100,7 @@ void EventLoop::run() {
     wait();
     run_timers();
     run_posted();
+    end_round();
     buried_.clear();
   }
   is_stopping_ = false;
@@ -134,6 +135,15 @@ void EventLoop::run_posted() {
     has_posted_.store(false, std::memory_order_relaxed);
   }
   for (const Task& task : tasks) task();
+}
+
+// What a task adds belongs to this round too.
+void EventLoop::end_round() {
+  while (!round_end_.empty()) {
+    std::vector<Task> tasks;
+    tasks.swap(round_end_);
+    for (const Task& task : tasks) task();
+  }
 }
 
 int EventLoop::wait_ms() const {

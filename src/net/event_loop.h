@@ -52,6 +52,9 @@ class EventLoop {
   // Runs the task soon, on this loop's thread, in the order of posting.
   void post(Task task);
 
+  // Runs the task when all that the present round has brought is done, before the loop waits again.
+  void at_round_end(Task task) { round_end_.push_back(std::move(task)); }
+
   // Until stop(); it can be run again.
   void run();
   void stop();
@@ -72,12 +75,14 @@ class EventLoop {
   void wait();
   void run_timers();
   void run_posted();
+  void end_round();
   [[nodiscard]] int wait_ms() const;
   void read_clock();
 
   Descriptor epoll_;
   std::unique_ptr<Wakeup> wakeup_;
   std::vector<std::unique_ptr<EventHandler>> buried_;
+  std::vector<Task> round_end_;
   std::vector<Timer> timers_;  // a heap; those that were cancelled are among them for a while
   std::unordered_set<TimerId> pending_timers_;
   TimerId next_timer_ = 1;

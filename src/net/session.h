@@ -10,6 +10,10 @@
 
 namespace mete::net {
 
+// What an answer waits for before it may leave: that something which comes in the order of these numbers, such as the
+// writing of a file, has come so far. 0: nothing.
+using Ticket = std::uint64_t;
+
 class Session {
  public:
   enum class Next : std::uint8_t {
@@ -21,6 +25,7 @@ class Session {
   struct Received {
     std::size_t consumed = 0;
     Next next = Next::kRead;
+    Ticket ticket = 0;  // of the answers
   };
 
   // What the connection keeps for the client, in bytes.
@@ -45,6 +50,8 @@ class Session {
   virtual void on_buffers(const Buffers& /*buffers*/) {}
   // A request goes on and on, and the connection will be closed: a last word, if the protocol has one.
   virtual void on_overflow(base::Output& /*output*/) {}
+  // What the withheld answers wait for will never come, and the connection will be closed: a word in their place.
+  virtual void on_lost(base::Output& /*output*/) {}
   // Whether the client has nothing to ask for a long time, and may stay connected.
   [[nodiscard]] virtual bool may_be_silent() const { return false; }
   // The client has ended its side while the session blocks: whether it is still to get the answer.

@@ -75,15 +75,17 @@ void config_set(CommandContext& context);
 void config_resetstat(CommandContext& context);
 void flushall(CommandContext& context);
 void time(CommandContext& context);
-void save(CommandContext& context);
-void bgsave(CommandContext& context);
-void lastsave(CommandContext& context);
-void shutdown(CommandContext& context);
 void monitor(CommandContext& context);
 void slowlog_get(CommandContext& context);
 void slowlog_len(CommandContext& context);
 void slowlog_reset(CommandContext& context);
 void top(CommandContext& context);
+
+// commands_saving.cc
+void save(CommandContext& context);
+void bgsave(CommandContext& context);
+void lastsave(CommandContext& context);
+void shutdown(CommandContext& context);
 
 // commands_transactions.cc
 void multi(CommandContext& context);

@@ -23,6 +23,8 @@ Mode mode_of(const Arguments& arguments) {
 void give_back(Service& service, const WaitQueue::Waiter& waiter, Amount up_to) {
   std::vector<Charge> charges(waiter.charges().begin(), waiter.charges().end());
   if (waiter.request().mode == Mode::kUpTo) charges[0].cost = up_to;
+  // Nobody is told, so nobody waits until it is on disk.
+  const store::Deferral deferral;
   if (charges[0].cost > 0) std::ignore = service.store.give(charges, {});
   service.waits.nudge(charges);
 }
@@ -32,7 +34,8 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
   RespSession& session = *context.session;
   auto waiter = std::make_shared<const WaitQueue::Waiter>(request, patience);
   const auto deliver = [&service = context.service, &worker = session.worker(), id = session.client().id,
-                        version = session.version(), waiter](const Result<core::Verdict>& verdict) {
+                        version = session.version(),
+                        waiter](const Result<core::Verdict>& verdict, store::Ticket ticket) {
     base::Output output;
     wire::RespWriter reply(output, version);
     const core::TakeRequest taken = waiter->request();
@@ -42,7 +45,7 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
     // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
     const bool is_returned = verdict && verdict->is_allowed && taken.id.empty();
     const Amount up_to = verdict ? verdict->taken : 0;
-    worker.answer(id, std::string(output.view()), [&service, waiter, is_returned, up_to] {
+    worker.answer(id, {std::string(output.view()), ticket}, [&service, waiter, is_returned, up_to] {
       if (is_returned) give_back(service, *waiter, up_to);
     });
   };

@@ -1,4 +1,4 @@
-// INFO, CONFIG, FLUSHALL, TIME, SAVE, SHUTDOWN, MONITOR, SLOWLOG, TOP.
+// INFO, CONFIG, FLUSHALL, TIME, MONITOR, SLOWLOG, TOP.
 #include <fmt/format.h>
 
 #include "server/commands.h"
@@ -14,10 +14,6 @@ namespace {
 constexpr std::optional<std::int64_t> kSlowCommandsShown = 10;
 constexpr std::int64_t kTopShown = 10;
 constexpr std::int64_t kTopShownMax = 100;
-
-void refuse_saving(CommandContext& context) {
-  context.reply.error("ERR", "nothing to save to: the data is kept in memory only");
-}
 
 }  // namespace
 
@@ -93,17 +89,6 @@ void time(CommandContext& context) {
   context.reply.array(2);
   context.reply.bulk(std::to_string(us / 1'000'000));
   context.reply.bulk(std::to_string(us % 1'000'000));
-}
-
-void save(CommandContext& context) { refuse_saving(context); }
-void bgsave(CommandContext& context) { refuse_saving(context); }
-void lastsave(CommandContext& context) {
-  context.reply.integer(static_cast<std::int64_t>(context.service.started_unix_seconds));
-}
-
-void shutdown(CommandContext& context) {
-  context.session->close_after_reply();
-  context.service.shut_down();
 }
 
 void monitor(CommandContext& context) {

@@ -14,6 +14,9 @@ Result<wire::HttpResponse> handle_readiness(HttpCall& call) {
   if (!call.hooks.is_ready()) {
     return problem(503, "the server is not ready: it is starting or stopping", to_string(ErrorCode::kUnavailable));
   }
+  if (const store::Persistence* const persistence = call.store.persistence()) {
+    if (const auto failure = persistence->failure()) return tl::make_unexpected(*failure);
+  }
   return json_answer([](wire::JsonWriter& writer) { writer.member("status", "ready"); });
 }
 

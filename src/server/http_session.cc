@@ -18,7 +18,9 @@ wire::HttpDelivery delivery_of(const wire::HttpRequest& request) {
 HttpSession::Received HttpSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
   const std::uint64_t started_ns = base::monotonic_ns();
   requests_ = 0;
-  const Received received = answer_all(input, output, output_max);
+  const store::Deferral deferral;
+  Received received = answer_all(input, output, output_max);
+  if (later_.gate != nullptr) received.ticket = later_.gate->needed(deferral.ticket());
   if (requests_ > 0) metrics_.latency.observe(base::monotonic_ns() - started_ns, requests_);
   return received;
 }
@@ -54,6 +56,11 @@ HttpSession::Received HttpSession::answer_all(std::string_view input, base::Outp
 void HttpSession::on_timeout(base::Output& output) {
   if (parser_.is_idle()) return;
   write(problem(408, "the request did not come to its end in time"), {.keeps_alive = false}, output);
+}
+
+void HttpSession::on_lost(base::Output& output) {
+  CHECK(later_.gate != nullptr);
+  write(problem(later_.gate->failure()), {.keeps_alive = false}, output);
 }
 
 net::Session::Next HttpSession::answer_request(std::string_view bytes, base::Output& output) {

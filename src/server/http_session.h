@@ -10,6 +10,7 @@
 #include "net/session.h"
 #include "server/http_api.h"
 #include "server/metrics.h"
+#include "server/sync_gate.h"
 #include "wire/http_request.h"
 #include "wire/http_response.h"
 
@@ -21,6 +22,8 @@ struct HttpLater {
   std::function<bool(std::function<std::string()> work)> run_beside;
   // Sends the bytes after a while: guessing passwords takes time.
   std::function<void(std::string bytes)> answer_late;
+  // Answers wait here for what they tell of to be on disk.
+  SyncGate* gate = nullptr;
 };
 
 // Whom a session tells what its client does that it should not.
@@ -43,6 +46,7 @@ class HttpSession final : public net::Session {
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
   // A request that never came to its end is answered with 408; a client that was idle just sees the connection close.
   void on_timeout(base::Output& output) override;
+  void on_lost(base::Output& output) override;
 
  private:
   Received answer_all(std::string_view input, base::Output& output, std::size_t output_max);

@@ -66,10 +66,50 @@ void write_memory(std::string& text, Service& service, const Readings& readings)
   line(text, "maxmemory_policy", "noeviction");
 }
 
-void write_persistence(std::string& text, Service& service, const Readings& /*readings*/) {
+// What stands in a line of its own, whatever it is.
+std::string escaped(std::string_view bytes) {
+  const std::string quoted = wire::quote(bytes, bytes.size());
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+std::string failure_text(const std::optional<Error>& failure) { return failure ? escaped(failure->message) : ""; }
+
+void write_snapshots(std::string& text, Service& service, const store::PersistenceStatus& status) {
+  const Duration saving_for = service.store.now() - status.saving_since;
+  const bool has_saved = status.saves_total > 0;
+  line(text, "rdb_bgsave_in_progress", status.is_saving ? 1 : 0);
+  line(text, "rdb_last_bgsave_status", status.last_save_failure ? "err" : "ok");
+  line(text, "rdb_last_bgsave_time_sec", has_saved ? status.last_save_took.seconds() : -1);
+  line(text, "rdb_current_bgsave_time_sec", status.is_saving ? saving_for.seconds() : -1);
+  line(text, "rdb_saves", status.saves_total);
+  line(text, "snapshot_bytes", status.last_save_bytes);
+  line(text, "snapshot_failure", failure_text(status.last_save_failure));
+  line(text, "saving_progress", saving_percent(status));
+}
+
+void write_journal(std::string& text, const store::PersistenceStatus& status) {
+  line(text, "aof_current_size", status.journal_bytes);
+  line(text, "aof_last_write_status", status.failure ? "err" : "ok");
+  line(text, "journal_bytes", status.journal_bytes);
+  line(text, "journal_segments", status.journal_segments);
+  line(text, "journal_unsynced_bytes", status.unsynced_bytes);
+  line(text, "journal_records", status.records_total);
+  line(text, "journal_syncs", status.syncs_total);
+  line(text, "journal_last_sync_us", status.last_sync_us);
+  line(text, "journal_failure", failure_text(status.failure));
+  line(text, "recovered_snapshot_bytes", status.recovered_snapshot_bytes);
+  line(text, "recovered_records", status.recovered_records);
+  line(text, "recovery_ms", status.recovery_took.ms());
+  line(text, "cut_bytes", status.cut ? status.cut->bytes : 0);
+}
+
+void write_persistence(std::string& text, Service& service, const Readings& readings) {
   line(text, "loading", 0);
-  line(text, "rdb_last_save_time", service.started_unix_seconds);
-  line(text, "aof_enabled", 0);
+  line(text, "rdb_last_save_time", last_save_unix_seconds(service));
+  line(text, "aof_enabled", readings.persistence ? 1 : 0);
+  if (!readings.persistence) return;
+  write_snapshots(text, service, *readings.persistence);
+  write_journal(text, *readings.persistence);
 }
 
 Totals totals_of(const Service& service, const Readings& readings) {
@@ -127,9 +167,8 @@ void write_cpu(std::string& text, Service& /*service*/, const Readings& readings
 
 void write_limits(std::string& text, Service& /*service*/, const Readings& readings) {
   for (const auto& [limit, counts] : readings.decisions) {
-    const std::string quoted = wire::quote(limit);
-    text += fmt::format("limit_{}:allowed={},denied={},shadow_denied={}\r\n", quoted.substr(1, quoted.size() - 2),
-                        counts.allowed, counts.denied, counts.shadow_denied);
+    text += fmt::format("limit_{}:allowed={},denied={},shadow_denied={}\r\n", escaped(limit), counts.allowed,
+                        counts.denied, counts.shadow_denied);
   }
 }
 

@@ -71,6 +71,50 @@ void write_store(std::string& text, const store::StoreStatistics& store) {
   single(text, "mete_store_memory_bytes", "gauge", "Memory of the embedded store.", store.memory_bytes);
 }
 
+double seconds_of(Duration duration) { return static_cast<double>(duration.ns()) / 1e9; }
+
+void write_journal(std::string& text, const store::PersistenceStatus& status) {
+  single(text, "mete_journal_bytes", "gauge", "Journal since the last snapshot.", status.journal_bytes);
+  single(text, "mete_journal_segments", "gauge", "Files of the journal.", status.journal_segments);
+  single(text, "mete_journal_unsynced_bytes", "gauge", "Journal that is not on disk yet.", status.unsynced_bytes);
+  single(text, "mete_journal_records_total", "counter", "Records appended to the journal.", status.records_total);
+  single(text, "mete_journal_syncs_total", "counter", "Syncs of the journal.", status.syncs_total);
+  single(text, "mete_journal_last_sync_seconds", "gauge", "How long the last sync took.",
+         static_cast<double>(status.last_sync_us) / 1e6);
+  single(text, "mete_journal_recovered_records", "gauge", "Records of the journal that were read at the start.",
+         status.recovered_records);
+  single(text, "mete_journal_cut_bytes", "gauge",
+         "Bytes at the end of the journal that were cut off at the start: they had never been acknowledged.",
+         status.cut ? status.cut->bytes : 0);
+}
+
+void write_snapshots(std::string& text, const store::PersistenceStatus& status) {
+  single(text, "mete_snapshots_total", "counter", "Snapshots written.", status.saves_total);
+  single(text, "mete_snapshot_in_progress", "gauge", "1 while a snapshot is being written.", status.is_saving ? 1 : 0);
+  single(text, "mete_snapshot_progress_ratio", "gauge", "How much of that snapshot is written.",
+         static_cast<double>(saving_percent(status)) / 100);
+  single(text, "mete_snapshot_last_failed", "gauge", "1 if the last snapshot could not be written.",
+         status.last_save_failure ? 1 : 0);
+  single(text, "mete_snapshot_last_timestamp_seconds", "gauge", "When the last snapshot was written; 0: not yet.",
+         status.last_save_at.unix_seconds());
+  single(text, "mete_snapshot_last_duration_seconds", "gauge", "How long that took.",
+         seconds_of(status.last_save_took));
+  single(text, "mete_snapshot_bytes", "gauge", "Size of the last snapshot.", status.last_save_bytes);
+  single(text, "mete_snapshot_recovered_bytes", "gauge", "Size of the snapshot that was read at the start.",
+         status.recovered_snapshot_bytes);
+  single(text, "mete_recovery_seconds", "gauge", "How long reading snapshot and journal took at the start.",
+         seconds_of(status.recovery_took));
+}
+
+void write_persistence(std::string& text, const Readings& readings) {
+  const bool has_failed = readings.persistence && readings.persistence->failure;
+  single(text, "mete_store_failed", "gauge", "1 if nothing reaches the disk any more until a restart.",
+         has_failed ? 1 : 0);
+  if (!readings.persistence) return;
+  write_journal(text, *readings.persistence);
+  write_snapshots(text, *readings.persistence);
+}
+
 void write_traffic(std::string& text, const Service& service, const Readings& readings) {
   single(text, "mete_connections", "gauge", "Open connections.", readings.connections);
   single(text, "mete_connections_accepted_total", "counter", "Connections accepted.",
@@ -114,6 +158,7 @@ std::string prometheus_text(const Service& service) {
   write_decisions(text, readings);
   write_latency(text, readings);
   write_store(text, readings.store);
+  write_persistence(text, readings);
   write_traffic(text, service, readings);
   write_server(text, service, readings);
   return text;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
 #include <unordered_set>
 
 #include "base/monotonic.h"
@@ -46,6 +45,9 @@ LimitNames limit_names(const Service& service) {
 Readings read(const Service& service) {
   Readings readings;
   readings.store = service.store.statistics();
+  if (const store::Persistence* const persistence = service.store.persistence()) {
+    readings.persistence = persistence->status();
+  }
   for (const auto& worker : service.workers) {
     const LoopMetrics& metrics = worker->metrics;
     metrics.add_decisions_to(readings.decisions);
@@ -75,6 +77,17 @@ Readings read(const Service& service) {
   readings.cpu_user_seconds = seconds_of(usage.ru_utime);
   readings.cpu_system_seconds = seconds_of(usage.ru_stime);
   return readings;
+}
+
+std::uint64_t last_save_unix_seconds(const Service& service) {
+  const store::Persistence* const persistence = service.store.persistence();
+  const Instant saved_at = persistence == nullptr ? Instant() : persistence->status().last_save_at;
+  return saved_at == Instant() ? service.started_unix_seconds : saved_at.unix_seconds();
+}
+
+std::uint64_t saving_percent(const store::PersistenceStatus& status) {
+  if (!status.is_saving || status.saving_total == 0) return 0;
+  return std::min(status.saving_done, status.saving_total) * 100 / status.saving_total;
 }
 
 std::vector<BusyKey> busiest_keys(const Service& service, std::size_t count_max) {

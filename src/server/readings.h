@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "server/metrics.h"
@@ -13,8 +14,9 @@ namespace mete::server {
 
 struct Readings {
   store::StoreStatistics store;
-  std::map<std::string, DecisionCounts> decisions;  // by limit, of those that there are
-  DecisionCounts all_decisions;                     // of those that have been dropped, too
+  std::optional<store::PersistenceStatus> persistence;  // none: the store keeps no files
+  std::map<std::string, DecisionCounts> decisions;      // by limit, of those that there are
+  DecisionCounts all_decisions;                         // of those that have been dropped, too
   std::uint64_t commands = 0;
   std::uint64_t command_errors = 0;
   std::uint64_t http_requests = 0;
@@ -31,6 +33,11 @@ struct Readings {
 };
 
 Readings read(const Service& service);
+// Before the first snapshot: when the server was started.
+std::uint64_t last_save_unix_seconds(const Service& service);
+
+// Of a snapshot that is being written; 0 where none is.
+std::uint64_t saving_percent(const store::PersistenceStatus& status);
 
 // Of all event loops together, the busiest first.
 std::vector<BusyKey> busiest_keys(const Service& service, std::size_t count_max);

@@ -101,14 +101,21 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
     client_->is_blocked = false;
   }
   const store::BatchTime batch(service_.store.now());
+  const store::Deferral deferral;
   output_ = &output;
-  const Received received = receive_batch(input, output, output_max);
+  Received received = receive_batch(input, output, output_max);
   output_ = nullptr;
+  received.ticket = worker_.gate.needed(deferral.ticket());
   return received;
 }
 
 void RespSession::on_overflow(base::Output& output) {
   refuse_protocol("the request is longer than server.query_buffer_max allows", output);
+}
+
+void RespSession::on_lost(base::Output& output) {
+  worker_.metrics.command_errors.add();
+  wire::RespWriter(output, version_).error(worker_.gate.failure());
 }
 
 void RespSession::on_buffers(const Buffers& buffers) {
@@ -283,11 +290,8 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
 
 // The command gets copies of the words: the input buffer is not its own.
 void RespSession::run_beside(const Command& command, std::span<const std::string_view> words) {
-  block();
   auto copies = std::make_shared<const std::vector<std::string>>(words.begin(), words.end());
-  const auto task = [&service = service_, &worker = worker_, &command, copies, version = version_, client = client_] {
-    base::Output output;
-    wire::RespWriter reply(output, version);
+  answer_beside([&service = service_, &worker = worker_, &command, copies, client = client_](wire::RespWriter& reply) {
     const std::vector<std::string_view> own_words(copies->begin(), copies->end());
     Arguments arguments;
     const auto read = arguments.read(command, std::span(own_words).subspan(command.name_words()));
@@ -304,15 +308,23 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
       service.slow_log.add(
           {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
     }
-    if (reply.errors() > 0) worker.loop.post([&worker] { worker.metrics.command_errors.add(); });
-    worker.answer(client->id, std::string(output.view()));
-  };
-  if (!service_.background.run(task)) {
+  });
+}
+
+void RespSession::answer_beside(std::function<void(wire::RespWriter& reply)> work) {
+  block();
+  const auto task = [&worker = worker_, work = std::move(work), version = version_, id = client_->id] {
     base::Output output;
-    wire::RespWriter(output, version_).error("ERR", "too many slow commands are waiting: try again later");
-    worker_.metrics.command_errors.add();
-    worker_.answer(client_->id, std::string(output.view()));
-  }
+    wire::RespWriter reply(output, version);
+    work(reply);
+    if (reply.errors() > 0) worker.loop.post([&worker] { worker.metrics.command_errors.add(); });
+    worker.answer(id, {std::string(output.view())});
+  };
+  if (service_.background.run(task)) return;
+  base::Output output;
+  wire::RespWriter(output, version_).error("ERR", "too many slow commands are waiting: try again later");
+  worker_.metrics.command_errors.add();
+  worker_.answer(client_->id, {std::string(output.view())});
 }
 
 void RespSession::note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns) {

@@ -1,6 +1,7 @@
 // RespSession: one client's conversation in RESP: requests in, replies out, no I/O.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +35,7 @@ class RespSession final : public net::Session {
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
   void on_overflow(base::Output& output) override;
+  void on_lost(base::Output& output) override;
   void on_buffers(const Buffers& buffers) override;
   // A take must not wait on for a client that has gone; slow commands end by themselves.
   [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
@@ -57,6 +59,8 @@ class RespSession final : public net::Session {
   void block();
   // Blocks as a waiting take: the wait ends with the connection.
   void block_waiting();
+  // No reply now: `work` makes it, beside the event loops.
+  void answer_beside(std::function<void(wire::RespWriter& reply)> work);
   // Holds back what was replied since `position` for a while: guessing passwords takes time.
   void delay_reply(std::size_t position);
 

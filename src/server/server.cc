@@ -147,6 +147,10 @@ Result<void> Server::prepare() {
   service_.apply_config = [this] { apply_settings(); };
   service_.security.set_log(log_);
   apply_settings();
+  service_.watch_persistence([this](const Error& failure) {
+    log_.error("the disk has failed: nothing that must reach it is acknowledged any more",
+               {{"reason", failure.message}, {"remedy", "free space on the disk or replace it, then restart"}});
+  });
   if (!service_.config.data.empty() && service_.config.data != Config().data) {
     log_.warning("server.data has no effect yet: everything is kept in memory", {{"data", service_.config.data}});
   }
@@ -206,11 +210,12 @@ void Server::make_protocols() {
     Worker& worker = worker_of(set);
     HttpLater later;
     later.run_beside = [this, &worker, id](std::function<std::string()> work) {
-      return service_.background.run([&worker, id, work = std::move(work)] { worker.answer(id, work()); });
+      return service_.background.run([&worker, id, work = std::move(work)] { worker.answer(id, {work()}); });
     };
     later.answer_late = [&worker, id](std::string bytes) {
       worker.answer_after(kWrongPasswordDelay, id, std::move(bytes));
     };
+    later.gate = &worker.gate;
     HttpReports reports;
     const std::string address = net::peer_address(socket).to_string();
     reports.wrong_password = [this, address] { service_.security.note_wrong_password(address); };

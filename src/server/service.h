@@ -56,9 +56,11 @@ struct Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   // Connections that are still open have sessions, which use all of this.
-  ~Service() {
-    for (const auto& worker : workers) worker->connections.clear();
-  }
+  ~Service();
+
+  // Where the store keeps files: from here on answers wait for what they tell of to be on disk. Before the first
+  // connection. `on_failure` is called at most once, from any thread: from then on nothing reaches the disk.
+  void watch_persistence(std::function<void(const Error&)> on_failure);
 
   store::Store& store;
   std::vector<std::unique_ptr<Worker>> workers;
@@ -93,6 +95,7 @@ struct Service {
   std::atomic<std::uint64_t> connections_refused{0};
   std::atomic<std::uint64_t> fail_open_admissions{0};
   std::atomic<bool> is_ready{false};
+  std::atomic<bool> is_failure_told{false};
   std::function<void()> shut_down;     // from any thread
   std::function<void()> apply_config;  // makes `config` count; with config_mutex held
 };

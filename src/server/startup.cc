@@ -16,6 +16,8 @@ Result<std::unique_ptr<store::Store>> open_store(const Config& config) {
   options.max_memory = config.max_memory;
   options.id_retention = config.id_retention;
   options.ids_max = config.ids_max;
+  options.snapshot_after_bytes = config.snapshot_after;
+  options.snapshot_every = config.snapshot_every;
   auto store = store::open_store(config.store_url.empty() ? "embedded:" : config.store_url, options);
   if (store) return store;
   // A URL can have a password in it.

@@ -37,13 +37,13 @@ WaitQueue::Waiter::Waiter(const core::TakeRequest& request, Duration patience)
   meters_.erase(std::unique(meters_.begin(), meters_.end()), meters_.end());
 }
 
-void WaitQueue::wait(std::uint64_t ticket, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
+void WaitQueue::wait(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
   loop_.post(
-      [this, ticket, waiter = std::move(waiter), deliver = std::move(deliver)] { enter(ticket, waiter, deliver); });
+      [this, caller, waiter = std::move(waiter), deliver = std::move(deliver)] { enter(caller, waiter, deliver); });
 }
 
-void WaitQueue::cancel(std::uint64_t ticket) {
-  loop_.post([this, ticket] { leave(ticket, nullptr); });
+void WaitQueue::cancel(std::uint64_t caller) {
+  loop_.post([this, caller] { leave(caller); });
 }
 
 void WaitQueue::nudge(std::span<const Charge> charges) {
@@ -69,51 +69,54 @@ void WaitQueue::finish() {
   });
 }
 
-void WaitQueue::enter(std::uint64_t ticket, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
+void WaitQueue::enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
   if (places_.size() >= waiters_max_) {
     deliver(
         tl::unexpected(Error{ErrorCode::kUnavailable, "too many takes are waiting (" + std::to_string(waiters_max_) +
-                                                          "): try again later, or raise server.waiters_max"}));
+                                                          "): try again later, or raise server.waiters_max"}),
+        0);
     return;
   }
-  for (const std::string& meter : waiter->meters()) queues_[meter].push_back(ticket);
+  for (const std::string& meter : waiter->meters()) queues_[meter].push_back(caller);
   const Duration patience = is_finished_ ? Duration() : waiter->patience();
   Place place{std::move(waiter), std::move(deliver)};
-  place.deadline = loop_.after(patience, [this, ticket] { give_up(ticket); });
-  places_.emplace(ticket, std::move(place));
+  place.deadline = loop_.after(patience, [this, caller] { give_up(caller); });
+  places_.emplace(caller, std::move(place));
   size_.store(places_.size(), std::memory_order_relaxed);
-  attempt(ticket);
+  attempt(caller);
 }
 
-bool WaitQueue::is_first_everywhere(std::uint64_t ticket, const Waiter& waiter) const {
+bool WaitQueue::is_first_everywhere(std::uint64_t caller, const Waiter& waiter) const {
   return std::all_of(waiter.meters().begin(), waiter.meters().end(),
-                     [&](const std::string& meter) { return queues_.find(meter)->second.front() == ticket; });
+                     [&](const std::string& meter) { return queues_.find(meter)->second.front() == caller; });
 }
 
-void WaitQueue::attempt(std::uint64_t ticket) {
-  const auto found = places_.find(ticket);
+void WaitQueue::attempt(std::uint64_t caller) {
+  const auto found = places_.find(caller);
   if (found == places_.end()) return;
   Place& place = found->second;
-  if (!is_first_everywhere(ticket, *place.waiter)) return;
+  if (!is_first_everywhere(caller, *place.waiter)) return;
   core::TakeRequest request = place.waiter->request();
   request.remembers_denial = false;
+  const store::Deferral deferral;
   const auto verdict = store_.take(request);
   if (!verdict || verdict->is_allowed || can_never_fit(*place.waiter, *verdict)) {
-    leave(ticket, &verdict);
+    answer(caller, verdict, deferral.ticket());
     return;
   }
   const Duration latest = verdict->retry_after.is_never() ? kRetryMaxUntimed : kRetryMax;
   loop_.cancel(place.retry);
-  place.retry = loop_.after(std::clamp(verdict->retry_after, kRetryMin, latest), [this, ticket] { attempt(ticket); });
+  place.retry = loop_.after(std::clamp(verdict->retry_after, kRetryMin, latest), [this, caller] { attempt(caller); });
 }
 
 // The time is over: what would the answer be now? It is a denial, or the take's if it has just come to fit.
-void WaitQueue::give_up(std::uint64_t ticket) {
-  const auto found = places_.find(ticket);
+void WaitQueue::give_up(std::uint64_t caller) {
+  const auto found = places_.find(caller);
   if (found == places_.end()) return;
   const Waiter& waiter = *found->second.waiter;
-  const auto verdict = is_first_everywhere(ticket, waiter) ? store_.take(waiter.request()) : answer_out_of_turn(waiter);
-  leave(ticket, &verdict);
+  const store::Deferral deferral;
+  const auto verdict = is_first_everywhere(caller, waiter) ? store_.take(waiter.request()) : answer_out_of_turn(waiter);
+  answer(caller, verdict, deferral.ticket());
 }
 
 // Those before it come first, whatever is left; but somebody else may have asked by the same id meanwhile.
@@ -128,10 +131,10 @@ Result<core::Verdict> WaitQueue::answer_out_of_turn(const Waiter& waiter) {
   return verdict;
 }
 
-void WaitQueue::leave(std::uint64_t ticket, const Result<core::Verdict>* answer) {
-  const auto found = places_.find(ticket);
-  if (found == places_.end()) return;
-  const Place place = std::move(found->second);
+std::optional<WaitQueue::Place> WaitQueue::leave(std::uint64_t caller) {
+  const auto found = places_.find(caller);
+  if (found == places_.end()) return std::nullopt;
+  Place place = std::move(found->second);
   places_.erase(found);
   size_.store(places_.size(), std::memory_order_relaxed);
   loop_.cancel(place.retry);
@@ -139,12 +142,16 @@ void WaitQueue::leave(std::uint64_t ticket, const Result<core::Verdict>* answer)
   for (const std::string& meter : place.waiter->meters()) {
     const auto queue = queues_.find(meter);
     CHECK(queue != queues_.end());
-    std::erase(queue->second, ticket);
+    std::erase(queue->second, caller);
     if (queue->second.empty()) queues_.erase(queue);
   }
-  if (answer != nullptr) place.deliver(*answer);
   // Not at once: a long line of takes that all fit must not nest.
   if (!queues_.empty()) loop_.post([this, meters = place.waiter->meters()] { try_first(meters); });
+  return place;
+}
+
+void WaitQueue::answer(std::uint64_t caller, const Result<core::Verdict>& verdict, store::Ticket ticket) {
+  if (const auto place = leave(caller)) place->deliver(verdict, ticket);
 }
 
 void WaitQueue::try_first(const std::vector<std::string>& meters) {

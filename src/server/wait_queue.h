@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -28,7 +29,8 @@ namespace mete::server {
 
 class WaitQueue {
  public:
-  using Deliver = std::function<void(const Result<core::Verdict>&)>;
+  // With the ticket of what the verdict has changed: it must be on disk before anybody is told.
+  using Deliver = std::function<void(const Result<core::Verdict>& verdict, store::Ticket ticket)>;
 
   WaitQueue(net::EventLoop& loop, store::Store& store, std::size_t waiters_max)
       : loop_(loop), store_(store), waiters_max_(waiters_max) {}
@@ -52,10 +54,10 @@ class WaitQueue {
     Duration patience_;
   };
 
-  // `ticket` is the caller's, unique among those who wait. Exactly one answer is delivered, on the loop's thread,
-  // unless the ticket is cancelled first.
-  void wait(std::uint64_t ticket, std::shared_ptr<const Waiter> waiter, Deliver deliver);
-  void cancel(std::uint64_t ticket);
+  // `caller` is unique among those who wait. Exactly one answer is delivered, on the loop's thread, unless the caller
+  // cancels first.
+  void wait(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver);
+  void cancel(std::uint64_t caller);
   // Something may have come back to these meters.
   void nudge(std::span<const Charge> charges);
   // A limit has changed: anything may fit now.
@@ -74,12 +76,14 @@ class WaitQueue {
     net::EventLoop::TimerId deadline = 0;
   };
 
-  void enter(std::uint64_t ticket, std::shared_ptr<const Waiter> waiter, Deliver deliver);
-  [[nodiscard]] bool is_first_everywhere(std::uint64_t ticket, const Waiter& waiter) const;
-  void attempt(std::uint64_t ticket);
-  void give_up(std::uint64_t ticket);
+  void enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver);
+  [[nodiscard]] bool is_first_everywhere(std::uint64_t caller, const Waiter& waiter) const;
+  void attempt(std::uint64_t caller);
+  void give_up(std::uint64_t caller);
   [[nodiscard]] Result<core::Verdict> answer_out_of_turn(const Waiter& waiter);
-  void leave(std::uint64_t ticket, const Result<core::Verdict>* answer);
+  // Gives the place of the caller up, and to the next in line; none: it has none any more.
+  std::optional<Place> leave(std::uint64_t caller);
+  void answer(std::uint64_t caller, const Result<core::Verdict>& verdict, store::Ticket ticket);
   void try_first(const std::vector<std::string>& meters);
   [[nodiscard]] static bool can_never_fit(const Waiter& waiter, const core::Verdict& verdict);
 

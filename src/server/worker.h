@@ -11,6 +11,7 @@
 #include "server/arguments.h"
 #include "server/command_index.h"
 #include "server/metrics.h"
+#include "server/sync_gate.h"
 #include "wire/resp_request.h"
 
 namespace mete::server {
@@ -30,7 +31,7 @@ struct TogetherTaken {
 
 class Worker {
  public:
-  Worker() : connections(loop), metrics(loop) {}
+  Worker() : connections(loop), gate(loop, connections), metrics(loop) {}
 
   using Act = std::function<void(net::Connection& connection)>;
 
@@ -42,26 +43,40 @@ class Worker {
     });
   }
 
-  // Sends the answer that a blocked client waits for, from any thread. `undeliverable` runs if it has gone.
-  void answer(std::uint64_t client, std::string bytes, net::EventLoop::Task undeliverable = nullptr) {
-    reach(client, resume_with(std::move(bytes)), std::move(undeliverable));
+  // An answer that comes later, and the ticket of what it tells of.
+  struct Answer {
+    std::string bytes;
+    store::Ticket ticket = 0;
+  };
+
+  // Sends the answer that a blocked client waits for, from any thread. `undeliverable` runs if it does not wait any
+  // more.
+  void answer(std::uint64_t client, Answer answer, net::EventLoop::Task undeliverable = nullptr) {
+    loop.post([this, client, answer = std::move(answer), undeliverable = std::move(undeliverable)] {
+      if (!deliver(client, answer) && undeliverable) undeliverable();
+    });
   }
 
   // The same after a while; on the loop's thread alone.
   void answer_after(Duration delay, std::uint64_t client, std::string bytes) {
-    loop.after(delay, [this, client, act = resume_with(std::move(bytes))] { connections.with(client, act); });
+    loop.after(delay, [this, client, answer = Answer{std::move(bytes)}] { deliver(client, answer); });
   }
 
   net::EventLoop loop;
   net::ConnectionSet connections;
+  SyncGate gate;
   LoopMetrics metrics;
   Arguments arguments;  // of the request that is being served
   std::array<LookedAhead, TogetherTaken::kMax> ahead;
   TogetherTaken together;
 
  private:
-  static Act resume_with(std::string bytes) {
-    return [bytes = std::move(bytes)](net::Connection& connection) { connection.resume(bytes); };
+  bool deliver(std::uint64_t client, const Answer& answer) {
+    bool is_delivered = false;
+    connections.with(client, [&](net::Connection& connection) {
+      is_delivered = connection.resume(answer.bytes, gate.needed(answer.ticket));
+    });
+    return is_delivered;
   }
 };
 

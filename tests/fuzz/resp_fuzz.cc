@@ -109,8 +109,9 @@ class Server {
       while (true) {
         const std::string buffer(input.substr(start, end - start));
         base::Output output;
-        const auto [consumed, next] = session.receive(buffer, output, kOutputMax);
+        const auto [consumed, next, ticket] = session.receive(buffer, output, kOutputMax);
         CHECK(consumed <= buffer.size() && output.size() <= kOutputMax + kAnswerMax);
+        CHECK(ticket == 0);  // This store has no disk to wait for.
         CHECK(next == net::Session::Next::kDrain ? output.size() >= kOutputMax : true);
         start += consumed;
         answers += output.view();

@@ -9,6 +9,7 @@
 #include "server/resp_session.h"
 #include "store/embedded/embedded_store.h"
 #include "threads/many.h"
+#include "unit/server/synced_store.h"
 #include "wire/resp_reply.h"
 
 namespace mete::threads {
@@ -27,8 +28,9 @@ std::vector<std::unique_ptr<server::Worker>> make_workers() {
 
 class RunningService {
  public:
-  RunningService() {
+  explicit RunningService(store::Store& store) : service(store, {}, make_workers()) {
     service.slow_threshold_ns = 0;
+    service.watch_persistence([](const Error&) {});
     service.shut_down = [] {};
     service.apply_config = [] {};
     protocol_.make_session = [this](net::ConnectionSet& set, std::uint64_t id, int) -> std::unique_ptr<net::Session> {
@@ -57,8 +59,7 @@ class RunningService {
     return net::Descriptor(ends[0]);
   }
 
-  store::EmbeddedStore store{Options{}};
-  server::Service service{store, {}, make_workers()};
+  server::Service service;
 
  private:
   net::Protocol protocol_;
@@ -95,9 +96,10 @@ class Client {
 // What is taken and given back is all that counts, whoever asked on whichever loop; waits are answered once each.
 TEST(Service, CountsRightUnderLoadFromAllItsLoops) {
   constexpr Amount kAmount = 3;
-  RunningService running;
-  ASSERT_TRUE(running.store.define(stock("slots").amount(kAmount)).has_value());
-  ASSERT_TRUE(running.store.define(stock("many").amount(1'000'000)).has_value());
+  store::EmbeddedStore store{Options{}};
+  RunningService running(store);
+  ASSERT_TRUE(store.define(stock("slots").amount(kAmount)).has_value());
+  ASSERT_TRUE(store.define(stock("many").amount(1'000'000)).has_value());
   std::atomic<Amount> in_use = 0;
   std::atomic<Amount> taken = 0;
   run(kThreads, [&](int thread, Random& random) {
@@ -113,17 +115,18 @@ TEST(Service, CountsRightUnderLoadFromAllItsLoops) {
       if (thread == 0 && random.one_in(20)) client.ask("LIMIT SET other STOCK 5");
     }
   });
-  EXPECT_EQ(running.store.usage({"slots", "shared"})->used, 0);
+  EXPECT_EQ(store.usage({"slots", "shared"})->used, 0);
   Amount used = 0;
-  for (int key = 0; key < 5; ++key) used += running.store.usage({"many", key_name(key)})->used;
+  for (int key = 0; key < 5; ++key) used += store.usage({"many", key_name(key)})->used;
   EXPECT_EQ(used, taken);
   EXPECT_EQ(running.service.waits.size(), 0U);
 }
 
 // Everything that looks at other loops, while they work and their clients come and go.
 TEST(Service, CanBeLookedAtWhileItWorks) {
-  RunningService running;
-  ASSERT_TRUE(running.store.define(bucket("api").amount(100).per(1s)).has_value());
+  store::EmbeddedStore store{Options{}};
+  RunningService running(store);
+  ASSERT_TRUE(store.define(bucket("api").amount(100).per(1s)).has_value());
   run(kThreads, [&](int thread, Random& random) {
     const std::vector<std::string> requests = {"TAKE api " + key_name(thread),
                                                "PEEK api a",
@@ -159,12 +162,44 @@ TEST(Service, CanBeLookedAtWhileItWorks) {
   EXPECT_GT(readings.commands, 0U);
 }
 
+// Nobody hears of a take before it is on disk, and everybody does then; until the disk fails.
+TEST(Service, AnswersAfterTheSync) {
+  server::testing::SyncedStore store;
+  RunningService running(store);
+  ASSERT_TRUE(store.define(stock("many").amount(1'000'000)).has_value());
+  std::atomic<std::uint64_t> answered = 0;
+  std::atomic<int> failed = 0;
+  std::thread disk([&] {
+    while (answered < static_cast<std::uint64_t>(kRequests)) {
+      store.disk.sync_all();
+      std::this_thread::yield();
+    }
+    store.disk.fail("the disk is full");
+  });
+  run(kThreads, [&](int thread, Random& random) {
+    Client client(running.connect());
+    while (true) {
+      // Some wait in the queue on the first loop, some run beside the loops.
+      const std::string request = random.one_in(10)   ? "TAKE many a WAIT 1h"
+                                  : random.one_in(50) ? "LIMIT DEL other"
+                                                      : "TAKE many " + key_name(thread);
+      const auto reply = client.ask(request);
+      if (reply.type == wire::RespType::kError) break;
+      ASSERT_GE(store.disk.synced(), ++answered);
+    }
+    ++failed;
+  });
+  disk.join();
+  EXPECT_EQ(failed, kThreads);
+}
+
 // A service ends with clients that are connected, blocked and waiting.
 TEST(Service, EndsWithItsClients) {
   for (int round = 0; round < 10; ++round) {
     std::vector<net::Descriptor> sockets;
-    RunningService running;
-    ASSERT_TRUE(running.store.define(stock("s").amount(1)).has_value());
+    store::EmbeddedStore store{Options{}};
+    RunningService running(store);
+    ASSERT_TRUE(store.define(stock("s").amount(1)).has_value());
     for (const std::string_view request :
          {"PING\r\n", "TAKE s k\r\nTAKE s k WAIT 1h\r\n", "KEYS *\r\n", "MONITOR\r\n"}) {
       sockets.push_back(running.connect());

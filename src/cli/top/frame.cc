@@ -41,6 +41,35 @@ std::vector<ScreenLine> flow(const std::vector<std::string>& parts, std::size_t 
   return lines;
 }
 
+// "12.3 ms"
+std::string milliseconds_text(std::int64_t us) {
+  return number_text(us / 1'000) + "." + std::to_string(us % 1'000 / 100) + " ms";
+}
+
+std::string bar(std::int64_t percent) {
+  constexpr std::int64_t kBarColumns = 20;
+  const std::int64_t filled = std::clamp<std::int64_t>(percent * kBarColumns / 100, 0, kBarColumns);
+  std::string text = "[";
+  for (std::int64_t column = 0; column < kBarColumns; ++column) text += column < filled ? '#' : '.';
+  return text + "] " + std::to_string(percent) + "%";
+}
+
+// Trouble stands out as the titles do.
+std::vector<ScreenLine> durability_lines(const Durability& durability, std::size_t columns) {
+  if (durability.is_durable == 0) return {{.text = "memory only: lost when the server stops"}};
+  std::vector<std::string> parts = {"durable", "journal " + size_text(durability.journal_bytes),
+                                    "last sync " + milliseconds_text(durability.last_sync_us)};
+  if (durability.is_saving != 0) parts.push_back("snapshot " + bar(durability.saving_percent));
+  auto lines = flow(parts, columns);
+  if (!durability.failure.empty()) {
+    lines.insert(lines.begin(), {"DISK FAILED, restart needed: " + escaped(durability.failure), true});
+  }
+  if (!durability.snapshot_failure.empty()) {
+    lines.push_back({"SNAPSHOT FAILED: " + escaped(durability.snapshot_failure), true});
+  }
+  return lines;
+}
+
 std::vector<ScreenLine> header(const Frame& frame, std::size_t columns) {
   const Reading& reading = frame.reading;
   auto lines = flow({"mete top", printable(frame.server), "up " + duration_text(reading.uptime_seconds * 1'000),
@@ -50,6 +79,7 @@ std::vector<ScreenLine> header(const Frame& frame, std::size_t columns) {
   lines.push_back({.text = frame.has_rates ? "decisions " + number_text(frame.per_second.decisions) + "/s, denied " +
                                                  number_text(frame.per_second.denied) + "/s"
                                            : "measuring …"});
+  for (ScreenLine& line : durability_lines(reading.durability, columns)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -129,6 +159,13 @@ void write_rates(const DecisionCount& count, wire::JsonWriter& writer) {
   writer.member("decisions_per_s", count.decisions).member("denied_per_s", count.denied);
 }
 
+void write_durability(const Durability& durability, wire::JsonWriter& writer) {
+  writer.name("durability").begin_object().member("durable", durability.is_durable != 0);
+  writer.member("journal_bytes", durability.journal_bytes).member("last_sync_us", durability.last_sync_us);
+  writer.member("saving", durability.is_saving != 0).member("saving_percent", durability.saving_percent);
+  writer.member("failure", durability.failure).member("snapshot_failure", durability.snapshot_failure).end_object();
+}
+
 }  // namespace
 
 Frame first_frame(std::string server, Reading reading) {
@@ -172,6 +209,7 @@ void write_frame(const Frame& frame, wire::JsonWriter& writer) {
   writer.member("server", frame.server).member("uptime_s", reading.uptime_seconds);
   writer.member("connections", reading.connections).member("meters", reading.meters);
   writer.member("holds", reading.open_holds).member("memory_bytes", reading.memory_bytes);
+  write_durability(reading.durability, writer);
   write_rates(frame.per_second, writer);
   writer.name("limits").begin_array();
   for (const auto& [limit, count] : frame.limits) {

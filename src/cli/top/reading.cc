@@ -23,6 +23,16 @@ constexpr std::array<InfoNumber, 5> kNumbers = {{{"uptime_in_seconds", &Reading:
                                                  {"holds_open", &Reading::open_holds},
                                                  {"used_memory_rss", &Reading::memory_bytes}}};
 
+struct DurabilityNumber {
+  std::string_view name;
+  std::int64_t Durability::*member;
+};
+constexpr std::array<DurabilityNumber, 5> kDurabilityNumbers = {{{"aof_enabled", &Durability::is_durable},
+                                                                 {"journal_bytes", &Durability::journal_bytes},
+                                                                 {"journal_last_sync_us", &Durability::last_sync_us},
+                                                                 {"rdb_bgsave_in_progress", &Durability::is_saving},
+                                                                 {"saving_progress", &Durability::saving_percent}}};
+
 // "allowed=7,denied=2,shadow_denied=0": a shadow limit's denials were allowed.
 DecisionCount parse_counts(std::string_view text) {
   DecisionCount count;
@@ -53,6 +63,11 @@ void parse_line(std::string_view line, Reading& reading) {
   for (const InfoNumber& each : kNumbers) {
     if (each.name == name) reading.*each.member = number(value);
   }
+  for (const DurabilityNumber& each : kDurabilityNumbers) {
+    if (each.name == name) reading.durability.*each.member = number(value);
+  }
+  if (name == "journal_failure") reading.durability.failure = wire::unescape(value);
+  if (name == "snapshot_failure") reading.durability.snapshot_failure = wire::unescape(value);
 }
 
 Result<void> read_keys(const wire::RespValue& list, Reading& reading) {

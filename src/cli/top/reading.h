@@ -32,6 +32,17 @@ struct OldHold {
   std::int64_t expires_in_ms = 0;
 };
 
+// What a server tells about its files.
+struct Durability {
+  std::int64_t is_durable = 0;  // 0: it has none, and keeps everything in memory
+  std::int64_t journal_bytes = 0;
+  std::int64_t last_sync_us = 0;
+  std::int64_t is_saving = 0;
+  std::int64_t saving_percent = 0;
+  std::string failure;           // empty: none
+  std::string snapshot_failure;  // of the last one
+};
+
 struct Reading {
   std::uint64_t at_ns = 0;  // by the monotonic clock of this machine
   std::int64_t uptime_seconds = 0;
@@ -39,6 +50,7 @@ struct Reading {
   std::int64_t meters = 0;
   std::int64_t open_holds = 0;
   std::int64_t memory_bytes = 0;
+  Durability durability;
   DecisionCount all;  // since the server started
   std::map<std::string, DecisionCount> limits;
   std::vector<BusyKey> keys;   // the busiest first

@@ -29,6 +29,22 @@ TEST(TopReading, TakesWhatItKnowsFromInfo) {
   EXPECT_EQ(reading.limits.at("c\"\xff").decisions, 1) << "by its own name, not as INFO writes it";
 }
 
+TEST(TopReading, TakesTheDurabilityFromInfo) {
+  EXPECT_EQ(parse_info("aof_enabled:0\r\n").durability.is_durable, 0);
+  const Durability durability =
+      parse_info(
+          "aof_enabled:1\r\njournal_bytes:2048\r\njournal_last_sync_us:1250\r\nrdb_bgsave_in_progress:1\r\n"
+          "saving_progress:42\r\njournal_failure:disk: no\\nspace\r\nsnapshot_failure:\r\n")
+          .durability;
+  EXPECT_EQ(durability.is_durable, 1);
+  EXPECT_EQ(durability.journal_bytes, 2048);
+  EXPECT_EQ(durability.last_sync_us, 1250);
+  EXPECT_EQ(durability.is_saving, 1);
+  EXPECT_EQ(durability.saving_percent, 42);
+  EXPECT_EQ(durability.failure, "disk: no\nspace");
+  EXPECT_EQ(durability.snapshot_failure, "");
+}
+
 Reading reading_at(std::uint64_t at_ns, std::int64_t decisions, std::int64_t denied) {
   Reading reading;
   reading.at_ns = at_ns;
@@ -71,11 +87,28 @@ TEST(TopFrame, ShowsEverythingWhereThereIsRoom) {
   EXPECT_THAT(
       texts(render(full_frame(), {})),
       ElementsAre("mete top  127.0.0.1:6380  up 1 min 30 s  connections 0  meters 0  holds 0  memory 2 kB",
-                  "decisions 30/s, denied 3/s", "", "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3",
-                  "idle             0         0", "", "*BUSIEST KEY  LIMIT  DECISIONS/S  DENIED/S",
-                  "alice        api             20         1", R"("\x1b[2J"    api             20         1)",
-                  "carol        api             20         1", "", "*OLDEST HOLD  LIMIT    KEY          AGE  EXPIRES",
+                  "decisions 30/s, denied 3/s", "memory only: lost when the server stops", "",
+                  "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3", "idle             0         0", "",
+                  "*BUSIEST KEY  LIMIT  DECISIONS/S  DENIED/S", "alice        api             20         1",
+                  R"("\x1b[2J"    api             20         1)", "carol        api             20         1", "",
+                  "*OLDEST HOLD  LIMIT    KEY          AGE  EXPIRES",
                   "job-7        credits  alice  1 min 1 s  in 500 ms"));
+}
+
+TEST(TopFrame, ShowsHowDurableItIs) {
+  Frame frame = full_frame();
+  Durability& durability = frame.reading.durability;
+  durability = {.is_durable = 1, .journal_bytes = 2048, .last_sync_us = 1250, .failure = {}, .snapshot_failure = {}};
+  EXPECT_EQ(texts(render(frame, {}))[2], "durable  journal 2 kB  last sync 1.2 ms");
+  durability.is_saving = 1;
+  durability.saving_percent = 42;
+  EXPECT_EQ(texts(render(frame, {}))[2],
+            "durable  journal 2 kB  last sync 1.2 ms  snapshot [########............] 42%");
+  durability.failure = "no\nspace";
+  durability.snapshot_failure = "none";
+  const auto lines = texts(render(frame, {}));
+  EXPECT_EQ(lines[2], R"(*DISK FAILED, restart needed: no\nspace)");
+  EXPECT_EQ(lines[4], "*SNAPSHOT FAILED: none");
 }
 
 TEST(TopFrame, FitsIntoAnySize) {
@@ -86,17 +119,17 @@ TEST(TopFrame, FitsIntoAnySize) {
       for (const ScreenLine& line : lines) EXPECT_LE(columns_of(line.text), columns);
     }
   }
-  EXPECT_THAT(
-      texts(render(full_frame(), {.columns = 30, .rows = 10})),
-      ElementsAre("mete top  127.0.0.1:6380", "up 1 min 30 s  connections 0", "meters 0  holds 0  memory 2 kB",
-                  "decisions 30/s, denied 3/s", "", "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3", "",
-                  "*BUSIEST KEY  LIMIT  DECISIONS…", "alice        api             …"));
+  EXPECT_THAT(texts(render(full_frame(), {.columns = 30, .rows = 11})),
+              ElementsAre("mete top  127.0.0.1:6380", "up 1 min 30 s  connections 0", "meters 0  holds 0  memory 2 kB",
+                          "decisions 30/s, denied 3/s", "memory only: lost when the se…", "",
+                          "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3", "",
+                          "*BUSIEST KEY  LIMIT  DECISIONS…", "alice        api             …"));
 }
 
 TEST(TopFrame, TheFirstHasNoRates) {
   const auto lines = texts(render(first_frame("x", reading_at(0, 30, 3)), {}));
   EXPECT_EQ(lines[1], "measuring …");
-  EXPECT_EQ(lines[4], "api              -         -");
+  EXPECT_EQ(lines[5], "api              -         -");
 }
 
 }  // namespace

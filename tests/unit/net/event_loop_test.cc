@@ -28,6 +28,25 @@ TEST(EventLoop, RunsTimersWhenTheyAreDueInTheirOrder) {
   EXPECT_GE(loop.now_ns() - started_ns, 20'000'000U);
 }
 
+TEST(EventLoop, EndsARoundWhenAllElseIsDone) {
+  EventLoop loop;
+  std::string log;
+  loop.after(Duration(), [&] {
+    loop.at_round_end([&] {
+      log += 'c';
+      loop.at_round_end([&] { log += 'd'; });
+      loop.post([&] {
+        log += 'e';
+        loop.stop();
+      });
+    });
+    loop.post([&] { log += 'b'; });
+    log += 'a';
+  });
+  loop.run();
+  EXPECT_EQ(log, "abcde");
+}
+
 TEST(EventLoop, DoesNotRunWhatIsCancelled) {
   EventLoop loop;
   std::string log;

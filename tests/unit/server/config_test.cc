@@ -50,6 +50,8 @@ TEST(Config, ReadsEveryType) {
     query_buffer_max = "2MB"
     bulk_max = 0x10000
     max_memory = "1gb"
+    snapshot_after = "2mb"
+    snapshot_every = 0
     log_level = "debug"
   )");
   EXPECT_EQ(config.resp, (std::vector<std::string>{"127.0.0.1:1", "[::1]:2", "unix:/run/mete.sock"}));
@@ -65,6 +67,8 @@ TEST(Config, ReadsEveryType) {
   EXPECT_EQ(config.query_buffer_max, 2U << 20);
   EXPECT_EQ(config.bulk_max, 65536U);
   EXPECT_EQ(config.max_memory, 1U << 30);
+  EXPECT_EQ(config.snapshot_after, 2U << 20);
+  EXPECT_EQ(config.snapshot_every, Duration());
   EXPECT_EQ(config.log_level, "debug");
 }
 
@@ -119,6 +123,8 @@ TEST(Config, AMistakeInTheFileIsToldWithItsPlace) {
       {"[server]\nbulk_max = \"99999999999gb\"\n", "is no size"},
       {"[server]\nbulk_max = \"\"\n", "is no size"},
       {"[server]\nmax_memory = \"1mb\"\n", "it must be 0 or 4mb to 1024gb"},
+      {"[server]\nsnapshot_after = 1\n", "it must be 0 or 1mb to 1024gb"},
+      {"[server]\nsnapshot_every = \"1ms\"\n", "it must be 0 or 1s to 365d"},
       {"[server]\nlog_level = \"loud\"\n", R"("loud" is unknown; it must be debug, info, warning or error)"},
       {"[store]\nurl = \"embedded\"\n", "store.url: that is no URL"},
       {"[store]\nurl = \"\"\n", "store.url: it is empty"},

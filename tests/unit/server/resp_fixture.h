@@ -111,6 +111,20 @@ class RespClient {
   }
   void end_sending() { ::shutdown(socket_.get(), SHUT_WR); }
   void close() { socket_.close(); }
+  [[nodiscard]] bool has_input() const {
+    char byte = 0;
+    return ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+  }
+  // All that comes until the server ends its side, as it is.
+  std::string read_to_end() {
+    std::string text;
+    std::array<char, 4096> bytes{};
+    while (true) {
+      const ssize_t count = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
+      if (count <= 0) return text;
+      text.append(bytes.data(), static_cast<std::size_t>(count));
+    }
+  }
 
   std::string next() {
     while (true) {

@@ -30,7 +30,8 @@ void PrintTo(const Heard& heard, std::ostream* out) {
 
 Heard tell(RespSession& session, std::string_view bytes, std::size_t output_max = 1 << 20) {
   base::Output output;
-  const auto [consumed, next] = session.receive(bytes, output, output_max);
+  const auto [consumed, next, ticket] = session.receive(bytes, output, output_max);
+  EXPECT_EQ(ticket, 0U);
   return {std::string(output.view()), consumed, next};
 }
 

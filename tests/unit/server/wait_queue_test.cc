@@ -19,12 +19,12 @@ class WaitQueueTest : public ::testing::Test {
     EXPECT_TRUE(store.define(bucket("b").amount(1).per(1h)).has_value());
   }
 
-  void wait(std::uint64_t ticket, std::vector<Charge> charges, Duration patience = 1h, Mode mode = Mode::kTake,
+  void wait(std::uint64_t caller, std::vector<Charge> charges, Duration patience = 1h, Mode mode = Mode::kTake,
             std::string_view id = {}) {
     queue.wait(
-        ticket, std::make_shared<const WaitQueue::Waiter>(core::TakeRequest{charges, mode, id}, patience),
-        [this, ticket](const Result<core::Verdict>& verdict) {
-          log += (log.empty() ? "" : " ") + std::to_string(ticket) + (!verdict ? "!" : verdict->is_allowed ? "+" : "-");
+        caller, std::make_shared<const WaitQueue::Waiter>(core::TakeRequest{charges, mode, id}, patience),
+        [this, caller](const Result<core::Verdict>& verdict, store::Ticket) {
+          log += (log.empty() ? "" : " ") + std::to_string(caller) + (!verdict ? "!" : verdict->is_allowed ? "+" : "-");
           last = verdict;
         });
   }
@@ -70,7 +70,7 @@ TEST_F(WaitQueueTest, ATakeThatFitsIsAnsweredAtOnce) {
 
 TEST_F(WaitQueueTest, FirstComeFirstServed) {
   take("s", "k");
-  for (const std::uint64_t ticket : {7U, 3U, 5U}) wait(ticket, {{"s", "k"}});
+  for (const std::uint64_t caller : {7U, 3U, 5U}) wait(caller, {{"s", "k"}});
   settle();
   EXPECT_EQ(log, "");
   EXPECT_EQ(queue.size(), 3U);
@@ -173,7 +173,7 @@ TEST_F(WaitQueueTest, AnErrorDoesNotWait) {
 
 TEST_F(WaitQueueTest, IsBounded) {
   take("s", "k");
-  for (std::uint64_t ticket = 1; ticket <= 6; ++ticket) wait(ticket, {{"s", "k"}});
+  for (std::uint64_t caller = 1; caller <= 6; ++caller) wait(caller, {{"s", "k"}});
   settle();
   EXPECT_EQ(log, "6!");
   EXPECT_EQ(last.error().code, ErrorCode::kUnavailable);
@@ -204,7 +204,7 @@ TEST_F(WaitQueueTest, ADroppedLimitIsAnError) {
 
 TEST_F(WaitQueueTest, FinishDeniesEveryone) {
   take("s", "k");
-  for (const std::uint64_t ticket : {1U, 2U, 3U}) wait(ticket, {{"s", "k"}});
+  for (const std::uint64_t caller : {1U, 2U, 3U}) wait(caller, {{"s", "k"}});
   settle();
   queue.finish();
   settle();
