@@ -171,8 +171,14 @@ void SimulatedDisk::sync(Inode& inode) {
 
 SimulatedDisk::Sector SimulatedDisk::sector_after_cut(const Sector& synced, const std::vector<Sector>& versions,
                                                       Fate fate, std::mt19937_64& random) {
+  // Within what differs: elsewhere a tear is none.
   const auto torn = [&](const Sector& version) {
-    const std::size_t at = random() % (kSectorBytes + 1);
+    const auto first = std::mismatch(version.begin(), version.end(), synced.begin()).first;
+    const auto last = std::mismatch(version.rbegin(), version.rend(), synced.rbegin()).first;
+    if (first == version.end()) return version;
+    const auto begin = static_cast<std::size_t>(first - version.begin());
+    const auto end = kSectorBytes - static_cast<std::size_t>(last - version.rbegin());
+    const std::size_t at = begin + random() % (end - begin + 1);
     return version.substr(0, at) + synced.substr(at);
   };
   switch (fate) {
@@ -230,6 +236,25 @@ std::unique_ptr<SimulatedDisk> SimulatedDisk::cut_power(Fate fate, std::uint64_t
     found->names_[path] = std::move(copy);
   }
   found->synced_names_ = found->names_;
+  return found;
+}
+
+std::unique_ptr<SimulatedDisk> SimulatedDisk::kill_process() const {
+  const std::lock_guard lock(mutex_);
+  auto found = std::make_unique<SimulatedDisk>();
+  std::map<const Inode*, std::shared_ptr<Inode>> copies;
+  const auto copy_of = [&copies](const std::shared_ptr<Inode>& inode) {
+    if (inode == nullptr) return std::shared_ptr<Inode>();
+    auto& copy = copies[inode.get()];
+    if (copy == nullptr) copy = std::make_shared<Inode>(*inode);
+    return copy;
+  };
+  for (const auto& [path, inode] : names_) found->names_[path] = copy_of(inode);
+  for (const auto& [path, inode] : synced_names_) found->synced_names_[path] = copy_of(inode);
+  for (const NameChange& change : unsynced_names_) {
+    found->unsynced_names_.push_back({change.from, change.to, copy_of(change.inode)});
+  }
+  found->directories_ = directories_;
   return found;
 }
 

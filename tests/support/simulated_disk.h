@@ -41,8 +41,10 @@ class SimulatedDisk final : public journal::FileSystem {
 
   SimulatedDisk() = default;
 
-  // The disk as it is found afterwards. This one goes on.
+  // The disk as it is found after a power cut at this moment. This one goes on.
   [[nodiscard]] std::unique_ptr<SimulatedDisk> cut_power(Fate fate, std::uint64_t seed) const;
+  // As the next process finds it if this one is killed: with everything, but what is not synced still is not.
+  [[nodiscard]] std::unique_ptr<SimulatedDisk> kill_process() const;
 
   // Called before each write, truncation, creation, renaming, removal and sync: the moments at which a cut differs.
   void before_change(std::function<void()> hook) { before_change_ = std::move(hook); }
