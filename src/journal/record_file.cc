@@ -15,6 +15,13 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 static_assert(kBufferBytes >= 2 * kRecordBytesMax);
 
+// Then none of the first eight bytes begins a record: it would be one without a length. A segment ends with a mebibyte
+// of zeros.
+bool begins_with_zeros(std::string_view bytes) {
+  return bytes.size() >= 16 &&
+         (base::load<std::uint64_t>(bytes.data()) | base::load<std::uint64_t>(bytes.data() + 8)) == 0;
+}
+
 // Sorts out most places before anything is computed.
 bool may_be_record(std::string_view bytes, RecordFile::Wanted wanted) {
   if (bytes.size() < kRecordHeaderBytes || static_cast<std::uint8_t>(bytes[9]) != kRecordVersion) return false;
@@ -76,6 +83,10 @@ Result<std::uint64_t> RecordFile::skip(const Framing& framing, Wanted wanted) {
       if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
     }
     if (at_ == end_) return passed;
+    if (begins_with_zeros(rest())) {
+      at_ += sizeof(std::uint64_t);
+      continue;
+    }
     if (may_be_record(rest(), wanted) && framing.parse(rest()).kind == ParsedRecord::Kind::kRecord) return passed;
     if (buffer_[at_] != 0) ++passed;
     ++at_;

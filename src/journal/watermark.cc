@@ -39,8 +39,10 @@ Result<Watermark> Watermark::open(FileSystem& files, const std::string& director
   }
   auto file = files.open(path_in(directory), FileSystem::Mode::kWrite);
   if (!file) return tl::unexpected(file.error());
-  // What a process that was killed has left unsynced, in whichever slot, must not add to what is written from here on.
+  // What a process that was killed has left unsynced, in whichever slot or of the name, must not add to what is written
+  // from here on.
   if (auto synced = (*file)->sync(); !synced) return tl::unexpected(synced.error());
+  if (auto synced = files.sync_directory(directory); !synced) return tl::unexpected(synced.error());
   return Watermark(std::move(*file));
 }
 
