@@ -41,7 +41,7 @@ struct Options {
   std::size_t ids_max = 10'000'000;
   // A durable embedded store writes a snapshot when its journal has grown by so many bytes since the last one, and
   // beyond its size; and when the last one is so old and something has been written since. 0: not for that reason.
-  std::size_t snapshot_after_bytes = std::size_t{64} << 20;
+  std::size_t snapshot_after_bytes = std::size_t{256} << 20;
   Duration snapshot_every = std::chrono::hours(1);
 };
 

@@ -130,4 +130,10 @@ void write_change(Encoder& record, const DropChange& change) {
 
 void write_change(Encoder& record, const ClearChange& /*change*/) { write_tag(record, ChangeTag::kClear); }
 
+void write_change(Encoder& record, const NumbersChange& change) {
+  write_tag(record, ChangeTag::kNumbers);
+  record.varint(change.next_generation);
+  record.varint(change.next_serial);
+}
+
 }  // namespace mete::engine

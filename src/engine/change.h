@@ -85,6 +85,12 @@ struct DropChange {
 // Everything but limits and overrides is forgotten.
 struct ClearChange {};
 
+// The numbers that come next. In a snapshot, since what had the last ones may be gone.
+struct NumbersChange {
+  std::uint64_t next_generation = 0;
+  std::uint64_t next_serial = 0;
+};
+
 void write_change(Encoder& record, const MeterChange& change);
 // The hold is the record's own.
 void write_operation(Encoder& record, std::string_view id, const OperationRecord& operation);
@@ -93,6 +99,7 @@ void write_change(Encoder& record, const KeyChange& change);
 void write_change(Encoder& record, const LimitChange& change);
 void write_change(Encoder& record, const DropChange& change);
 void write_change(Encoder& record, const ClearChange& change);
+void write_change(Encoder& record, const NumbersChange& change);
 
 class ChangeVisitor {
  public:
@@ -108,6 +115,7 @@ class ChangeVisitor {
   virtual Result<void> visit(LimitChange& change) = 0;
   virtual Result<void> visit(DropChange& change) = 0;
   virtual Result<void> visit(ClearChange& change) = 0;
+  virtual Result<void> visit(NumbersChange& change) = 0;
 };
 
 // Visits the changes of a record in order, up to the first that cannot be read or is refused. What is read is within

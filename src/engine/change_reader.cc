@@ -190,6 +190,14 @@ Result<void> read_drop(Decoder& bytes, ChangeVisitor& visitor) {
   return visitor.visit(change);
 }
 
+Result<void> read_numbers(Decoder& bytes, ChangeVisitor& visitor) {
+  NumbersChange change;
+  change.next_generation = bytes.varint();
+  change.next_serial = bytes.varint();
+  if (!bytes.is_whole()) return unreadable("numbers");
+  return visitor.visit(change);
+}
+
 Result<void> read_change(Decoder& bytes, ChangeVisitor& visitor) {
   const std::uint8_t first = bytes.byte();
   const auto flags = static_cast<unsigned>(first & ~kChangeTagMask);
@@ -210,6 +218,8 @@ Result<void> read_change(Decoder& bytes, ChangeVisitor& visitor) {
       ClearChange change;
       return visitor.visit(change);
     }
+    case ChangeTag::kNumbers:
+      return read_numbers(bytes, visitor);
   }
   return unreadable("an unknown kind (" + std::to_string(first & kChangeTagMask) + ")");
 }

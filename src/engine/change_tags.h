@@ -13,6 +13,7 @@ enum class ChangeTag : std::uint8_t {
   kLimit = 5,
   kDrop = 6,
   kClear = 7,
+  kNumbers = 8,
 };
 inline constexpr std::uint8_t kChangeTagMask = 0x0f;
 

@@ -80,16 +80,22 @@ Result<void> Engine::check_recording(const Operation& operation) const {
   return {};
 }
 
+// A take of one charge without an id is told by itself; what concerns several entries becomes one record.
 void Engine::note(Operation& operation, const MeterAccess& meter) const {
-  if (recorder_.is_on()) write_change(operation.record, Recorder::change_of(meter));
+  if (!recorder_.is_on() || operation.durable == Durable::kNever) return;
+  if (operation.durable == Durable::kEverySecond && operation.hashes.size() == 1) {
+    recorder_.tell_soon(*meter.entry, meter.hash, [&] { return Recorder::change_of(meter); });
+  } else {
+    write_change(operation.record, Recorder::change_of(meter));
+  }
 }
 
 void Engine::note_operation(Operation& operation, std::string_view id, const OperationRecord& record) const {
-  if (recorder_.is_on()) write_operation(operation.record, id, record);
+  if (recorder_.is_on() && operation.durable != Durable::kNever) write_operation(operation.record, id, record);
 }
 
 void Engine::tell(const Operation& operation) const {
-  if (recorder_.is_on() && operation.durable != Durable::kNever) recorder_.append(operation.record, operation.durable);
+  if (recorder_.is_on()) recorder_.append(operation.record, operation.durable);
 }
 
 // Writes what was charged; or nothing, if there is no memory for a new meter.
@@ -159,7 +165,7 @@ void Engine::take_each(std::span<const Charge> charges, Instant now, std::span<R
   core::settle(rule, state, moment);
   if (core::take(rule, state, charge.cost, moment, verdict)) {
     Meters::store_state(state, *entry);
-    if (recorder_.is_on() && charge.cost != 0) recorder_.tell_plain(*limit, *entry);
+    if (recorder_.is_on() && charge.cost != 0) recorder_.tell_take(*limit, *entry, hash.of_meter);
   }
   core::tell_standing(rule, state, moment, verdict);
   return true;

@@ -107,6 +107,8 @@ class Engine {
   void finish_restoring(Instant latest);
   // Tells every change to the sink from now on. Before the first operation; the sink must outlive the engine.
   void record_to(ChangeSink& sink) { recorder_.start(sink); }
+  // Tells of all that could wait until now. From one thread at a time, twice a second.
+  void record_rest();
   // Nothing can be recorded any more. From any thread, once.
   void fail_recording(Error why) { recorder_.fail(std::move(why)); }
 

@@ -36,6 +36,11 @@ class Engine::Restorer final : public ChangeVisitor {
     engine_.clear();
     return {};
   }
+  Result<void> visit(NumbersChange& change) override {
+    engine_.next_generation_ = std::max(engine_.next_generation_, change.next_generation);
+    engine_.next_serial_.store(std::max(engine_.next_serial_.load(), change.next_serial));
+    return {};
+  }
 
  private:
   // Null if it has been dropped.

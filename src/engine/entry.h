@@ -63,6 +63,13 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 12);
 
+// Of every entry, for engine/recorder.h: it was changed, and that is not recorded yet; and the interval in which it was
+// last recorded.
+inline constexpr std::uint8_t kIsUnrecorded = 0x80;
+inline constexpr std::uint8_t kIntervalMask = 0x78;
+inline constexpr std::uint8_t kIntervalUnit = 0x08;
+inline constexpr std::uint8_t kRecordingFlags = kIsUnrecorded | kIntervalMask;
+
 // Flags of meter and override entries. Those of a key are its type.
 inline constexpr std::uint8_t kEvenRevision = 1;  // the revision of the limit that the entry is of
 inline constexpr std::uint8_t kHasOverride = 2;

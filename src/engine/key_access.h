@@ -26,6 +26,8 @@ struct RuledRecord {
 static_assert(sizeof(RuledRecord::state) == core::state_size(Kind::kWindow));
 static_assert(sizeof(RuledRecord::state) == core::state_size(Kind::kBucket));
 
+inline KeyType type_of(const Entry& key) { return static_cast<KeyType>(key.flags & ~kRecordingFlags); }
+
 struct Keys::Access {
   std::uint64_t hash = 0;
   std::string_view key;

@@ -72,7 +72,7 @@ Keys::Access Keys::find(std::string_view key, Instant now) const {
 
 void Keys::load(Access& access, Entry& entry) {
   access.entry = &entry;
-  access.type = static_cast<KeyType>(entry.flags);
+  access.type = type_of(entry);
   if (access.type == KeyType::kCounter) {
     access.counter = entry.load<CounterRecord>();
   } else {
@@ -123,7 +123,13 @@ Result<void> Keys::write_counter(Access& access, std::int64_t value, Instant exp
 
 void Keys::tell(const Access& access) const {
   if (!recorder_.is_on()) return;
-  recorder_.tell(access.entry != nullptr ? change_of(*access.entry) : KeyChange{.key = access.key}, access.durable);
+  if (access.entry == nullptr) {
+    recorder_.tell(KeyChange{.key = access.key}, access.durable);
+  } else if (access.durable == Durable::kAlways) {
+    recorder_.tell(change_of(*access.entry), access.durable);
+  } else {
+    recorder_.tell_soon(*access.entry, access.hash, [&] { return change_of(*access.entry); });
+  }
 }
 
 void Keys::forget_and_tell(Access& access) {
@@ -134,7 +140,7 @@ void Keys::forget_and_tell(Access& access) {
 }
 
 KeyChange Keys::change_of(const Entry& entry) {
-  KeyChange change{.key = entry.key(), .type = static_cast<KeyType>(entry.flags)};
+  KeyChange change{.key = entry.key(), .type = type_of(entry)};
   if (change.type == KeyType::kCounter) {
     const auto record = entry.load<CounterRecord>();
     change.value = record.value;
@@ -174,7 +180,7 @@ void Keys::count_expiring(bool before, bool after) {
 }
 
 void Keys::forget(Entry& entry) {
-  const auto type = static_cast<KeyType>(entry.flags);
+  const KeyType type = type_of(entry);
   if (type == KeyType::kCounter) {
     count_expiring(entry.load<CounterRecord>().is_expiring(), false);
   } else {

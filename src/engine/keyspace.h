@@ -63,6 +63,10 @@ class Keyspace {
   void prefetch_bucket(std::uint64_t hash) const { __builtin_prefetch(&bucket_of(hash), 1); }
   void prefetch_entry(std::uint64_t hash) const;
 
+  // Calls visit(entry) under the bucket's lock for each entry that has this hash.
+  template <class Visit>
+  void visit_hash(std::uint64_t hash, Visit visit);
+
   // A place in a walk over all buckets, in the order of the reversed hashes: an order that splits and merges keep, so
   // an entry that stays is met exactly once.
   struct Position {
@@ -314,6 +318,18 @@ inline Entry* Keyspace::find_from(const Bucket& first, std::uint64_t hash, Space
 
 inline Entry* Keyspace::find(std::uint64_t hash, Space space, std::string_view key) const {
   return find_from(bucket_of(hash), hash, space, key);
+}
+
+template <class Visit>
+void Keyspace::visit_hash(std::uint64_t hash, Visit visit) {
+  const Guard guard(*this, hash);
+  for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = overflow_of(*bucket)) {
+    for (std::uint32_t slot = 0; slot < bucket->count; ++slot) {
+      if (bucket->tags[slot] != tag_of(hash)) continue;
+      Entry& entry = *entry_at(bucket->references[slot]);
+      if (entry.hash_low == static_cast<std::uint32_t>(hash)) visit(entry);
+    }
+  }
 }
 
 template <class Visit>

@@ -34,7 +34,9 @@ struct LimitRecord {
   Instant changed_at;
 
   // Whether a meter's entry is of this revision, and all that there is of the meter.
-  [[nodiscard]] bool is_plain(const Entry& meter) const { return meter.flags == (is_even ? kEvenRevision : 0); }
+  [[nodiscard]] bool is_plain(const Entry& meter) const {
+    return (meter.flags & ~kRecordingFlags) == (is_even ? kEvenRevision : 0);
+  }
 };
 
 class LimitTable {

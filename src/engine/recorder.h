@@ -5,6 +5,10 @@
 // windows pass, meters become fresh, ids and keys are forgotten. But parts that expire are told: they are taken out of
 // a state that is told too.
 //
+// What need not be safe before it is answered, and concerns one entry alone, is told at most twice in an interval of
+// half a second, however often it happens: the first time at once, and for all that follows the entry is marked, and
+// told as it is when the interval ends.
+//
 // Thread safety: every call but start() from any thread.
 #pragma once
 
@@ -12,9 +16,13 @@
 #include <mete/result.h>
 
 #include <atomic>
+#include <cstdint>
+#include <mutex>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/lock.h"
 #include "engine/change.h"
 #include "engine/meter_access.h"
 
@@ -64,13 +72,39 @@ class Recorder {
     if (is_on()) sink_->depend();
   }
 
-  // A take on a meter without parts: nearly every record is of this kind.
-  [[gnu::noinline]] void tell_plain(const LimitRecord& limit, const Entry& meter) const {
-    const Durable durable = limit.definition.durability();
-    if (durable == Durable::kNever) return;
-    Encoder record;
-    write_change(record, change_of(limit, meter));
-    append(record, durable);
+  // A take of one charge: nearly everything that happens.
+  void tell_take(const LimitRecord& limit, Entry& meter, std::uint64_t hash) const {
+    switch (limit.definition.durability()) {
+      case Durable::kAlways:
+        return tell(change_of(limit, meter), Durable::kAlways);
+      case Durable::kEverySecond:
+        return tell_soon(meter, hash, [&] { return change_of(limit, meter); });
+      case Durable::kNever:
+        return;
+    }
+  }
+  // Wants the lock of the entry's bucket.
+  template <class MakeChange>
+  void tell_soon(Entry& entry, std::uint64_t hash, MakeChange make_change) const {
+    if ((entry.flags & kIsUnrecorded) != 0) return;
+    // After fifteen intervals their numbers come again: then an entry is marked that might have been told at once.
+    const std::uint8_t interval = interval_.load(std::memory_order_relaxed);
+    if ((entry.flags & kIntervalMask) != interval) {
+      entry.flags = static_cast<std::uint8_t>((entry.flags & ~kIntervalMask) | interval);
+      tell(make_change(), Durable::kEverySecond);
+    } else if (!is_failed()) {
+      mark(entry, hash);
+    }
+  }
+  // Begins an interval, and returns the hashes of the entries that were marked in the last one. Whoever calls this
+  // tells of them, and takes their marks away.
+  [[nodiscard]] std::vector<std::uint64_t> next_interval() {
+    const auto next = static_cast<std::uint8_t>(interval_.load(std::memory_order_relaxed) + kIntervalUnit);
+    interval_.store(next > kIntervalMask ? kIntervalUnit : next, std::memory_order_relaxed);
+    std::vector<std::uint64_t> hashes;
+    const std::lock_guard guard(unrecorded_lock_);
+    hashes.swap(unrecorded_);
+    return hashes;
   }
 
   // What a meter's entry became, without its parts.
@@ -103,7 +137,16 @@ class Recorder {
   }
 
  private:
+  void mark(Entry& entry, std::uint64_t hash) const {
+    entry.flags |= kIsUnrecorded;
+    const std::lock_guard guard(unrecorded_lock_);
+    unrecorded_.push_back(hash);
+  }
+
+  std::atomic<std::uint8_t> interval_{kIntervalUnit};  // from kIntervalUnit to kIntervalMask; 0 is no interval's
   ChangeSink* sink_ = nullptr;
+  mutable base::Lock unrecorded_lock_;
+  mutable std::vector<std::uint64_t> unrecorded_;
   Error failure_;  // never changed once is_failed_
   std::atomic<bool> is_failed_{false};
 };

@@ -19,6 +19,7 @@ bool Engine::SnapshotWalk::next(Encoder& record) {
 // They come first: every meter needs its own.
 void Engine::SnapshotWalk::write_limits(Encoder& record) {
   const std::lock_guard guard(engine_.definitions_mutex_);
+  write_change(record, NumbersChange{engine_.next_generation_, engine_.next_serial_.load()});
   for (const LimitRecord* limit : engine_.limits_.all()) {
     write_change(record, LimitChange{limit->generation, limit->is_even, limit->changed_at, limit->definition});
     ++entries_;

@@ -5,8 +5,7 @@
 
 namespace mete::journal {
 
-Flusher::Flusher(Journal& journal, std::function<void()> on_progress)
-    : journal_(journal), on_progress_(std::move(on_progress)) {
+Flusher::Flusher(Journal& journal, FlusherHooks hooks) : journal_(journal), hooks_(std::move(hooks)) {
   journal_.on_backlog([this] {
     {
       const std::lock_guard lock(mutex_);
@@ -52,13 +51,16 @@ Result<void> Flusher::wait(Ticket ticket) {
 
 void Flusher::run() {
   std::unique_lock lock(mutex_);
-  auto next_sync = std::chrono::steady_clock::now() + kInterval;
+  auto next_interval = std::chrono::steady_clock::now() + kInterval;
   while (!is_stopping_) {
-    wake_.wait_until(lock, next_sync, [this] { return is_stopping_ || has_backlog_ || requests_ > 0; });
+    wake_.wait_until(lock, next_interval, [this] { return is_stopping_ || has_backlog_ || requests_ > 0; });
     if (requests_ > 0) gather(lock);
     const auto now = std::chrono::steady_clock::now();
-    if (requests_ > 0 || now >= next_sync) {
-      next_sync = now + kInterval;
+    if (now >= next_interval) {
+      next_interval = now + kInterval;
+      end_interval(lock);
+      sync(lock);
+    } else if (requests_ > 0) {
       sync(lock);
     } else if (std::exchange(has_backlog_, false)) {
       lock.unlock();
@@ -67,7 +69,17 @@ void Flusher::run() {
       lock.lock();
     }
   }
-  sync(lock);
+  end_interval(lock);
+  lock.unlock();
+  static_cast<void>(journal_.finish());
+  tell();
+}
+
+void Flusher::end_interval(std::unique_lock<std::mutex>& lock) {
+  if (!hooks_.on_interval) return;
+  lock.unlock();
+  hooks_.on_interval();
+  lock.lock();
 }
 
 // The larger one of the last two: where a sync has left all but one behind, the next one has them all.
@@ -94,7 +106,7 @@ void Flusher::tell() {
   if (synced == told_ && has_failed == has_told_failure_) return;
   told_ = synced;
   has_told_failure_ = has_failed;
-  if (on_progress_) on_progress_();
+  if (hooks_.on_progress) hooks_.on_progress();
 }
 
 }  // namespace mete::journal

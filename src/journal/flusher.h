@@ -26,13 +26,18 @@
 
 namespace mete::journal {
 
+struct FlusherHooks {
+  std::function<void()> on_progress = {};  // whenever synced() has grown, and at the failure
+  std::function<void()> on_interval = {};  // every kInterval, and at the end: a last chance to append
+};
+
 class Flusher {
  public:
   static constexpr std::chrono::milliseconds kInterval{500};
   static constexpr std::chrono::microseconds kGatherMax{100};
 
-  // `on_progress` is called on the flusher's thread whenever synced() has grown, and at the failure.
-  explicit Flusher(Journal& journal, std::function<void()> on_progress = {});
+  // The hooks are called on the flusher's thread.
+  explicit Flusher(Journal& journal, FlusherHooks hooks = {});
   Flusher(const Flusher&) = delete;
   Flusher& operator=(const Flusher&) = delete;
   ~Flusher();
@@ -45,11 +50,12 @@ class Flusher {
  private:
   void run();
   void gather(std::unique_lock<std::mutex>& lock);
+  void end_interval(std::unique_lock<std::mutex>& lock);
   void sync(std::unique_lock<std::mutex>& lock);
   void tell();
 
   Journal& journal_;
-  const std::function<void()> on_progress_;
+  const FlusherHooks hooks_;
 
   std::mutex mutex_;
   std::condition_variable wake_;      // the flusher

@@ -14,6 +14,9 @@ namespace mete::journal {
 namespace {
 
 constexpr std::size_t kMarkRecordBytes = kRecordHeaderBytes + kMarkBodyBytes;
+// Marks are so far apart that they weigh nothing, and so close that a restart knows the time to the second.
+constexpr std::uint64_t kMarkEveryBytes = std::uint64_t{4} << 10;
+constexpr Duration kMarkEvery = std::chrono::seconds(1);
 // A buffer that a burst has made larger than this is given back.
 constexpr std::size_t kKeptBytesMax = std::size_t{8} << 20;
 
@@ -79,6 +82,12 @@ Result<void> Journal::flush() {
   return attempt([this] { return write_batch(SegmentWriter::SyncFollows::kYes); });
 }
 
+Result<void> Journal::finish() {
+  const std::lock_guard flushing(flush_mutex_);
+  is_finishing_ = true;
+  return attempt([this] { return write_batch(SegmentWriter::SyncFollows::kYes); });
+}
+
 Result<void> Journal::write_out() {
   const std::lock_guard flushing(flush_mutex_);
   return attempt([this] { return write_batch(SegmentWriter::SyncFollows::kNo); });
@@ -138,18 +147,30 @@ Result<void> Journal::write_batch(SegmentWriter::SyncFollows sync_follows) {
 }
 
 Result<void> Journal::write_taken(SegmentWriter::SyncFollows sync_follows) {
-  if (writing_.size() == kMarkRecordBytes) return {};
+  if (writing_.size() == kMarkRecordBytes && !is_finishing_) return {};
+  std::string_view batch = writing_.view();
   // The time is read after the buffer was taken, so that it is not before any record's.
-  const auto body = encode(Mark{.synced_through = segment_->synced().offset, .time = config_.now()});
-  std::array<char, kMarkRecordBytes> mark{};
-  framing_.write_header(mark.data(), {RecordType::kMark, view_of(body)});
-  std::copy(body.begin(), body.end(), mark.begin() + kRecordHeaderBytes);
-  writing_.overwrite(0, view_of(mark));
-  const std::string_view batch = writing_.view();
+  const Instant now = config_.now();
+  if (wants_mark(now)) {
+    const auto body = encode(Mark{.synced_through = segment_->synced().offset, .time = now});
+    std::array<char, kMarkRecordBytes> mark{};
+    framing_.write_header(mark.data(), {RecordType::kMark, view_of(body)});
+    std::copy(body.begin(), body.end(), mark.begin() + kRecordHeaderBytes);
+    writing_.overwrite(0, view_of(mark));
+    marked_at_ = segment_->written() + kMarkRecordBytes;
+    marked_time_ = now;
+  } else {
+    batch.remove_prefix(kMarkRecordBytes);
+  }
   auto written = segment_->write(batch, sync_follows);
   const std::lock_guard lock(status_mutex_);
   if (written) bytes_ += batch.size();
   return written;
+}
+
+bool Journal::wants_mark(Instant now) const {
+  return is_finishing_ || marked_at_ == 0 || segment_->written() >= marked_at_ + kMarkEveryBytes ||
+         now >= marked_time_ + kMarkEvery;
 }
 
 // The watermark comes before anybody is told: what was acknowledged is below it.
@@ -178,6 +199,7 @@ Result<void> Journal::begin_segment(std::uint64_t number, std::uint64_t previous
                                         .previous_length = previous_length});
   if (!segment) return tl::unexpected(segment.error());
   segment_ = std::move(*segment);
+  marked_at_ = 0;
   if (auto based = watermark_.set_base(segment_->synced()); !based) return based;
   const std::lock_guard lock(status_mutex_);
   bytes_before_[number] = bytes_;

@@ -75,6 +75,8 @@ class Journal {
   Ticket append(std::string_view body);
   // Writes what has been appended, and returns when it is on disk.
   Result<void> flush();
+  // As flush(), and notes the time: the last call. The next start goes on from there.
+  Result<void> finish();
   // Writes it without waiting for the disk: it outlives the process then, but not the power.
   Result<void> write_out();
   // Flushes and begins a new segment; returns its number. What was appended before the call is in older ones.
@@ -108,6 +110,7 @@ class Journal {
   Result<void> begin_segment(std::uint64_t number, std::uint64_t previous_length);
   Result<void> write_batch(SegmentWriter::SyncFollows sync_follows);
   Result<void> write_taken(SegmentWriter::SyncFollows sync_follows);
+  [[nodiscard]] bool wants_mark(Instant now) const;
   Result<void> sync_segment();
   Ticket take_buffer();
   Result<void> seal_and_begin();
@@ -132,6 +135,9 @@ class Journal {
   std::mutex flush_mutex_;
   base::Output writing_;
   std::unique_ptr<SegmentWriter> segment_;
+  std::uint64_t marked_at_ = 0;  // the end of the last mark in the segment; 0: it has none
+  Instant marked_time_;
+  bool is_finishing_ = false;
   Watermark watermark_;
   std::atomic<Ticket> taken_{0};  // from filling_
   std::atomic<Ticket> synced_{0};

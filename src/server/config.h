@@ -74,7 +74,7 @@ struct Config {
   Duration id_retention = std::chrono::hours(24);
   std::size_t ids_max = 10'000'000;
   // When a snapshot is written without being asked for; zero: never for that reason.
-  std::size_t snapshot_after = std::size_t{64} << 20;  // bytes of the journal
+  std::size_t snapshot_after = std::size_t{256} << 20;  // bytes of the journal
   Duration snapshot_every = std::chrono::hours(1);
 
   std::string log_format = "auto";  // auto | text | json

@@ -18,6 +18,12 @@ std::uint64_t read_clock(clockid_t clock) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+void raise(std::atomic<std::uint64_t>& ns, std::uint64_t to) {
+  std::uint64_t so_far = ns.load(std::memory_order_relaxed);
+  while (so_far < to && !ns.compare_exchange_weak(so_far, to, std::memory_order_relaxed)) {
+  }
+}
+
 std::uint64_t wall_offset() { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC); }
 
 }  // namespace
@@ -39,21 +45,22 @@ void SystemClock::follow_wall_clock(std::uint64_t monotonic_ns) const {
   const std::uint64_t offset = wall_offset();
   if (offset < offset_ns_.load(std::memory_order_relaxed)) {
     const std::uint64_t latest = read_clock(CLOCK_MONOTONIC) + offset_ns_.load(std::memory_order_relaxed);
-    floor_ns_.store(std::max(latest, floor_ns_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+    raise(floor_ns_, latest);
   }
   offset_ns_.store(offset, std::memory_order_release);
 }
+
+void SystemClock::not_before(Instant time) { raise(floor_ns_, time.ns()); }
 
 BatchTime::BatchTime(Instant now) { batch_ns = now.ns(); }
 
 BatchTime::~BatchTime() { batch_ns = 0; }
 
 Instant MonotoneClock::now() const {
-  const std::uint64_t now = clock_.now().ns();
-  std::uint64_t latest = latest_ns_.load(std::memory_order_relaxed);
-  while (latest < now && !latest_ns_.compare_exchange_weak(latest, now, std::memory_order_relaxed)) {
-  }
-  return Instant::from_ns(std::max(latest, now));
+  raise(latest_ns_, clock_.now().ns());
+  return Instant::from_ns(latest_ns_.load(std::memory_order_relaxed));
 }
+
+void MonotoneClock::not_before(Instant time) { raise(latest_ns_, time.ns()); }
 
 }  // namespace mete::store

@@ -10,12 +10,19 @@
 
 namespace mete::store {
 
+class StoreClock : public Clock {
+ public:
+  // What was kept from an earlier process is of this time: it is no earlier now.
+  virtual void not_before(Instant time) = 0;
+};
+
 // The system's wall clock, carried by its monotonic one, so that reading it from many threads shares nothing they
 // write. A step of the wall clock is noticed within a second: forwards is followed, backwards lets time stand still.
-class SystemClock final : public Clock {
+class SystemClock final : public StoreClock {
  public:
   SystemClock();
   [[nodiscard]] Instant now() const override;
+  void not_before(Instant time) override;
 
  private:
   void follow_wall_clock(std::uint64_t monotonic_ns) const;
@@ -37,10 +44,11 @@ class BatchTime {
 };
 
 // A clock given by the user, held back from running backwards.
-class MonotoneClock final : public Clock {
+class MonotoneClock final : public StoreClock {
  public:
   explicit MonotoneClock(const Clock& clock) : clock_(clock) {}
   [[nodiscard]] Instant now() const override;
+  void not_before(Instant time) override;
 
  private:
   const Clock& clock_;

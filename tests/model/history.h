@@ -83,8 +83,10 @@ class Subject {
 
 using SubjectFactory = std::function<std::unique_ptr<Subject>(const Clock&)>;
 using LimiterFactory = std::function<Limiter(const Clock&)>;
+// Called before each operation: may put another limiter in its place that must answer as this one would.
+using Between = std::function<void(Limiter&)>;
 
-SubjectFactory subject_of(LimiterFactory factory);
+SubjectFactory subject_of(LimiterFactory factory, Between between = {});
 SubjectFactory model_subject();
 
 struct Difference {

@@ -71,7 +71,8 @@ class Nicknames {
 template <class L>
 class SubjectOf final : public Subject {
  public:
-  explicit SubjectOf(L limiter) : limiter_(std::move(limiter)) {}
+  explicit SubjectOf(L limiter, std::function<void(L&)> between = {})
+      : limiter_(std::move(limiter)), between_(std::move(between)) {}
 
   std::string execute(const Operation& operation) override;
   Result<Usage> usage(const std::string& limit, const std::string& key) override { return limiter_.usage(limit, key); }
@@ -85,6 +86,7 @@ class SubjectOf final : public Subject {
   std::string list(const Result<std::vector<std::string>>& ids, bool by_expiry);
 
   L limiter_;
+  const std::function<void(L&)> between_;
   Nicknames names_;
 };
 
@@ -180,6 +182,7 @@ std::string SubjectOf<L>::execute_on_meter(const Operation& operation) {
 
 template <class L>
 std::string SubjectOf<L>::execute(const Operation& operation) {
+  if (between_) between_(limiter_);
   switch (operation.call) {
     case Call::kDefine:
       return text_of(limiter_.define(operation.limit.value()));
@@ -214,9 +217,9 @@ std::string SubjectOf<L>::execute(const Operation& operation) {
 
 }  // namespace
 
-SubjectFactory subject_of(LimiterFactory factory) {
-  return [factory = std::move(factory)](const Clock& clock) {
-    return std::make_unique<SubjectOf<Limiter>>(factory(clock));
+SubjectFactory subject_of(LimiterFactory factory, Between between) {
+  return [factory = std::move(factory), between = std::move(between)](const Clock& clock) {
+    return std::make_unique<SubjectOf<Limiter>>(factory(clock), between);
   };
 }
 

@@ -11,10 +11,10 @@ engine::Config engine_config(const Options& options, std::uint64_t seed) {
       .seed = seed, .max_memory = options.max_memory, .id_retention = options.id_retention, .ids_max = options.ids_max};
 }
 
-DataDirectory::DataDirectory(const DataConfig& config, const Clock& clock) : config_(config), clock_(clock) {}
+DataDirectory::DataDirectory(const DataConfig& config, StoreClock& clock) : config_(config), clock_(clock) {}
 
 Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataConfig& config, const Options& options,
-                                                           const Clock& clock) {
+                                                           StoreClock& clock) {
   journal::FileSystem& files = *config.files;
   if (auto made = files.make_directory(config.directory); !made) return tl::make_unexpected(made.error());
   auto lock = files.lock(config.directory);
@@ -52,6 +52,7 @@ Result<void> DataDirectory::recover(const Options& options) {
   if (!found) return tl::make_unexpected(found.error());
   if (engine_ == nullptr) make_engine(base::random_number());  // there was nothing
   engine_->finish_restoring(found->latest_time);
+  clock_.not_before(found->latest_time);
   continuation_ = found->continuation;
   recovered_.last_save_at = found->snapshot_created;
   recovered_.last_save_bytes = found->snapshot.bytes;
@@ -70,7 +71,11 @@ Result<void> DataDirectory::start(const Options& options) {
   if (!journal) return tl::make_unexpected(journal.error());
   journal_ = std::move(*journal);
   engine_->record_to(*this);
-  if (config_.has_threads) flusher_ = std::make_unique<journal::Flusher>(*journal_, [this] { note_progress(); });
+  if (config_.has_threads) {
+    flusher_ = std::make_unique<journal::Flusher>(
+        *journal_, journal::FlusherHooks{.on_progress = [this] { note_progress(); },
+                                         .on_interval = [this] { engine_->record_rest(); }});
+  }
   saver_ = std::make_unique<Saver>(Saver::Parts{*engine_, *journal_, *config_.files, clock_},
                                    Saver::Config{.directory = config_.directory,
                                                  .seed = seed_,
@@ -84,7 +89,12 @@ Result<void> DataDirectory::start(const Options& options) {
 
 DataDirectory::~DataDirectory() {
   saver_.reset();
-  flusher_.reset();  // the last flush
+  if (flusher_ != nullptr) {
+    flusher_.reset();  // with the last flush
+  } else if (journal_ != nullptr) {
+    engine_->record_rest();
+    std::ignore = journal_->finish();
+  }
 }
 
 void DataDirectory::append(std::string_view record, Durable durable) {

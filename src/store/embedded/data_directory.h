@@ -11,7 +11,6 @@
 // Thread safety: every call from any thread.
 #pragma once
 
-#include <mete/clock.h>
 #include <mete/limiter.h>
 
 #include <atomic>
@@ -25,6 +24,7 @@
 #include "journal/journal.h"
 #include "store/embedded/saver.h"
 #include "store/persistence.h"
+#include "store/store_clock.h"
 
 namespace mete::store {
 
@@ -42,7 +42,7 @@ engine::Config engine_config(const Options& options, std::uint64_t seed);
 class DataDirectory final : public Persistence, private engine::ChangeSink {
  public:
   static Result<std::unique_ptr<DataDirectory>> open(const DataConfig& config, const Options& options,
-                                                     const Clock& clock);
+                                                     StoreClock& clock);
   ~DataDirectory() override;
 
   [[nodiscard]] engine::Engine& engine() { return *engine_; }
@@ -66,7 +66,7 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   }
 
  private:
-  DataDirectory(const DataConfig& config, const Clock& clock);
+  DataDirectory(const DataConfig& config, StoreClock& clock);
 
   Result<void> recover(const Options& options);
   Result<void> start(const Options& options);
@@ -74,7 +74,7 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   void note_progress();
 
   const DataConfig config_;
-  const Clock& clock_;
+  StoreClock& clock_;
   std::unique_ptr<journal::DirectoryLock> lock_;
   std::unique_ptr<engine::Engine> engine_;
   PersistenceStatus recovered_;

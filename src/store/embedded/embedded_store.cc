@@ -13,7 +13,7 @@ namespace {
 constexpr auto kSweepStep = std::chrono::milliseconds(100);
 constexpr std::size_t kSweepStepsPerRound = 600;
 
-std::unique_ptr<Clock> make_clock(const Clock* users) {
+std::unique_ptr<StoreClock> make_clock(const Clock* users) {
   if (users != nullptr) return std::make_unique<MonotoneClock>(*users);
   return std::make_unique<SystemClock>();
 }
@@ -38,7 +38,7 @@ EmbeddedStore::EmbeddedStore(Parts parts)
 }
 
 Result<std::unique_ptr<EmbeddedStore>> EmbeddedStore::open(const DataConfig& config, const Options& options) {
-  std::unique_ptr<Clock> clock = make_clock(options.clock);
+  std::unique_ptr<StoreClock> clock = make_clock(options.clock);
   auto data = DataDirectory::open(config, options, *clock);
   if (!data) return tl::make_unexpected(data.error());
   return std::unique_ptr<EmbeddedStore>(new EmbeddedStore(

@@ -14,6 +14,7 @@
 #include "store/embedded/data_directory.h"
 #include "store/embedded/embedded_keys.h"
 #include "store/store.h"
+#include "store/store_clock.h"
 
 namespace mete::store {
 
@@ -31,7 +32,7 @@ class EmbeddedStore final : public Store {
 
  private:
   struct Parts {
-    std::unique_ptr<Clock> clock;
+    std::unique_ptr<StoreClock> clock;
     std::unique_ptr<engine::Engine> engine;  // null: the directory's
     std::unique_ptr<DataDirectory> data;     // null: in memory alone
     bool is_swept = true;
@@ -64,7 +65,7 @@ class EmbeddedStore final : public Store {
 
   void sweep_until_stopped();
 
-  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<StoreClock> clock_;
   std::unique_ptr<DataDirectory> data_;
   std::unique_ptr<engine::Engine> own_engine_;
   engine::Engine& engine_;

@@ -198,7 +198,7 @@ TEST_F(JournalTest, BoundsWhatWaitsInMemory) {
 TEST_F(JournalTest, FlusherSyncsForThoseWhoWait) {
   const auto journal = restart();
   int progress = 0;
-  Flusher flusher(*journal, [&] { ++progress; });
+  Flusher flusher(*journal, {.on_progress = [&] { ++progress; }});
   const Ticket ticket = journal->append("one");
   flusher.wait(ticket).value();
   EXPECT_GE(journal->synced(), ticket);
