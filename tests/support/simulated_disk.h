@@ -102,6 +102,7 @@ class SimulatedDisk final : public journal::FileSystem {
   void change_names(NameChange change);
 
   static void apply(Names& names, const NameChange& change);
+  static void write_sector(Inode& inode, std::uint64_t number, std::size_t from, std::string_view bytes);
   static void write(Inode& inode, std::uint64_t offset, std::string_view bytes);
   static void truncate(Inode& inode, std::uint64_t size);
   static void sync(Inode& inode);
