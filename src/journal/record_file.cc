@@ -51,9 +51,13 @@ Result<ParsedHeader> RecordFile::read_header(FileKind kind) {
   std::array<char, kFileHeaderBytes> bytes{};
   const auto got = read_all(*file_, 0, bytes);
   if (!got) return tl::unexpected(got.error());
-  start_ = std::min<std::uint64_t>(kFileHeaderBytes, size_);
-  at_ = end_ = 0;
+  move_to(std::min<std::uint64_t>(kFileHeaderBytes, size_));
   return parse_header({bytes.data(), *got}, kind);
+}
+
+void RecordFile::move_to(std::uint64_t offset) {
+  start_ = offset;
+  at_ = end_ = 0;
 }
 
 Result<void> RecordFile::fill() {

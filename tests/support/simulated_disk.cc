@@ -271,8 +271,14 @@ std::unique_ptr<SimulatedDisk> SimulatedDisk::kill_process() const {
 // --- Calls -----------------------------------------------------------------------------------------------------------
 
 void SimulatedDisk::fail_call(std::uint64_t number, Failure failure) {
+  const std::lock_guard lock(mutex_);
   failing_call_ = number;
   failure_ = failure;
+}
+
+std::uint64_t SimulatedDisk::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
 }
 
 std::optional<Error> SimulatedDisk::begin_call(const std::string& what, bool is_writing) {
