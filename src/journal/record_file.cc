@@ -15,11 +15,15 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 static_assert(kBufferBytes >= 2 * kRecordBytesMax);
 
-// Then none of the first eight bytes begins a record: it would be one without a length. A segment ends with a mebibyte
-// of zeros.
-bool begins_with_zeros(std::string_view bytes) {
-  return bytes.size() >= 16 &&
-         (base::load<std::uint64_t>(bytes.data()) | base::load<std::uint64_t>(bytes.data() + 8)) == 0;
+// How many of the first bytes cannot begin a record, because it would be one without a length. For the mebibyte of
+// zeros that a segment ends with.
+std::size_t zeros_to_pass(std::string_view bytes) {
+  std::size_t at = 0;
+  while (at + 16 <= bytes.size() &&
+         (base::load<std::uint64_t>(bytes.data() + at) | base::load<std::uint64_t>(bytes.data() + at + 8)) == 0) {
+    at += 8;
+  }
+  return at;
 }
 
 // Sorts out most places before anything is computed.
@@ -47,9 +51,13 @@ Result<ParsedHeader> RecordFile::read_header(FileKind kind) {
   std::array<char, kFileHeaderBytes> bytes{};
   const auto got = read_all(*file_, 0, bytes);
   if (!got) return tl::unexpected(got.error());
-  start_ = std::min<std::uint64_t>(kFileHeaderBytes, size_);
-  at_ = end_ = 0;
+  move_to(std::min<std::uint64_t>(kFileHeaderBytes, size_));
   return parse_header({bytes.data(), *got}, kind);
+}
+
+void RecordFile::move_to(std::uint64_t offset) {
+  start_ = offset;
+  at_ = end_ = 0;
 }
 
 Result<void> RecordFile::fill() {
@@ -83,8 +91,8 @@ Result<std::uint64_t> RecordFile::skip(const Framing& framing, Wanted wanted) {
       if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
     }
     if (at_ == end_) return passed;
-    if (begins_with_zeros(rest())) {
-      at_ += sizeof(std::uint64_t);
+    if (const std::size_t zeros = zeros_to_pass(rest()); zeros > 0) {
+      at_ += zeros;
       continue;
     }
     if (may_be_record(rest(), wanted) && framing.parse(rest()).kind == ParsedRecord::Kind::kRecord) return passed;

@@ -26,6 +26,8 @@ class RecordFile {
 
   // Where next() goes on. It starts behind the header, and a record that is whole moves it on.
   [[nodiscard]] std::uint64_t offset() const { return start_ + at_; }
+  // Reads from there again: what was being written may be whole by now.
+  void move_to(std::uint64_t offset);
   [[nodiscard]] bool is_at_end() const { return offset() >= size_; }
   [[nodiscard]] Result<ParsedRecord> next(const Framing& framing);
 

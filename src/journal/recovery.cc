@@ -31,6 +31,7 @@ class Recovery {
   Result<void> read_segments();
   Result<void> read_segment(std::uint64_t number, bool is_last);
   Result<void> judge_tail(RecordFile& file, const Place& place, std::string_view problem);
+  Result<bool> is_whole_by_now(RecordFile& file, const Place& place);
   Result<void> clean_up();
 
   Result<RecordFile> open(const std::string& name, std::uint64_t number, FileKind kind);
@@ -261,12 +262,26 @@ Result<void> Recovery::judge_tail(RecordFile& file, const Place& place, std::str
     const auto parsed = file.next(*framing_);
     if (!parsed) return tl::unexpected(parsed.error());
     const auto mark = parse_mark(parsed->record.body);
-    if (mark && mark->synced_through > place.offset) return damaged(place, problem);
+    if (mark && mark->synced_through > place.offset) {
+      const auto was_unfinished = is_whole_by_now(file, place);
+      if (!was_unfinished) return tl::unexpected(was_unfinished.error());
+      if (!*was_unfinished) return damaged(place, problem);
+      break;
+    }
     bytes += parsed->record.bytes();
   }
   is_last_longer_ = true;
   if (bytes > 0) recovered_.cut = Recovered::Cut{std::string(place.file), place.offset, bytes};
   return {};
+}
+
+// A journal that is in use was perhaps read while the record was being written, and the mark behind it thereafter.
+Result<bool> Recovery::is_whole_by_now(RecordFile& file, const Place& place) {
+  if (request_.mode == RecoveryMode::kStart) return false;
+  file.move_to(place.offset);
+  const auto parsed = file.next(*framing_);
+  if (!parsed) return tl::unexpected(parsed.error());
+  return parsed->kind == ParsedRecord::Kind::kRecord;
 }
 
 // What was read counts from now on, so first of all it is made sure that it stays: a process that was killed may have

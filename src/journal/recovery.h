@@ -34,8 +34,10 @@ struct Progress {
 };
 
 enum class RecoveryMode : std::uint8_t {
-  kStart,     // cuts, and removes what is not needed any more; the directory is locked by the caller
-  kLookOnly,  // changes nothing. The files may be in use: then a cut is a record that is being written.
+  kStart,  // cuts, and removes what is not needed any more; the directory is locked by the caller
+  // Changes nothing. The files may be in use: then a cut is a record that is being written, and an error that a file
+  // cannot be opened may mean that a newer snapshot has just replaced it: look again.
+  kLookOnly,
 };
 
 struct RecoveryRequest {

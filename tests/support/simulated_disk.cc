@@ -13,6 +13,11 @@ tl::unexpected<Error> failed(const std::string& what, const std::string& why) {
   return tl::unexpected(Error{ErrorCode::kUnavailable, what + " failed: " + why});
 }
 
+bool is_zeros(std::string_view bytes) {
+  static const std::string zeros(4096, '\0');
+  return bytes.size() <= zeros.size() && bytes == std::string_view(zeros).substr(0, bytes.size());
+}
+
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 }  // namespace
@@ -102,7 +107,7 @@ SimulatedDisk::Sector SimulatedDisk::Image::sector(std::uint64_t number) const {
 }
 
 void SimulatedDisk::Image::set(std::uint64_t number, const Sector& sector) {
-  if (sector.find_first_not_of('\0') == Sector::npos) {
+  if (is_zeros(sector)) {
     sectors.erase(number);
   } else {
     sectors[number] = sector;
@@ -127,22 +132,27 @@ std::string SimulatedDisk::Image::bytes() const {
   return text;
 }
 
+void SimulatedDisk::write_sector(Inode& inode, std::uint64_t number, std::size_t from, std::string_view bytes) {
+  // Zeros on zeros, by the mebibyte: nothing changes.
+  if (!inode.now.sectors.contains(number) && is_zeros(bytes)) return;
+  const Sector before = inode.now.sector(number);
+  Sector after = before;
+  after.replace(from, bytes.size(), bytes);
+  if (after == before) return;
+  inode.now.set(number, after);
+  auto& versions = inode.unsynced[number];
+  if (versions.size() == kVersionsMax) versions.erase(versions.begin());
+  versions.push_back(std::move(after));
+  inode.lost.erase(number);
+}
+
 void SimulatedDisk::write(Inode& inode, std::uint64_t offset, std::string_view bytes) {
   inode.now.size = std::max(inode.now.size, offset + bytes.size());
   while (!bytes.empty()) {
     const std::uint64_t number = offset / kSectorBytes;
     const std::size_t from = offset % kSectorBytes;
     const std::size_t size = std::min(bytes.size(), kSectorBytes - from);
-    const Sector before = inode.now.sector(number);
-    Sector after = before;
-    after.replace(from, size, bytes.substr(0, size));
-    if (after != before) {
-      inode.now.set(number, after);
-      auto& versions = inode.unsynced[number];
-      if (versions.size() == kVersionsMax) versions.erase(versions.begin());
-      versions.push_back(std::move(after));
-      inode.lost.erase(number);
-    }
+    write_sector(inode, number, from, bytes.substr(0, size));
     offset += size;
     bytes.remove_prefix(size);
   }
@@ -261,8 +271,14 @@ std::unique_ptr<SimulatedDisk> SimulatedDisk::kill_process() const {
 // --- Calls -----------------------------------------------------------------------------------------------------------
 
 void SimulatedDisk::fail_call(std::uint64_t number, Failure failure) {
+  const std::lock_guard lock(mutex_);
   failing_call_ = number;
   failure_ = failure;
+}
+
+std::uint64_t SimulatedDisk::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
 }
 
 std::optional<Error> SimulatedDisk::begin_call(const std::string& what, bool is_writing) {

@@ -50,7 +50,7 @@ class SimulatedDisk final : public journal::FileSystem {
   void before_change(std::function<void()> hook) { before_change_ = std::move(hook); }
   // The call of that number fails, the first being 1. Calls of every kind count.
   void fail_call(std::uint64_t number, Failure failure);
-  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  [[nodiscard]] std::uint64_t calls() const;
 
   // For tests that change what is there: everything about it is on disk.
   [[nodiscard]] std::string content(const std::string& path) const;
@@ -102,6 +102,7 @@ class SimulatedDisk final : public journal::FileSystem {
   void change_names(NameChange change);
 
   static void apply(Names& names, const NameChange& change);
+  static void write_sector(Inode& inode, std::uint64_t number, std::size_t from, std::string_view bytes);
   static void write(Inode& inode, std::uint64_t offset, std::string_view bytes);
   static void truncate(Inode& inode, std::uint64_t size);
   static void sync(Inode& inode);

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "journal/flusher.h"
 #include "journal/posix_file_system.h"
 #include "journal/recovery.h"
 #include "journal/snapshot_writer.h"
@@ -193,36 +192,6 @@ TEST_F(JournalTest, BoundsWhatWaitsInMemory) {
   EXPECT_LE(journal->counters().unsynced_bytes, Journal::kBufferBytesMax + kRecordBytesMax);
   journal->wait_for_room();
   EXPECT_FALSE(journal->is_congested());
-}
-
-TEST_F(JournalTest, FlusherSyncsForThoseWhoWait) {
-  const auto journal = restart();
-  int progress = 0;
-  Flusher flusher(*journal, {.on_progress = [&] { ++progress; }});
-  const Ticket ticket = journal->append("one");
-  flusher.wait(ticket).value();
-  EXPECT_GE(journal->synced(), ticket);
-  EXPECT_EQ(progress, 1);
-}
-
-TEST_F(JournalTest, FlusherWritesTheRestAtItsEnd) {
-  {
-    const auto journal = restart();
-    const Flusher flusher(*journal);
-    journal->append("one");
-  }
-  recover().value();
-  EXPECT_THAT(bodies_, ElementsAre("one"));
-}
-
-TEST_F(JournalTest, FlusherWritesOutABacklog) {
-  const auto journal = restart();
-  const Flusher flusher(*journal);
-  const std::string body(1000, 'x');
-  while (journal->appended() < 2 * Journal::kBacklogBytes) journal->append(body);
-  // Long before the next sync by itself is due; generously bounded for a busy machine.
-  for (int i = 0; i < 5000 && journal->counters().bytes < Journal::kBacklogBytes; ++i) ::usleep(1000);
-  EXPECT_GE(journal->counters().bytes, Journal::kBacklogBytes);
 }
 
 }  // namespace
