@@ -11,8 +11,6 @@ namespace mete::server {
 
 namespace {
 
-constexpr std::string_view kMemory = "embedded:";
-
 enum class Purpose : std::uint8_t { kServe, kRehearse };
 
 Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose purpose) {
@@ -22,15 +20,14 @@ Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose p
   options.ids_max = config.ids_max;
   options.snapshot_after_bytes = config.snapshot_after;
   options.snapshot_every = config.snapshot_every;
-  const std::string url = config.store_url.empty() ? std::string(kMemory) : config.store_url;
-  const bool is_rehearsal = purpose == Purpose::kRehearse && url.starts_with(kMemory);
-  auto store = store::open_store(is_rehearsal ? kMemory : url, options);
+  const bool is_rehearsal = purpose == Purpose::kRehearse && !config.data_directory().empty();
+  auto store = store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options);
   if (store) return store;
+  const Setting* const setting = find_setting(config.store_url.empty() ? "server.data" : "store.url");
+  CHECK(setting != nullptr);
   // A URL can have a password in it.
   std::string message = store.error().message;
-  const std::size_t place = message.find(config.store_url);
-  const Setting* const setting = find_setting("store.url");
-  CHECK(setting != nullptr);
+  const std::size_t place = config.store_url.empty() ? std::string::npos : message.find(config.store_url);
   if (place != std::string::npos) message.replace(place, config.store_url.size(), value_text(config, *setting));
   return tl::unexpected(Error{store.error().code, config.place_of(setting->name) + ": " + message});
 }
