@@ -19,7 +19,7 @@ int run_check_config(const Invocation& invocation, Console& console) {
     }
     sources.file = file;
   }
-  const auto startup = server::prepare_start(sources);
+  const auto startup = server::rehearse_start(sources);
   if (!startup) return fail(console, startup.error().message, kExitNo);
   const std::size_t limits = startup->config.limits.size();
   // What is printed can be read back: so the verdict is a comment there.

@@ -22,7 +22,8 @@ std::string list(const std::vector<std::string>& addresses, bool has_tls) {
 }
 
 std::string data_text(const Banner& banner) {
-  return banner.store_url.empty() ? "in memory: lost when the server stops" : banner.store_url;
+  if (!banner.data_directory.empty()) return "durable in " + banner.data_directory;
+  return banner.store_url.empty() ? "memory only: lost when the server stops" : banner.store_url;
 }
 
 // A word of a shell.

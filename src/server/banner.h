@@ -16,6 +16,7 @@ struct Banner {
   bool has_tls = false;  // on TCP
   bool wants_client_certificate = false;
   bool needs_password = false;
+  std::string data_directory = {};       // of the embedded store
   std::string store_url = {};            // empty: memory
   std::vector<std::string> limits = {};  // their names
 };

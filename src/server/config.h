@@ -23,6 +23,8 @@ namespace mete::server {
 
 inline constexpr std::size_t kConfigBytesMax = std::size_t{4} << 20;
 inline constexpr std::size_t kPasswordBytesMax = 512;
+// The store in this process: in memory alone, or in the folder whose name follows.
+inline constexpr std::string_view kEmbedded = "embedded:";
 
 // A limit as it stands in the file.
 struct FileLimit {
@@ -85,7 +87,15 @@ struct Config {
   ValuePlaces places;
 
   // The URL for mete::open: store_url, or the embedded store in `data`.
-  [[nodiscard]] std::string store_location() const { return store_url.empty() ? "embedded:" + data : store_url; }
+  [[nodiscard]] std::string store_location() const {
+    return store_url.empty() ? std::string(kEmbedded) + data : store_url;
+  }
+  // Of the embedded store; empty: it keeps everything in memory, or it is another store.
+  [[nodiscard]] std::string data_directory() const {
+    const std::string url = store_location();
+    return url.starts_with(kEmbedded) ? url.substr(kEmbedded.size()) : "";
+  }
+  [[nodiscard]] bool is_memory_only() const { return store_location() == kEmbedded; }
 
   // The setting's name where the value is the default.
   [[nodiscard]] std::string place_of(std::string_view setting) const {

@@ -94,8 +94,8 @@ constexpr LimitKey kLimitKeys[] = {
      "where the period starts: weekday 1 (Monday) to 7, day 1 to 31, or month * 100 + day of a year"},
     {"shadow", "all", "`true`: judged and reported, and denies nothing"},
     {"durable", "all",
-     R"(`"always"`, `"everysec"` or `"never"`: how soon a decision is on disk, where the store has one; the embedded )"
-     "store keeps it in memory"},
+     R"(`"always"` (if nothing is said: stock and calendar), `"everysec"` (all others) or `"never"`: how soon a )"
+     "decision is on disk, where the store has one"},
     {"on_fail", "all",
      R"(`"closed"` (if nothing is said) or `"open"`: whether to deny or to admit while the store does not answer)"},
     {"scope", "all",

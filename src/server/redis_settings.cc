@@ -42,9 +42,18 @@ Result<void> set_slow_log(Config& config, std::string_view text) {
   return {};
 }
 
+// "3600 1": after so many seconds, if so much has changed.
+std::string show_save(const Config& config) {
+  if (config.data_directory().empty() || config.snapshot_every == Duration()) return {};
+  return std::to_string(config.snapshot_every.seconds()) + " 1";
+}
+
+std::string show_append_only(const Config& config) { return config.data_directory().empty() ? "no" : "yes"; }
+
 constexpr RedisSetting kSettings[] = {
-    {"save", "", [](const Config&) { return std::string(); }, nullptr},
-    {"appendonly", "", [](const Config&) { return std::string("no"); }, nullptr},
+    {"save", "server.snapshot_every", show_save, nullptr},
+    {"appendonly", "server.data", show_append_only, nullptr},
+    {"dir", "server.data", [](const Config& config) { return config.data_directory(); }, nullptr},
     {"databases", "", [](const Config&) { return std::string("1"); }, nullptr},
     {"maxclients", "server.max_connections",
      [](const Config& config) { return std::to_string(config.max_connections); }, set_connections},

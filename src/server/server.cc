@@ -141,7 +141,7 @@ Result<void> Server::prepare() {
   service_.started_unix_seconds = store_->now().unix_seconds();
   service_.run_id = base::random_id();
   service_.config_file = sources_.file;
-  service_.store_name = service_.config.store_url.empty() ? "memory" : service_.config.store_url;
+  service_.store_name = service_.config.is_memory_only() ? "memory" : service_.config.store_location();
   // Not on the spot: the listeners go, and events may be on their way to them.
   service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
   service_.apply_config = [this] { apply_settings(); };
@@ -151,9 +151,6 @@ Result<void> Server::prepare() {
     log_.error("the disk has failed: nothing that must reach it is acknowledged any more",
                {{"reason", failure.message}, {"remedy", "free space on the disk or replace it, then restart"}});
   });
-  if (!service_.config.data.empty() && service_.config.data != Config().data) {
-    log_.warning("server.data has no effect yet: everything is kept in memory", {{"data", service_.config.data}});
-  }
   service_.reloads.last_success_unix_seconds = service_.started_unix_seconds;
 
   raise_descriptor_limit(service_.config.max_connections, log_);
@@ -340,7 +337,8 @@ Banner Server::banner() const {
                 .has_tls = tls_ != nullptr,
                 .wants_client_certificate = !config.tls_client_ca.empty(),
                 .needs_password = service_.authentication.is_needed(),
-                .store_url = config.store_url};
+                .data_directory = config.data_directory(),
+                .store_url = config.is_memory_only() ? "" : config.store_location()};
   for (const FileLimit& each : config.limits) banner.limits.push_back(each.limit.name());
   return banner;
 }

@@ -11,32 +11,33 @@ namespace mete::server {
 
 namespace {
 
-Result<std::unique_ptr<store::Store>> open_store(const Config& config) {
+enum class Purpose : std::uint8_t { kServe, kRehearse };
+
+Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose purpose) {
   Options options;
   options.max_memory = config.max_memory;
   options.id_retention = config.id_retention;
   options.ids_max = config.ids_max;
   options.snapshot_after_bytes = config.snapshot_after;
   options.snapshot_every = config.snapshot_every;
-  auto store = store::open_store(config.store_url.empty() ? "embedded:" : config.store_url, options);
+  const bool is_rehearsal = purpose == Purpose::kRehearse && !config.data_directory().empty();
+  auto store = store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options);
   if (store) return store;
+  const Setting* const setting = find_setting(config.store_url.empty() ? "server.data" : "store.url");
+  CHECK(setting != nullptr);
   // A URL can have a password in it.
   std::string message = store.error().message;
-  const std::size_t url = message.find(config.store_url);
-  const Setting* const setting = find_setting("store.url");
-  CHECK(setting != nullptr);
-  if (url != std::string::npos) message.replace(url, config.store_url.size(), value_text(config, *setting));
+  const std::size_t place = config.store_url.empty() ? std::string::npos : message.find(config.store_url);
+  if (place != std::string::npos) message.replace(place, config.store_url.size(), value_text(config, *setting));
   return tl::unexpected(Error{store.error().code, config.place_of(setting->name) + ": " + message});
 }
 
-}  // namespace
-
-Result<Startup> prepare_start(const ConfigSources& sources) {
+Result<Startup> prepare(const ConfigSources& sources, Purpose purpose) {
   Startup startup;
   auto config = load_config(sources);
   if (!config) return tl::unexpected(std::move(config.error()));
   startup.config = std::move(*config);
-  auto store = open_store(startup.config);
+  auto store = open_store(startup.config, purpose);
   if (!store) return tl::unexpected(std::move(store.error()));
   startup.store = std::move(*store);
   const auto applied = apply_limits(*startup.store, {.previous = {}, .next = startup.config.limits});
@@ -48,5 +49,11 @@ Result<Startup> prepare_start(const ConfigSources& sources) {
   startup.tls = std::move(*tls);
   return startup;
 }
+
+}  // namespace
+
+Result<Startup> prepare_start(const ConfigSources& sources) { return prepare(sources, Purpose::kServe); }
+
+Result<Startup> rehearse_start(const ConfigSources& sources) { return prepare(sources, Purpose::kRehearse); }
 
 }  // namespace mete::server

@@ -1,5 +1,5 @@
-// Startup: all of a start that needs no listening. `mete check-config` makes one and throws it away, so that what it
-// calls good can be started.
+// Startup: all of a start that needs no listening. `mete check-config` rehearses it, so that what it calls good can be
+// started.
 #pragma once
 
 #include <mete/result.h>
@@ -19,5 +19,7 @@ struct Startup {
 };
 
 Result<Startup> prepare_start(const ConfigSources& sources);
+// The same on an empty store in memory, for what would be in the data folder: a server may be using that.
+Result<Startup> rehearse_start(const ConfigSources& sources);
 
 }  // namespace mete::server

@@ -238,7 +238,7 @@ class BannerAndLog(unittest.TestCase):
                 server = harness.Server(self, config=config)
                 self.assertIn(f"127.0.0.1:{server.resp_port}", server.banner)
                 self.assertIn(f"127.0.0.1:{server.http_port}", server.banner)
-                self.assertRegex(server.banner, "data +in memory")
+                self.assertRegex(server.banner, "data +memory only")
                 line = re.search("^Try: (.*)$", server.banner, re.M)[1]
                 output = harness.run("sh", "-c", line).stdout
                 self.assertEqual(output.replace("OK\n", "").split()[:3], ["1", "9", "10"])
@@ -251,7 +251,7 @@ class BannerAndLog(unittest.TestCase):
             self.addCleanup(process.kill)
             event = json.loads(process.stdout.readline())
             self.assertEqual((event["message"], event["resp"], event["limits"]), ("listening", f"127.0.0.1:{port}", 0))
-            self.assertIn("in memory", event["data"])
+            self.assertIn("memory only", event["data"])
             self.assertEqual(harness.run("sh", "-c", event["try"]).stdout.split()[:4], ["OK", "1", "9", "10"])
             process.terminate()
             for line in process.stdout:

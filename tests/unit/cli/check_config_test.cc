@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "unit/cli/table.h"
@@ -43,6 +44,17 @@ TEST_F(CheckConfigTest, PrintsTheValuesOfAllSources) {
   for (const std::string_view line : {"[server]\nresp = [\"127.0.0.1:1\", \"127.0.0.1:2\"]\n", "\nhttp = \"off\"\n",
                                       "\ninsecure = true\n", "\n# password = \"***\"\n", "\nthreads = 3\n", "\n# "}) {
     EXPECT_THAT(ran.out, HasSubstr(line));
+  }
+}
+
+// A server may be using it.
+TEST_F(CheckConfigTest, LeavesTheDataFolderAlone) {
+  const std::string folder = file_ + ".data";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--data", folder}, {"--store", "embedded:" + folder}}) {
+    const Ran ran = check(words);
+    EXPECT_EQ(ran.status, kExitDone) << ran.error;
+    EXPECT_FALSE(std::filesystem::exists(folder));
   }
 }
 

@@ -39,9 +39,11 @@ TEST(Banner, TellsAddressesDataAndLimits) {
   EXPECT_TRUE(text.starts_with("Mete ")) << text;
   EXPECT_EQ(text.substr(text.find('\n')),
             "\n  RESP   127.0.0.1:6380 (TLS), unix:/run/mete.sock\n"
-            "  data   in memory: lost when the server stops\n"
+            "  data   memory only: lost when the server stops\n"
             "  limits 2\n"
             "Try: redis-cli -p 6380 --tls --insecure TAKE a alice\n");
+  EXPECT_NE(banner_text({.data_directory = "./mete-data"}).find("\n  data   durable in ./mete-data\n"),
+            std::string::npos);
 }
 
 }  // namespace

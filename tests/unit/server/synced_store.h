@@ -1,6 +1,8 @@
 // A store in memory that hands out tickets, as one does that keeps files, and syncs when the test says so.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -32,7 +34,8 @@ class ManualPersistence final : public store::Persistence {
   void sync_when_told() { is_instant_ = false; }
   void wait_until_requested(store::Ticket ticket) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return requested_ >= ticket; });
+    // Far longer than anything here takes: only a request that never comes meets it.
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(30), [&] { return requested_ >= ticket; }));
   }
   void wait_until_synced(store::Ticket ticket) {
     std::unique_lock lock(mutex_);
