@@ -33,7 +33,7 @@ class FlusherTest : public ::testing::Test {
 
 TEST_F(FlusherTest, SyncsForThoseWhoWait) {
   int progress = 0;
-  Flusher flusher(*journal_, [&] { ++progress; });
+  Flusher flusher(*journal_, {.on_progress = [&] { ++progress; }});
   const Ticket ticket = journal_->append(body_of(0));
   flusher.wait(ticket).value();
   EXPECT_GE(journal_->synced(), ticket);
@@ -67,7 +67,7 @@ TEST_F(FlusherTest, ServesAllWhoAskedWithOneSync) {
 
 TEST_F(FlusherTest, SyncsByItselfAfterAWhile) {
   std::atomic<int> progress = 0;
-  const Flusher flusher(*journal_, [&] { ++progress; });
+  const Flusher flusher(*journal_, {.on_progress = [&] { ++progress; }});
   const Ticket ticket = journal_->append(body_of(0));
   EXPECT_TRUE(becomes_true([&] { return journal_->synced() >= ticket && progress == 1; }));
 }
@@ -98,7 +98,7 @@ TEST_F(FlusherTest, WritesTheRestAtItsEnd) {
 
 TEST_F(FlusherTest, TellsOfAFailureOnce) {
   std::atomic<int> progress = 0;
-  Flusher flusher(*journal_, [&] { ++progress; });
+  Flusher flusher(*journal_, {.on_progress = [&] { ++progress; }});
   disk_.fail_call(disk_.calls() + 1, SimulatedDisk::Failure::kNoSpace);
   for (std::uint64_t n = 0; n < 3; ++n) {
     const auto waited = flusher.wait(journal_->append(body_of(n)));
