@@ -20,6 +20,7 @@ std::span<const Command> commands() {
       // Its data.
       backup_command(),
       restore_command(),
+      inspect_command(),
       // Its limits.
       limit_set_command(),
       limit_get_command(),
