@@ -21,6 +21,8 @@ std::span<const Command> commands() {
       backup_command(),
       restore_command(),
       inspect_command(),
+      verify_command(),
+      repair_command(),
       // Its limits.
       limit_set_command(),
       limit_get_command(),

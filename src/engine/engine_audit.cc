@@ -216,7 +216,8 @@ std::string Engine::mend(const AuditProblem& problem) {
       const LimitRecord* const limit = limits_.find(problem.limit, hash.of_name);
       CHECK(limit != nullptr);
       const Entry* const entry = guard.find({EntryType::kHeldParts, limit->number}, problem.key);
-      CHECK(entry != nullptr && meters_.drop_part(*entry->load<HeldParts*>(), problem.part));
+      CHECK(entry != nullptr);
+      meters_.drop_part(*entry->load<HeldParts*>(), problem.part);  // or it has gone with its hold
       return std::to_string(problem.part.units) + " of " + meter_name(problem.limit, problem.key) +
              " are used for good, and not held by '" + problem.id + "' any more";
     }
