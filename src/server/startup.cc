@@ -11,14 +11,14 @@ namespace mete::server {
 
 namespace {
 
-Result<std::unique_ptr<store::Store>> open_store(const Config& config) {
+Result<std::unique_ptr<store::Store>> open_store(const Config& config, const StartHooks& hooks) {
   Options options;
   options.max_memory = config.max_memory;
   options.id_retention = config.id_retention;
   options.ids_max = config.ids_max;
   options.snapshot_after_bytes = config.snapshot_after;
   options.snapshot_every = config.snapshot_every;
-  auto store = store::open_store(config.store_url.empty() ? "embedded:" : config.store_url, options);
+  auto store = store::open_store(config.store_url.empty() ? "embedded:" : config.store_url, options, hooks.on_load);
   if (store) return store;
   // A URL can have a password in it.
   std::string message = store.error().message;
@@ -31,12 +31,13 @@ Result<std::unique_ptr<store::Store>> open_store(const Config& config) {
 
 }  // namespace
 
-Result<Startup> prepare_start(const ConfigSources& sources) {
+Result<Startup> prepare_start(const ConfigSources& sources, const StartHooks& hooks) {
   Startup startup;
   auto config = load_config(sources);
   if (!config) return tl::unexpected(std::move(config.error()));
   startup.config = std::move(*config);
-  auto store = open_store(startup.config);
+  if (hooks.on_config) hooks.on_config(startup.config);
+  auto store = open_store(startup.config, hooks);
   if (!store) return tl::unexpected(std::move(store.error()));
   startup.store = std::move(*store);
   const auto applied = apply_limits(*startup.store, {.previous = {}, .next = startup.config.limits});
