@@ -21,7 +21,9 @@ std::string count_text(std::uint64_t count) { return number_text(static_cast<std
 std::string value_text(const std::variant<std::int64_t, std::string, bool>& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
-  return printable(std::get<std::string>(value));
+  const std::string text = printable(std::get<std::string>(value));
+  const bool has_clear_ends = text.find(' ') == std::string::npos || text.front() == '"';
+  return has_clear_ends ? text : '"' + text + '"';
 }
 
 void write_value(std::string_view name, const std::variant<std::int64_t, std::string, bool>& value,

@@ -72,7 +72,7 @@ void print_whole(const store::LoadedData& data, std::ostream& out) {
   }
   if (data.recovered.cut) {
     out << "note: " << data.recovered.cut->file << " ends in " << count_of(data.recovered.cut->bytes, "byte")
-        << " that were never acknowledged; they do not count\n";
+        << " that were not acknowledged, or are just being written; they do not count\n";
   }
   out << "all whole: " << count_of(data.files.size(), "file") << ", "
       << count_of(data.recovered.snapshot.records + data.recovered.journal.records, "record") << ", "

@@ -10,15 +10,13 @@ namespace mete::store {
 
 namespace {
 
-DataFile describe(DataView& view, const std::string& name, const DataLoader& loader) {
-  DataFile described{.name = name, .records = loader.records_of(name), .created = {}};
-  auto file = journal::RecordFile::open(view, view.directory() + "/" + name);
+DataFile describe(DataView& view, const DataView::ViewedFile& viewed, const DataLoader& loader) {
+  DataFile described{.name = viewed.name, .records = loader.records_of(viewed.name), .created = {}};
+  auto file = journal::RecordFile::open(view, view.directory() + "/" + viewed.name);
   if (!file) return described;
   described.bytes = file->size();
-  for (const auto kind : {journal::FileKind::kSnapshot, journal::FileKind::kSegment}) {
-    const auto parsed = file->read_header(kind);
-    if (parsed && parsed->kind == journal::ParsedHeader::Kind::kHeader) described.created = parsed->header.created;
-  }
+  const auto parsed = file->read_header(viewed.kind);
+  if (parsed && parsed->kind == journal::ParsedHeader::Kind::kHeader) described.created = parsed->header.created;
   return described;
 }
 
@@ -41,7 +39,7 @@ Result<LoadedData> load_data(journal::FileSystem& files, const std::string& dire
                     .as_of = {}};
   loaded.as_of = loaded.recovered.latest_time;
   for (const DataView::ViewedFile& each : loaded.view->record_files()) {
-    loaded.files.push_back(describe(*loaded.view, each.name, loader));
+    loaded.files.push_back(describe(*loaded.view, each, loader));
     const DataFile& file = loaded.files.back();
     if (file.records > 0 && file.created) loaded.as_of = std::max(loaded.as_of, *file.created);
   }

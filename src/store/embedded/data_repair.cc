@@ -7,6 +7,7 @@
 #include "base/time_text.h"
 #include "engine/snapshot_walk.h"
 #include "journal/directory.h"
+#include "journal/record_file.h"
 #include "journal/snapshot_writer.h"
 #include "journal/watermark.h"
 #include "store/embedded/data_loader.h"
@@ -22,6 +23,29 @@ std::string folder_time(Instant now) {
   std::string text = base::time_text(now);
   std::erase_if(text, [](char letter) { return letter == '-' || letter == ':'; });
   return text;
+}
+
+tl::unexpected<Error> too_new(const std::string& path, std::string_view problem) {
+  return tl::unexpected(Error{ErrorCode::kUnavailable, path + " is not damaged, but not for this version of mete: " +
+                                                           std::string(problem) + "; use the one that wrote it"});
+}
+
+// What a later version has written would be taken for damage, and be dropped.
+Result<void> check_version(DataView& view, const DataView::ViewedFile& viewed) {
+  const std::string path = view.directory() + "/" + viewed.name;
+  auto file = journal::RecordFile::open(view, path);
+  if (!file) return {};  // that is damage
+  const auto header = file->read_header(viewed.kind);
+  if (header && header->kind == journal::ParsedHeader::Kind::kUnknown) return too_new(path, header->problem);
+  if (!header || header->kind != journal::ParsedHeader::Kind::kHeader) return {};
+  const journal::Framing framing(header->header.seed);
+  while (!file->is_at_end()) {
+    const auto parsed = file->next(framing);
+    if (parsed && parsed->kind == journal::ParsedRecord::Kind::kUnknown) return too_new(path, parsed->problem);
+    const bool is_whole = parsed && parsed->kind == journal::ParsedRecord::Kind::kRecord;
+    if (!is_whole && !file->skip(framing, journal::RecordFile::Wanted::kAny)) return {};
+  }
+  return {};
 }
 
 }  // namespace
@@ -53,7 +77,11 @@ Result<SalvagedData> salvage_data(journal::FileSystem& files, const std::string&
 }
 
 Result<std::unique_ptr<DataRepair>> DataRepair::prepare(journal::FileSystem& files, const std::string& directory) {
-  if (const auto view = DataView::open(files, directory); !view) return tl::unexpected(view.error());
+  const auto view = DataView::open(files, directory);
+  if (!view) return tl::unexpected(view.error());
+  for (const DataView::ViewedFile& each : (*view)->record_files()) {
+    if (auto checked = check_version(**view, each); !checked) return tl::unexpected(checked.error());
+  }
   std::unique_ptr<DataRepair> repair(new DataRepair(files, directory));
   auto lock = files.lock(directory);
   if (!lock) return tl::unexpected(lock.error());

@@ -93,17 +93,16 @@ Result<void> DataView::keep_watermark(journal::FileSystem& files) {
 Result<void> DataView::keep_record_files(journal::FileSystem& files) {
   const auto found = journal::read_directory(files, directory_);
   if (!found) return tl::unexpected(found.error());
-  std::vector<std::string> names;
   const std::uint64_t first = found->snapshots.empty() ? 0 : found->snapshots.back();
-  if (first != 0) names.push_back(journal::snapshot_name(first));
+  if (first != 0) record_files_.push_back({journal::snapshot_name(first), nullptr, journal::FileKind::kSnapshot});
   for (const std::uint64_t segment : found->segments) {
-    if (segment >= first) names.push_back(journal::segment_name(segment));
+    if (segment >= first) record_files_.push_back({journal::segment_name(segment), nullptr});
   }
-  if (names.empty()) return tl::unexpected(no_data(directory_));
-  for (std::string& name : names) {
-    auto file = files.open(directory_ + "/" + name, Mode::kRead);
+  if (record_files_.empty()) return tl::unexpected(no_data(directory_));
+  for (ViewedFile& each : record_files_) {
+    auto file = files.open(directory_ + "/" + each.name, Mode::kRead);
     if (!file) return tl::unexpected(file.error());
-    record_files_.push_back({std::move(name), std::move(*file)});
+    each.file = std::move(*file);
   }
   return {};
 }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "journal/file_system.h"
+#include "journal/format.h"
 #include "journal/recovery.h"
 
 namespace mete::store {
@@ -31,6 +32,7 @@ class DataView final : public journal::FileSystem {
   struct ViewedFile {
     std::string name;
     std::shared_ptr<journal::File> file;
+    journal::FileKind kind = journal::FileKind::kSegment;
     std::uint64_t bytes_max = UINT64_MAX;  // what is behind them is not seen
   };
 

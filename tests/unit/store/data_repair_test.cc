@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <map>
 
+#include "journal/crc32c.h"
 #include "store/embedded/data_reader.h"
 #include "unit/store/data_fixture.h"
 
@@ -44,6 +46,18 @@ TEST_F(DataRepairTest, RefusesADirectoryInUseAndOneWithoutData) {
   EXPECT_THAT(DataRepair::prepare(files, data).error().message, HasSubstr("has no data"));
   const Opened opened = filled(data);
   EXPECT_THAT(DataRepair::prepare(files, data).error().message, HasSubstr("is in use by process"));
+}
+
+// Another program wrote it, and can read it.
+TEST_F(DataRepairTest, RefusesWhatIsOfAnotherVersion) {
+  fill();
+  std::string bytes = contents(segment);
+  bytes[8] = 2;
+  const std::uint32_t checksum =
+      journal::crc32c(std::string_view(bytes).substr(16, 32), journal::crc32c(std::string_view(bytes).substr(0, 12)));
+  std::memcpy(bytes.data() + 12, &checksum, sizeof checksum);
+  put(segment, bytes);
+  EXPECT_THAT(DataRepair::prepare(files, data).error().message, HasSubstr("use the one that wrote it"));
 }
 
 TEST_F(DataRepairTest, PreparingChangesNothing) {
