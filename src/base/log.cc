@@ -7,6 +7,8 @@
 #include <functional>
 #include <vector>
 
+#include "base/time_text.h"
+
 namespace mete::base {
 
 namespace {
@@ -17,29 +19,12 @@ constexpr std::string_view kHex = "0123456789abcdef";
 // Of one value; clients choose some of them.
 constexpr std::size_t kValueBytesMax = 4096;
 
-std::tm civil_time(Instant time, bool is_local) {
+std::string clock_text(Instant time) {
   const auto seconds = static_cast<std::time_t>(time.unix_seconds());
   std::tm civil{};
-  if (is_local) {
-    ::localtime_r(&seconds, &civil);
-  } else {
-    ::gmtime_r(&seconds, &civil);
-  }
-  return civil;
-}
-
-std::string clock_text(Instant time) {
-  const std::tm civil = civil_time(time, true);
+  ::localtime_r(&seconds, &civil);
   char text[16];
   return {text, std::strftime(text, sizeof text, "%H:%M:%S", &civil)};
-}
-
-std::string timestamp(Instant time) {
-  const std::tm civil = civil_time(time, false);
-  char text[32];
-  std::string stamp(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S.", &civil));
-  const std::string milliseconds = std::to_string(1000 + time.ns() / 1'000'000 % 1000);
-  return stamp + milliseconds.substr(1) + "Z";
 }
 
 // How many bytes at the front of `bytes` are one character of UTF-8 that may be printed: no control character (of
@@ -130,7 +115,7 @@ std::string text_line(const LogEvent& event, LogFields fields) {
 }
 
 std::string json_line(const LogEvent& event, LogFields fields) {
-  std::string line = R"({"time":")" + timestamp(event.time) + R"(","level":")";
+  std::string line = R"({"time":")" + time_text(event.time) + R"(","level":")";
   line += to_string(event.level);
   line += R"(","message":)";
   append_quoted(line, event.message, LogFormat::kJson);

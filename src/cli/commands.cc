@@ -3,6 +3,7 @@
 #include "cli/builtin.h"
 #include "cli/check_config.h"
 #include "cli/command.h"
+#include "cli/data/data_commands.h"
 #include "cli/decision_commands.h"
 #include "cli/hold_commands.h"
 #include "cli/limit_commands.h"
@@ -16,6 +17,12 @@ std::span<const Command> commands() {
       // The server.
       serve_command(),
       check_config_command(),
+      // Its data.
+      backup_command(),
+      restore_command(),
+      inspect_command(),
+      verify_command(),
+      repair_command(),
       // Its limits.
       limit_set_command(),
       limit_get_command(),

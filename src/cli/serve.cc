@@ -6,16 +6,32 @@
 
 #include "base/log.h"
 #include "cli/config_options.h"
+#include "cli/data/progress_bar.h"
 #include "server/banner.h"
+#include "server/recovery_log.h"
 #include "server/server.h"
 
 namespace mete::cli {
 
 namespace {
 
+// Shows how far the loading is.
+Result<std::unique_ptr<server::Server>> start_server(const server::ConfigSources& sources, base::Log& log,
+                                                     Console& console) {
+  ProgressBar bar(console);
+  server::LoadLog load_log(log);
+  return server::Server::start(sources, log, [&](const store::LoadProgress& progress) {
+    if (bar.is_shown()) {
+      bar.show("loading", progress.bytes_done, progress.bytes_total);
+    } else {
+      load_log.note(progress);
+    }
+  });
+}
+
 int run_serve(const Invocation& invocation, Console& console) {
   base::Log log(STDERR_FILENO);
-  const auto server = server::Server::start(config_sources(invocation, console), log);
+  const auto server = start_server(config_sources(invocation, console), log, console);
   if (!server) return fail(console, server.error().message);
   const server::Banner banner = (*server)->banner();
   if (::isatty(STDOUT_FILENO) == 1) {

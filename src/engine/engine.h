@@ -26,6 +26,7 @@
 #include "core/requests.h"
 #include "core/statistics.h"
 #include "core/verdict.h"
+#include "engine/audit.h"
 #include "engine/hold_tags.h"
 #include "engine/keys.h"
 #include "engine/keyspace.h"
@@ -112,6 +113,12 @@ class Engine {
   // Nothing can be recorded any more. From any thread, once.
   void fail_recording(Error why) { recorder_.fail(std::move(why)); }
 
+  // Looks whether everything fits together, and counts it; until that is done, everything else waits. See audit.h.
+  [[nodiscard]] Audit audit(Instant now);
+  // Takes away what a problem of audit() is about, so that the rest can stand alone. Nothing is given back: what was
+  // charged stays used. Says what was done. Before record_to().
+  std::string mend(const AuditProblem& problem);
+
   // A walk over everything, as records to restore from; see snapshot_walk.h.
   class SnapshotWalk;
 
@@ -119,6 +126,7 @@ class Engine {
   struct Operation;
   struct HoldOperation;
   class Restorer;
+  class Auditor;
 
   [[nodiscard]] Operation prepare(std::span<const Charge> charges) const;
   Result<void> open_all(Operation& operation, Instant now);
@@ -156,6 +164,8 @@ class Engine {
   void finish(HoldOperation& operation, HoldState state);
 
   void restore_tags();
+  std::string drop_hold(std::string_view id);
+  [[nodiscard]] HeldParts* parts_of(const HoldCharge& charge) const;
 
   void visit_all(const LimitRecord* redefined);
   void forget_all(std::uint32_t limit);

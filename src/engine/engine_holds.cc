@@ -49,14 +49,6 @@ HoldInfo info_of(std::string_view id, const OperationRecord& record, Instant now
   return info;
 }
 
-OpenPart part_key(const HoldRecord& hold, std::size_t charge) {
-  OpenPart key;
-  key.expires_at = hold.expires_at;
-  key.serial = hold.serial;
-  key.charge = charge;
-  return key;
-}
-
 std::vector<OpenPart> part_keys(const HoldRecord& hold) {
   std::vector<OpenPart> keys;
   for (std::size_t i = 0; i < hold.charges.size(); ++i) keys.push_back(part_key(hold, i));

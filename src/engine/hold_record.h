@@ -62,6 +62,15 @@ struct OpenPart : core::HeldPart {
 };
 using HeldParts = std::set<OpenPart>;
 
+// Where the part of a hold's charge stands among those of its meter.
+inline OpenPart part_key(const HoldRecord& hold, std::size_t charge) {
+  OpenPart key;
+  key.expires_at = hold.expires_at;
+  key.serial = hold.serial;
+  key.charge = charge;
+  return key;
+}
+
 // Expiry by id.
 using TaggedHolds = std::map<std::string, Instant, std::less<>>;
 

@@ -46,6 +46,11 @@ void HoldTags::remove(std::string_view tag, std::string_view id) {
   if (holds.empty()) forget(*entry);
 }
 
+bool HoldTags::has(std::string_view tag, std::string_view id) const {
+  const Entry* entry = find(tag);
+  return entry != nullptr && entry->load<TaggedHolds*>()->count(id) > 0;
+}
+
 std::vector<std::string> HoldTags::open_holds(std::string_view tag, Instant now) const {
   std::vector<std::string> ids;
   const Entry* entry = find(tag);

@@ -23,6 +23,7 @@ class HoldTags {
   // Adds the id, or changes when it expires.
   void put(std::string_view tag, std::string_view id, Instant expires_at);
   void remove(std::string_view tag, std::string_view id);
+  [[nodiscard]] bool has(std::string_view tag, std::string_view id) const;
   [[nodiscard]] std::vector<std::string> open_holds(std::string_view tag, Instant now) const;
 
   // Drops the ids that have expired, and the entry if none is left.

@@ -204,9 +204,16 @@ const OpenPart& Meters::find_part(const MeterAccess& meter, const OpenPart& key)
 }
 
 void Meters::remove_part(const MeterAccess& meter, const OpenPart& key) {
-  const OpenPart& part = find_part(meter, key);
-  memory_.subtract(part_bytes(part));
-  meter.parts->erase(part);
+  const bool is_there = meter.parts != nullptr && drop_part(*meter.parts, key);
+  CHECK(is_there);
+}
+
+bool Meters::drop_part(HeldParts& parts, const OpenPart& key) {
+  const auto found = parts.find(key);
+  if (found == parts.end()) return false;
+  memory_.subtract(part_bytes(*found));
+  parts.erase(found);
+  return true;
 }
 
 void Meters::add_parts(const LimitRecord& limit, MeterChange& change) const {

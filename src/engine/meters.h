@@ -110,6 +110,8 @@ class Meters {
   [[nodiscard]] static const OpenPart& find_part(const MeterAccess& meter, const OpenPart& key);
   // Takes a part out; what it charged is left as it is.
   void remove_part(const MeterAccess& meter, const OpenPart& key);
+  // The same, if there is such a part; false if not.
+  bool drop_part(HeldParts& parts, const OpenPart& key);
 
   // Makes the meter or override what the change says; of a limit that the meter's hash is for. An error: the state is
   // of another size than its kind's.

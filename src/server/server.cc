@@ -15,6 +15,7 @@
 #include "server/http_session.h"
 #include "server/limit_reload.h"
 #include "server/readings.h"
+#include "server/recovery_log.h"
 #include "server/resp_session.h"
 #include "server/systemd.h"
 
@@ -80,6 +81,13 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
+void set_log(base::Log& log, const Config& config) {
+  const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
+  const bool is_text = config.log_format == "text" || (config.log_format == "auto" && is_terminal);
+  log.set(is_text ? base::LogFormat::kText : base::LogFormat::kJson,
+          base::parse_log_level(config.log_level).value_or(base::LogLevel::kInfo));
+}
+
 }  // namespace
 
 // Signals as events of the first loop.
@@ -110,9 +118,11 @@ class Server::Signals final : public net::EventHandler {
   net::Descriptor fd_;
 };
 
-Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base::Log& log) {
+Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base::Log& log,
+                                              std::function<void(const store::LoadProgress&)> on_load) {
   take_over_signals();
-  auto startup = prepare_start(sources);
+  auto startup = prepare_start(
+      sources, {.on_config = [&log](const Config& config) { set_log(log, config); }, .on_load = std::move(on_load)});
   if (!startup) return tl::unexpected(std::move(startup.error()));
   std::unique_ptr<Server> server(new Server(sources, std::move(*startup), log));
   if (const auto prepared = server->prepare(); !prepared) return tl::unexpected(prepared.error());
@@ -151,6 +161,7 @@ Result<void> Server::prepare() {
     log_.error("the disk has failed: nothing that must reach it is acknowledged any more",
                {{"reason", failure.message}, {"remedy", "free space on the disk or replace it, then restart"}});
   });
+  if (store::Persistence* persistence = store_->persistence()) log_recovery(persistence->status(), log_);
   service_.reloads.last_success_unix_seconds = service_.started_unix_seconds;
 
   raise_descriptor_limit(service_.config.max_connections, log_);
@@ -440,10 +451,7 @@ void Server::apply_settings() {
   service_.connections_max = config.max_connections;
   const Duration slow = config.slowlog_threshold == Duration() ? Duration::never() : config.slowlog_threshold;
   service_.slow_threshold_ns = slow.ns();
-  const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
-  const bool is_text = config.log_format == "text" || (config.log_format == "auto" && is_terminal);
-  log_.set(is_text ? base::LogFormat::kText : base::LogFormat::kJson,
-           base::parse_log_level(config.log_level).value_or(base::LogLevel::kInfo));
+  set_log(log_, config);
 }
 
 }  // namespace mete::server

@@ -6,6 +6,7 @@
 
 #include <mete/result.h>
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -27,8 +28,9 @@ namespace mete::server {
 
 class Server {
  public:
-  // `sources` are read again at each reload.
-  static Result<std::unique_ptr<Server>> start(const ConfigSources& sources, base::Log& log);
+  // `sources` are read again at each reload. `on_load` is called now and then while the store reads its files.
+  static Result<std::unique_ptr<Server>> start(const ConfigSources& sources, base::Log& log,
+                                               std::function<void(const store::LoadProgress&)> on_load = {});
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();

@@ -13,7 +13,7 @@ namespace {
 
 enum class Purpose : std::uint8_t { kServe, kRehearse };
 
-Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose purpose) {
+Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose purpose, const StartHooks& hooks) {
   Options options;
   options.max_memory = config.max_memory;
   options.id_retention = config.id_retention;
@@ -21,7 +21,8 @@ Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose p
   options.snapshot_after_bytes = config.snapshot_after;
   options.snapshot_every = config.snapshot_every;
   const bool is_rehearsal = purpose == Purpose::kRehearse && !config.data_directory().empty();
-  auto store = store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options);
+  auto store =
+      store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options, hooks.on_load);
   if (store) return store;
   const Setting* const setting = find_setting(config.store_url.empty() ? "server.data" : "store.url");
   CHECK(setting != nullptr);
@@ -32,12 +33,13 @@ Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose p
   return tl::unexpected(Error{store.error().code, config.place_of(setting->name) + ": " + message});
 }
 
-Result<Startup> prepare(const ConfigSources& sources, Purpose purpose) {
+Result<Startup> prepare(const ConfigSources& sources, Purpose purpose, const StartHooks& hooks) {
   Startup startup;
   auto config = load_config(sources);
   if (!config) return tl::unexpected(std::move(config.error()));
   startup.config = std::move(*config);
-  auto store = open_store(startup.config, purpose);
+  if (hooks.on_config) hooks.on_config(startup.config);
+  auto store = open_store(startup.config, purpose, hooks);
   if (!store) return tl::unexpected(std::move(store.error()));
   startup.store = std::move(*store);
   const auto applied = apply_limits(*startup.store, {.previous = {}, .next = startup.config.limits});
@@ -52,8 +54,10 @@ Result<Startup> prepare(const ConfigSources& sources, Purpose purpose) {
 
 }  // namespace
 
-Result<Startup> prepare_start(const ConfigSources& sources) { return prepare(sources, Purpose::kServe); }
+Result<Startup> prepare_start(const ConfigSources& sources, const StartHooks& hooks) {
+  return prepare(sources, Purpose::kServe, hooks);
+}
 
-Result<Startup> rehearse_start(const ConfigSources& sources) { return prepare(sources, Purpose::kRehearse); }
+Result<Startup> rehearse_start(const ConfigSources& sources) { return prepare(sources, Purpose::kRehearse, {}); }
 
 }  // namespace mete::server

@@ -4,6 +4,7 @@
 
 #include <mete/result.h>
 
+#include <functional>
 #include <memory>
 
 #include "net/tls.h"
@@ -18,7 +19,13 @@ struct Startup {
   std::shared_ptr<net::TlsContext> tls;  // null: plain text
 };
 
-Result<Startup> prepare_start(const ConfigSources& sources);
+// What a start tells on its way.
+struct StartHooks {
+  std::function<void(const Config&)> on_config = {};  // before the store is opened
+  std::function<void(const store::LoadProgress&)> on_load = {};
+};
+
+Result<Startup> prepare_start(const ConfigSources& sources, const StartHooks& hooks = {});
 // The same on an empty store in memory, for what would be in the data folder: a server may be using that.
 Result<Startup> rehearse_start(const ConfigSources& sources);
 

@@ -3,6 +3,7 @@
 #include "base/monotonic.h"
 #include "base/random.h"
 #include "journal/recovery.h"
+#include "store/embedded/data_loader.h"
 
 namespace mete::store {
 
@@ -36,12 +37,7 @@ Result<void> DataDirectory::recover(const Options& options) {
   };
   request.on_seed = make_engine;
   request.on_record = [&](std::string_view body, const journal::Place& place) {
-    return engine_->restore(body).map_error([&](const Error& error) {
-      return Error{ErrorCode::kUnavailable, config_.directory + "/" + std::string(place.file) + ", offset " +
-                                                std::to_string(place.offset) + ": " + error.message +
-                                                ": it is whole, but not of this version of mete: start the one that "
-                                                "wrote it"};
-    });
+    return restore_record(*engine_, config_.directory, body, place);
   };
   if (config_.on_load) {
     request.on_progress = [&](const journal::Progress& progress) {

@@ -1,0 +1,166 @@
+#include "store/embedded/data_repair.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/time_text.h"
+#include "engine/snapshot_walk.h"
+#include "journal/directory.h"
+#include "journal/record_file.h"
+#include "journal/snapshot_writer.h"
+#include "journal/watermark.h"
+#include "store/embedded/data_loader.h"
+#include "store/embedded/data_reader.h"
+#include "store/embedded/data_view.h"
+
+namespace mete::store {
+
+namespace {
+
+// "2026-11-15T11:03:04.123Z" as a part of a name: "20261115T110304.123Z".
+std::string folder_time(Instant now) {
+  std::string text = base::time_text(now);
+  std::erase_if(text, [](char letter) { return letter == '-' || letter == ':'; });
+  return text;
+}
+
+tl::unexpected<Error> too_new(const std::string& path, std::string_view problem) {
+  return tl::unexpected(Error{ErrorCode::kUnavailable, path + " is not damaged, but not for this version of mete: " +
+                                                           std::string(problem) + "; use the one that wrote it"});
+}
+
+// What a later version has written would be taken for damage, and be dropped.
+Result<void> check_version(DataView& view, const DataView::ViewedFile& viewed) {
+  const std::string path = view.directory() + "/" + viewed.name;
+  auto file = journal::RecordFile::open(view, path);
+  if (!file) return {};  // that is damage
+  const auto header = file->read_header(viewed.kind);
+  if (header && header->kind == journal::ParsedHeader::Kind::kUnknown) return too_new(path, header->problem);
+  if (!header || header->kind != journal::ParsedHeader::Kind::kHeader) return {};
+  const journal::Framing framing(header->header.seed);
+  while (!file->is_at_end()) {
+    const auto parsed = file->next(framing);
+    if (parsed && parsed->kind == journal::ParsedRecord::Kind::kUnknown) return too_new(path, parsed->problem);
+    const bool is_whole = parsed && parsed->kind == journal::ParsedRecord::Kind::kRecord;
+    if (!is_whole && !file->skip(framing, journal::RecordFile::Wanted::kAny)) return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+// A record that cannot be applied is of another version of the program, unless something before it was lost, on which
+// it may rest.
+Result<SalvagedData> salvage_data(journal::FileSystem& files, const std::string& directory) {
+  SalvagedData data;
+  DataLoader loader(directory);
+  loader.begin(0);
+  auto salvaged = journal::salvage(
+      files, {.directory = directory,
+              .on_record = [&](std::string_view body, const journal::Place& place) -> Result<void> {
+                auto added = loader.add(body, place);
+                if (added || data.damage.empty()) return added;
+                data.damage.push_back({.file = std::string(place.file),
+                                       .from = place.offset,
+                                       .to = place.offset,
+                                       .problem = "the record does not fit what is left of those before it"});
+                return {};
+              },
+              .on_damage = [&](const journal::DamagedRange& range) { data.damage.push_back(range); }});
+  if (!salvaged) return tl::unexpected(salvaged.error());
+  data.salvaged = *salvaged;
+  data.changes_without_limit = loader.changes_without_limit();
+  data.engine = loader.take_engine();
+  data.engine->finish_restoring(salvaged->latest_time);
+  return data;
+}
+
+Result<std::unique_ptr<DataRepair>> DataRepair::prepare(journal::FileSystem& files, const std::string& directory) {
+  const auto view = DataView::open(files, directory);
+  if (!view) return tl::unexpected(view.error());
+  for (const DataView::ViewedFile& each : (*view)->record_files()) {
+    if (auto checked = check_version(**view, each); !checked) return tl::unexpected(checked.error());
+  }
+  std::unique_ptr<DataRepair> repair(new DataRepair(files, directory));
+  auto lock = files.lock(directory);
+  if (!lock) return tl::unexpected(lock.error());
+  repair->lock_ = std::move(*lock);
+  const auto is_healthy = repair->is_healthy();
+  if (!is_healthy) return tl::unexpected(is_healthy.error());
+  if (*is_healthy) return repair;
+  if (auto salvaged = repair->salvage(); !salvaged) return tl::unexpected(salvaged.error());
+  return repair;
+}
+
+Result<bool> DataRepair::is_healthy() const {
+  const auto loaded = load_data(files_, directory_, {});
+  if (!loaded) return tl::unexpected(loaded.error());
+  return !loaded->problem && loaded->engine->audit(loaded->as_of).problems.empty();
+}
+
+Result<void> DataRepair::salvage() {
+  auto data = salvage_data(files_, directory_);
+  if (!data) return tl::unexpected(data.error());
+  data_ = std::move(*data);
+  findings_ = {.damage = data_.damage,
+               .changes_without_limit = data_.changes_without_limit,
+               .mended = {},
+               .records = data_.salvaged.snapshot.records + data_.salvaged.journal.records,
+               .audit = {},
+               .as_of = data_.salvaged.latest_time};
+  // What is taken away may leave others that cannot stand alone; each round leaves fewer.
+  while (true) {
+    findings_.audit = data_.engine->audit(findings_.as_of);
+    if (findings_.audit.problems.empty()) return {};
+    for (const engine::AuditProblem& problem : findings_.audit.problems) {
+      findings_.mended.push_back(problem.text + ": " + data_.engine->mend(problem));
+    }
+  }
+}
+
+// Up to the snapshot's name nothing counts, and from then on the old files do not. Without the watermark, which goes
+// before them, what is left of them would be taken for damaged, and so is never taken for whole.
+Result<std::string> DataRepair::carry_out(Instant now) {
+  CHECK(!findings_.is_healthy());
+  std::string folder = "damaged-" + folder_time(now);
+  if (auto made = files_.make_directory(directory_ + "/" + folder); !made) return tl::unexpected(made.error());
+  if (auto written = write_snapshot(now); !written) return tl::unexpected(written.error());
+  if (auto moved = move_old_files(folder); !moved) return tl::unexpected(moved.error());
+  const journal::Position start{data_.salvaged.next_number, 0};
+  if (auto set = journal::replace_watermark(files_, directory_, start); !set) return tl::unexpected(set.error());
+  return folder;
+}
+
+Result<void> DataRepair::write_snapshot(Instant now) {
+  auto writer = journal::SnapshotWriter::create(files_, {.directory = directory_,
+                                                         .number = data_.salvaged.next_number,
+                                                         .seed = data_.salvaged.seed,
+                                                         .created = std::max(now, findings_.as_of)});
+  if (!writer) return tl::unexpected(writer.error());
+  engine::Engine::SnapshotWalk walk(*data_.engine);
+  engine::Encoder record;
+  while (walk.next(record)) {
+    if (auto appended = (*writer)->append(record.view()); !appended) return appended;
+  }
+  return (*writer)->finish();
+}
+
+Result<void> DataRepair::move_old_files(const std::string& folder) {
+  const auto found = journal::read_directory(files_, directory_);
+  if (!found) return tl::unexpected(found.error());
+  std::vector<std::string> names;
+  if (found->has_watermark) names.emplace_back(journal::kWatermarkName);
+  for (const std::uint64_t number : found->snapshots) {
+    if (number < data_.salvaged.next_number) names.push_back(journal::snapshot_name(number));
+  }
+  for (const std::uint64_t number : found->segments) names.push_back(journal::segment_name(number));
+  const std::string to = directory_ + "/" + folder;
+  for (const std::string& name : names) {
+    if (auto moved = files_.rename(directory_ + "/" + name, to + "/" + name); !moved) return moved;
+  }
+  if (auto synced = files_.sync_directory(to); !synced) return synced;
+  return files_.sync_directory(directory_);
+}
+
+}  // namespace mete::store
