@@ -29,6 +29,10 @@ std::optional<std::uint64_t> number_of(std::string_view name, std::string_view p
   return number;
 }
 
+std::string path_of(const std::string& directory, std::string_view name) {
+  return std::string(directory).append("/").append(name);
+}
+
 std::string temporary_name(std::string_view name) { return std::string(name).append(kTemporaryEnding); }
 
 }  // namespace
@@ -57,17 +61,17 @@ Result<std::unique_ptr<File>> create_temporary(FileSystem& files, const std::str
   if (std::find(found->temporary.begin(), found->temporary.end(), temporary_name(name)) != found->temporary.end()) {
     if (auto removed = remove_temporary(files, directory, name); !removed) return tl::unexpected(removed.error());
   }
-  return files.open(directory + "/" + temporary_name(name), FileSystem::Mode::kCreate);
+  return files.open(path_of(directory, temporary_name(name)), FileSystem::Mode::kCreate);
 }
 
 Result<void> publish_temporary(FileSystem& files, const std::string& directory, std::string_view name) {
-  const std::string path = directory + "/" + std::string(name);
-  if (auto renamed = files.rename(directory + "/" + temporary_name(name), path); !renamed) return renamed;
+  const std::string path = path_of(directory, name);
+  if (auto renamed = files.rename(path_of(directory, temporary_name(name)), path); !renamed) return renamed;
   return files.sync_directory(directory);
 }
 
 Result<void> remove_temporary(FileSystem& files, const std::string& directory, std::string_view name) {
-  return files.remove(directory + "/" + temporary_name(name));
+  return files.remove(path_of(directory, temporary_name(name)));
 }
 
 Result<void> remove_before(FileSystem& files, const std::string& directory, std::uint64_t number) {
@@ -81,7 +85,7 @@ Result<void> remove_before(FileSystem& files, const std::string& directory, std:
     if (segment < number) names.push_back(segment_name(segment));
   }
   for (const std::string& name : names) {
-    if (auto removed = files.remove(directory + "/" + name); !removed) return removed;
+    if (auto removed = files.remove(path_of(directory, name)); !removed) return removed;
   }
   if (names.empty()) return {};
   return files.sync_directory(directory);

@@ -14,8 +14,8 @@ tl::unexpected<Error> failed(const std::string& what, const std::string& why) {
 }
 
 bool is_zeros(std::string_view bytes) {
-  static const std::string zeros(4096, '\0');
-  return bytes.size() <= zeros.size() && bytes == std::string_view(zeros).substr(0, bytes.size());
+  static const std::string kZeros(512, '\0');  // a sector at most
+  return bytes == std::string_view(kZeros).substr(0, bytes.size());
 }
 
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -296,13 +296,8 @@ void SimulatedDisk::announce_change() const {
 }
 
 void SimulatedDisk::apply(Names& names, const NameChange& change) {
-  if (change.from.empty()) {
-    names[change.to] = change.inode;
-  } else if (change.to.empty()) {
-    names.erase(change.from);
-  } else if (names.erase(change.from) > 0) {
-    names[change.to] = change.inode;
-  }
+  const bool was_there = change.from.empty() || names.erase(change.from) > 0;
+  if (was_there && !change.to.empty()) names[change.to] = change.inode;
 }
 
 void SimulatedDisk::change_names(NameChange change) {

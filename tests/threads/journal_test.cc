@@ -1,5 +1,5 @@
-// Many threads append and wait while another one begins new segments: what was acknowledged is there, in each thread's
-// order.
+// Many threads append and wait while others begin new segments and read them: what was acknowledged is there, in each
+// thread's order.
 #include "journal/journal.h"
 
 #include <gtest/gtest.h>
@@ -47,6 +47,17 @@ class JournalThreads : public ::testing::Test {
     }
   }
 
+  // As a backup of a running server does.
+  void look_until_done() {
+    while (!is_done_) {
+      const auto looked =
+          recover(disk_, {.directory = "/data", .mode = RecoveryMode::kLookOnly, .on_record = [](auto, auto&) {
+                            return Result<void>();
+                          }});
+      EXPECT_TRUE(looked) << looked.error().message;
+    }
+  }
+
   void run() {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < kThreads; ++i) threads.emplace_back([this, i] { append_and_wait(i); });
@@ -78,8 +89,10 @@ class JournalThreads : public ::testing::Test {
   std::atomic<bool> is_done_ = false;
 };
 
-TEST_F(JournalThreads, AppendFlushAndRotateAtOnce) {
+TEST_F(JournalThreads, AppendFlushRotateAndLookAtOnce) {
+  std::thread looking([this] { look_until_done(); });
   run();
+  looking.join();
   flusher_.reset();
   for (const std::uint64_t count : find(disk_)) EXPECT_EQ(count, kAppends);
 }

@@ -15,8 +15,8 @@ namespace {
 
 using support::SimulatedDisk;
 
-constexpr std::size_t kZerosKept = 64;                        // of the many at the end of the last segment
-const std::string kLastSegment = "/data/segment-0000000003";  // NOLINT(cert-err58-cpp)
+constexpr std::size_t kZerosKept = 64;  // of the many at the end of the last segment
+const std::string kLastSegment = "/data/segment-0000000003";
 
 class Damage : public ::testing::Test {
  protected:

@@ -19,7 +19,7 @@ namespace {
 
 using support::SimulatedDisk;
 
-const std::filesystem::path kGolden = METE_SOURCE_DIRECTORY "/tests/golden/journal-v1";  // NOLINT(cert-err58-cpp)
+const std::filesystem::path kGolden = METE_SOURCE_DIRECTORY "/tests/golden/journal-v1";
 constexpr std::uint64_t kRecords = 7;
 
 // A snapshot of three records, a segment of two batches behind it, and one that has just begun.
@@ -45,7 +45,7 @@ TEST(JournalGolden, FilesAreWrittenTheSame) {
   const std::vector<std::string> names = disk.list(kRunDirectory).value();
   ASSERT_EQ(names.size(), 4U);
   for (const std::string& name : names) {
-    const std::string bytes = disk.content(kRunDirectory + "/" + name);
+    const std::string bytes = disk.content(std::string(kRunDirectory).append("/").append(name));
     if (std::getenv("METE_REGENERATE") != nullptr) std::ofstream(kGolden / name, std::ios::binary) << bytes;
     std::ifstream file(kGolden / name, std::ios::binary);
     const std::string golden{std::istreambuf_iterator<char>(file), {}};

@@ -25,7 +25,7 @@ class JournalTest : public Test {
     std::string name = (std::filesystem::temp_directory_path() / "mete-journal-XXXXXX").string();
     directory_ = ::mkdtemp(name.data());
   }
-  ~JournalTest() override { std::filesystem::remove_all(directory_); }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   Result<Recovered> recover(RecoveryMode mode = RecoveryMode::kStart) {
     bodies_.clear();

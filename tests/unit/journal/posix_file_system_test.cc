@@ -22,7 +22,7 @@ class PosixFileSystemTest : public Test {
     std::string name = (std::filesystem::temp_directory_path() / "mete-files-XXXXXX").string();
     directory_ = ::mkdtemp(name.data());
   }
-  ~PosixFileSystemTest() override { std::filesystem::remove_all(directory_); }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   static mode_t mode_of(const std::string& path) {
     struct stat status {};

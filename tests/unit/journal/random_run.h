@@ -19,7 +19,7 @@
 namespace mete::journal {
 
 inline constexpr std::uint64_t kRunSeed = 0x1234'5678'9abc'def0;
-inline const std::string kRunDirectory = "/data";  // NOLINT(cert-err58-cpp)
+inline const std::string kRunDirectory = "/data";
 
 // The body of record n: from a few bytes to more than a batch that is called small.
 std::string body_of(std::uint64_t n);

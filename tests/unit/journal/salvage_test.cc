@@ -17,8 +17,8 @@ using support::SimulatedDisk;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const std::string kFirst = "/data/segment-0000000001";   // NOLINT(cert-err58-cpp)
-const std::string kSecond = "/data/segment-0000000002";  // NOLINT(cert-err58-cpp)
+const std::string kFirst = "/data/segment-0000000001";
+const std::string kSecond = "/data/segment-0000000002";
 
 // Where a record of five bytes stands that is the nth of the only batch of its segment.
 constexpr std::size_t record_at(std::size_t n) { return kFileHeaderBytes + 10 + kMarkBodyBytes + n * 15; }
