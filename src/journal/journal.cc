@@ -14,8 +14,8 @@ namespace mete::journal {
 namespace {
 
 constexpr std::size_t kMarkRecordBytes = kRecordHeaderBytes + kMarkBodyBytes;
-// Marks are so far apart that they weigh nothing, and so close that a restart knows the time to the second.
-constexpr std::uint64_t kMarkEveryBytes = std::uint64_t{4} << 10;
+// A mark in every batch would be a third of a small one. So close they still tell what was synced, and the time.
+constexpr std::uint64_t kMarkEveryBytes = 256;
 constexpr Duration kMarkEvery = std::chrono::seconds(1);
 // A buffer that a burst has made larger than this is given back.
 constexpr std::size_t kKeptBytesMax = std::size_t{8} << 20;

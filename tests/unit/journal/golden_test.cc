@@ -66,7 +66,7 @@ TEST(JournalGolden, FilesAreRead) {
   EXPECT_EQ(found.recovered.seed, kRunSeed);
   EXPECT_EQ(found.recovered.snapshot_number, 2U);
   EXPECT_EQ(found.recovered.snapshot_created, Instant::from_unix_seconds(1'000'000'000));
-  EXPECT_EQ(found.recovered.latest_time, Instant::from_unix_seconds(1'000'000'000));
+  EXPECT_EQ(found.recovered.latest_time, Instant::from_unix_seconds(1'000'000'006));
   EXPECT_EQ(found.recovered.continuation.next_segment, 4U);
   EXPECT_FALSE(found.recovered.cut);
 }

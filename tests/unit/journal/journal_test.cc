@@ -37,7 +37,7 @@ class JournalTest : public Test {
   std::unique_ptr<Journal> start(const Continuation& continuation = {}) {
     return Journal::start(files_, {.directory = directory_,
                                    .seed = 42,
-                                   .now = [this] { return Instant::from_ns(++time_ns_); },
+                                   .now = [this] { return Instant::from_ns(time_ns_ += 1'000'000'000); },
                                    .continuation = continuation})
         .value();
   }

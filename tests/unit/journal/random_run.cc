@@ -44,10 +44,10 @@ Result<Found> find_records(FileSystem& files, RecoveryMode mode) {
   return found;
 }
 
-Result<std::unique_ptr<Journal>> start_journal(FileSystem& files, const Found& found) {
+Result<std::unique_ptr<Journal>> start_journal(FileSystem& files, const Found& found, Duration batch_time) {
   return Journal::start(files, {.directory = kRunDirectory,
                                 .seed = kRunSeed,
-                                .now = [] { return kRunTime; },
+                                .now = [time = kRunTime, batch_time]() mutable { return time = time + batch_time; },
                                 .continuation = found.recovered.continuation});
 }
 
@@ -85,7 +85,7 @@ Result<void> RandomRun::start() {
   // Acknowledged from here on: recovery has synced it, and somebody may have seen it.
   recovered_ = appended_ = found->records;
   tickets_.clear();
-  auto journal = start_journal(files_, *found);
+  auto journal = start_journal(files_, *found, std::chrono::milliseconds(400));
   if (!journal) return tl::unexpected(journal.error());
   journal_ = std::move(*journal);
   return {};

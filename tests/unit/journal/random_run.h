@@ -31,8 +31,9 @@ struct Found {
 };
 Result<Found> find_records(FileSystem& files, RecoveryMode mode);
 
-// Goes on behind what was found, at a time that stands still.
-Result<std::unique_ptr<Journal>> start_journal(FileSystem& files, const Found& found);
+// Goes on behind what was found. With a second for each batch, every batch has a mark.
+Result<std::unique_ptr<Journal>> start_journal(FileSystem& files, const Found& found,
+                                               Duration batch_time = std::chrono::seconds(1));
 // Writes the snapshot that says how many records there were before that segment.
 Result<void> save_records(FileSystem& files, std::uint64_t segment, std::uint64_t records);
 
