@@ -53,8 +53,7 @@ void write_hold(Encoder& record, const HoldRecord& hold) {
 void write_change(Encoder& record, const MeterChange& change) {
   const bool has_part_changes = change.has_part_changes();
   write_tag(record, ChangeTag::kMeter,
-            (change.is_even ? kIsEvenFlag : 0U) | (has_part_changes ? kHasPartChangesFlag : 0U) |
-                (change.has_all_parts ? kHasAllPartsFlag : 0U));
+            (change.is_even ? kIsEvenFlag : 0U) | (has_part_changes ? kHasPartChangesFlag : 0U));
   record.varint(change.generation);
   record.text(change.key);
   record.text(change.state);

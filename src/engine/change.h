@@ -38,13 +38,12 @@ struct MeterChange {
   bool is_even = true;  // the revision of the limit under whose rule the state is
   std::string_view key;
   std::string_view state;      // as many bytes as the kind keeps; none: there is no such meter any more
-  bool has_all_parts = false;  // `added` are all there are
   Instant expired_until = {};  // the epoch: none have expired
   std::vector<PartChange> removed = {};
   std::vector<PartChange> added = {};
 
   [[nodiscard]] bool has_part_changes() const {
-    return has_all_parts || expired_until != Instant() || !removed.empty() || !added.empty();
+    return expired_until != Instant() || !removed.empty() || !added.empty();
   }
 };
 

@@ -56,7 +56,6 @@ bool read_parts(Decoder& bytes, std::vector<PartChange>& parts) {
 Result<void> read_meter(Decoder& bytes, unsigned flags, ChangeVisitor& visitor) {
   MeterChange change;
   change.is_even = (flags & kIsEvenFlag) != 0;
-  change.has_all_parts = (flags & kHasAllPartsFlag) != 0;
   change.generation = bytes.varint();
   change.key = bytes.text();
   change.state = bytes.text();

@@ -21,7 +21,6 @@ inline constexpr std::uint8_t kChangeTagMask = 0x0f;
 inline constexpr std::uint8_t kIsEvenFlag = 0x10;
 // Of a meter.
 inline constexpr std::uint8_t kHasPartChangesFlag = 0x20;
-inline constexpr std::uint8_t kHasAllPartsFlag = 0x40;
 // Of an operation.
 inline constexpr std::uint8_t kHasHoldFlag = 0x10;
 // Of an override.

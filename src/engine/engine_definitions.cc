@@ -99,8 +99,16 @@ Result<void> Engine::set_override(const Charge& charge, std::optional<Amount> am
       if (!recorder_.is_on()) return {};
       Encoder record;
       write_change(record, OverrideChange{meter.limit->generation, meter.key, amount});
-      write_change(record, Recorder::whole_change_of(meter));
-      recorder_.append(record, Durable::kAlways);
+      const auto tell = [&](const MeterChange& change) {
+        write_change(record, change);
+        recorder_.append(record, Durable::kAlways);
+        record.clear();
+      };
+      if (meter.parts != nullptr) {
+        Recorder::with_parts(Recorder::change_of(meter), *meter.parts, tell);
+      } else {
+        tell(Recorder::change_of(meter));
+      }
       return {};
     });
   });

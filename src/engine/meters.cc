@@ -81,7 +81,9 @@ void Meters::catch_up(MeterAccess& meter) {
 
 // The redefinition tells what becomes of a state; but what is left of a part depends on when its meter was looked at.
 void Meters::tell_rebased(const MeterAccess& meter) const {
-  if (meter.parts != nullptr) recorder_.tell(Recorder::whole_change_of(meter), Durable::kEverySecond);
+  if (!recorder_.is_on() || meter.parts == nullptr) return;
+  Recorder::with_parts(Recorder::change_of(meter), *meter.parts,
+                       [&](const MeterChange& change) { recorder_.tell(change, Durable::kEverySecond); });
 }
 
 // Moves the meter from its rule to another one, at one instant.
@@ -216,12 +218,10 @@ bool Meters::drop_part(HeldParts& parts, const OpenPart& key) {
   return true;
 }
 
-void Meters::add_parts(const LimitRecord& limit, MeterChange& change) const {
-  const std::uint64_t hash = hash_of(limit.name_hash, change.key);
-  const Entry* entry = keyspace_.find(hash, {EntryType::kHeldParts, limit.number}, change.key);
+const HeldParts& Meters::parts_of(const LimitRecord& limit, std::string_view key) const {
+  const Entry* entry = keyspace_.find(hash_of(limit.name_hash, key), {EntryType::kHeldParts, limit.number}, key);
   CHECK(entry != nullptr);
-  change.has_all_parts = true;
-  for (const OpenPart& part : *entry->load<HeldParts*>()) change.added.push_back(Recorder::change_of(part));
+  return *entry->load<HeldParts*>();
 }
 
 void Meters::forget_if_empty(Entry& entry) {

@@ -118,8 +118,8 @@ class Meters {
   [[nodiscard]] Result<void> restore(const LimitRecord& limit, std::uint64_t hash, const MeterChange& change);
   void restore(const LimitRecord& limit, std::uint64_t hash, const OverrideChange& change);
 
-  // Puts all parts of a meter into its change.
-  void add_parts(const LimitRecord& limit, MeterChange& change) const;
+  // Of a meter that has some.
+  [[nodiscard]] const HeldParts& parts_of(const LimitRecord& limit, std::string_view key) const;
 
   // Erases a held-parts entry that has no parts left.
   void forget_if_empty(Entry& entry);

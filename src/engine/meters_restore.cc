@@ -78,8 +78,7 @@ void Meters::restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& 
     memory_.subtract(part_bytes(*part));
     return parts.erase(part);
   };
-  const Instant until = change.has_all_parts ? Instant::max() : change.expired_until;
-  for (auto part = parts.begin(); part != parts.end() && part->expires_at <= until;) part = erase(part);
+  for (auto part = parts.begin(); part != parts.end() && part->expires_at <= change.expired_until;) part = erase(part);
   for (const PartChange& removed : change.removed) {
     if (const auto found = parts.find(part_of(removed)); found != parts.end()) erase(found);
   }

@@ -127,16 +127,21 @@ class Recorder {
     change.id = part.id;
     return change;
   }
-  // With every part.
-  static MeterChange whole_change_of(const MeterAccess& meter) {
-    MeterChange change = change_of(meter);
-    change.has_all_parts = meter.parts != nullptr;
-    if (meter.parts == nullptr) return change;
-    for (const OpenPart& part : *meter.parts) change.added.push_back(change_of(part));
-    return change;
+  // Calls use() with a meter's change and every part, in so many pieces that none is too long for a record.
+  template <class Use>
+  static void with_parts(MeterChange change, const HeldParts& parts, Use use) {
+    for (const OpenPart& part : parts) {
+      change.added.push_back(change_of(part));
+      if (change.added.size() < kPartsTogether) continue;
+      use(change);
+      change.added.clear();
+    }
+    use(change);
   }
 
  private:
+  static constexpr std::size_t kPartsTogether = 10'000;  // some two megabytes
+
   void mark(Entry& entry, std::uint64_t hash) const {
     entry.flags |= kIsUnrecorded;
     const std::lock_guard guard(unrecorded_lock_);

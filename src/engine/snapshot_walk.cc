@@ -6,6 +6,11 @@ namespace mete::engine {
 
 bool Engine::SnapshotWalk::next(Encoder& record) {
   record.clear();
+  if (!pieces_.empty()) {
+    record = std::move(pieces_.front());
+    pieces_.pop_front();
+    return true;
+  }
   if (!has_limits_) {
     write_limits(record);
     has_limits_ = true;
@@ -26,14 +31,26 @@ void Engine::SnapshotWalk::write_limits(Encoder& record) {
   }
 }
 
+// A long list of parts goes over several records: the first piece into this one, the others into those after it.
+void Engine::SnapshotWalk::write_with_parts(Encoder& record, const MeterChange& change, const HeldParts& parts) {
+  bool is_first = true;
+  Recorder::with_parts(change, parts, [&](const MeterChange& piece) {
+    write_change(is_first ? record : pieces_.emplace_back(), piece);
+    is_first = false;
+  });
+}
+
 void Engine::SnapshotWalk::write_entry(Encoder& record, const Entry& entry) {
   switch (entry.space.type()) {
     case EntryType::kMeter: {
       const LimitRecord* limit = engine_.limits_.at(entry.space.limit());
       if (limit == nullptr) return;  // just being dropped
-      MeterChange change = Recorder::change_of(*limit, entry);
-      if ((entry.flags & kHasHeldParts) != 0) engine_.meters_.add_parts(*limit, change);
-      write_change(record, change);
+      const MeterChange change = Recorder::change_of(*limit, entry);
+      if ((entry.flags & kHasHeldParts) != 0) {
+        write_with_parts(record, change, engine_.meters_.parts_of(*limit, entry.key()));
+      } else {
+        write_change(record, change);
+      }
       break;
     }
     case EntryType::kOverride: {

@@ -10,6 +10,7 @@
 // Thread safety: a walk belongs to one thread. While it lives no limit's rule changes: whoever redefines one waits.
 #pragma once
 
+#include <deque>
 #include <mutex>
 
 #include "engine/engine.h"
@@ -36,11 +37,13 @@ class Engine::SnapshotWalk {
 
   void write_limits(Encoder& record);
   void write_entry(Encoder& record, const Entry& entry);
+  void write_with_parts(Encoder& record, const MeterChange& change, const HeldParts& parts);
 
   Engine& engine_;
   const std::lock_guard<std::mutex> revisions_;
   bool has_limits_ = false;
   Keyspace::Position position_;
+  std::deque<Encoder> pieces_;  // records that are ready
   std::uint64_t entries_ = 0;
 };
 

@@ -20,7 +20,7 @@
 namespace mete::journal {
 
 inline constexpr std::size_t kRecordHeaderBytes = 10;
-inline constexpr std::size_t kBodyBytesMax = std::size_t{256} << 10;
+inline constexpr std::size_t kBodyBytesMax = std::size_t{4} << 20;
 inline constexpr std::size_t kRecordBytesMax = kRecordHeaderBytes + kBodyBytesMax;
 inline constexpr std::uint8_t kRecordVersion = 1;
 

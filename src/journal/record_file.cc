@@ -12,8 +12,7 @@ namespace mete::journal {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-static_assert(kBufferBytes >= 2 * kRecordBytesMax);
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;  // more for the few records that need it
 
 // How many of the first bytes cannot begin a record, because it would be one without a length. For the mebibyte of
 // zeros that a segment ends with.
@@ -74,20 +73,28 @@ Result<void> RecordFile::fill() {
   return {};
 }
 
-Result<ParsedRecord> RecordFile::next(const Framing& framing) {
+Result<ParsedRecord> RecordFile::parse(const Framing& framing) {
   ParsedRecord parsed = framing.parse(rest());
-  if (parsed.kind == ParsedRecord::Kind::kIncomplete && start_ + end_ < size_) {
+  while (parsed.kind == ParsedRecord::Kind::kIncomplete && start_ + end_ < size_) {
+    // As large as a record says that it is, if it can be that.
+    if (at_ == 0 && end_ == buffer_.size())
+      buffer_.resize(std::min(2 * buffer_.size(), kRecordBytesMax + kBufferBytes));
     if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
     parsed = framing.parse(rest());
   }
-  if (parsed.kind == ParsedRecord::Kind::kRecord) at_ += parsed.record.bytes();
+  return parsed;
+}
+
+Result<ParsedRecord> RecordFile::next(const Framing& framing) {
+  auto parsed = parse(framing);
+  if (parsed && parsed->kind == ParsedRecord::Kind::kRecord) at_ += parsed->record.bytes();
   return parsed;
 }
 
 Result<std::uint64_t> RecordFile::skip(const Framing& framing, Wanted wanted) {
   std::uint64_t passed = 0;
   while (true) {
-    if (end_ - at_ < kRecordBytesMax && start_ + end_ < size_) {
+    if (end_ - at_ < kBufferBytes / 2 && start_ + end_ < size_) {
       if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
     }
     if (at_ == end_) return passed;
@@ -95,7 +102,11 @@ Result<std::uint64_t> RecordFile::skip(const Framing& framing, Wanted wanted) {
       at_ += zeros;
       continue;
     }
-    if (may_be_record(rest(), wanted) && framing.parse(rest()).kind == ParsedRecord::Kind::kRecord) return passed;
+    if (may_be_record(rest(), wanted)) {
+      const auto parsed = parse(framing);
+      if (!parsed) return tl::unexpected(parsed.error());
+      if (parsed->kind == ParsedRecord::Kind::kRecord) return passed;
+    }
     if (buffer_[at_] != 0) ++passed;
     ++at_;
   }

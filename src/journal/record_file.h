@@ -40,7 +40,9 @@ class RecordFile {
   RecordFile(std::unique_ptr<File> file, std::uint64_t size);
 
   [[nodiscard]] std::string_view rest() const { return {buffer_.data() + at_, end_ - at_}; }
-  // Has as much of a record in the buffer as there is.
+  // What stands at the offset; reads on as far as a record there needs it.
+  Result<ParsedRecord> parse(const Framing& framing);
+  // Reads as much as the buffer has room for.
   Result<void> fill();
 
   std::unique_ptr<File> file_;

@@ -389,14 +389,14 @@ class Top(CliTest):
         for words in (["top"], ["top", "--once"]):
             text = self.expect(DONE, *words, "--interval", "100ms").stdout
             self.assertRegex(text, r"\Amete top  127\.0\.0\.1:\d+  up \d+ m?s  connections \d+  meters \d+  holds 1  memory "
-                                   r"[\d.]+ MB\ndecisions \d+/s, denied 0/s\n\nLIMIT  DECISIONS/S  DENIED/S\napi ")
+                                   r"[\d.]+ MB\ndecisions \d+/s, denied 0/s\n(?:durable|memory only)[^\n]*\n\nLIMIT  DECISIONS/S  DENIED/S\napi ")
             self.assertRegex(text, r'\ntop-1 +api    "alice\\x1b\[2J"  ')
             self.assertNotIn("\033", text)
 
     def test_prints_an_object(self):
         frame = self.object("top", "--interval", "100ms")
         self.assertEqual({"server", "uptime_s", "connections", "meters", "holds", "memory_bytes", "decisions_per_s",
-                          "denied_per_s", "limits", "keys", "oldest_holds"}, set(frame))
+                          "denied_per_s", "durability", "limits", "keys", "oldest_holds"}, set(frame))
         self.assertEqual([{"limit": "api", "decisions_per_s": 0, "denied_per_s": 0}], frame["limits"])
         [hold] = frame["oldest_holds"]
         self.assertEqual(("top-1", "api", "alice\033[2J"), (hold["id"], hold["limit"], hold["key"]))

@@ -91,7 +91,6 @@ std::string ChangeLines::name_of(std::uint64_t generation) const {
 Result<void> ChangeLines::visit(engine::MeterChange& change) {
   Fields fields = {{"limit", name_of(change.generation)}, {"key", std::string(change.key)}};
   add_state(change, fields);
-  if (change.has_all_parts) fields.push_back({"all_parts", true});
   if (change.expired_until != Instant()) fields.push_back({"expired_until", base::time_text(change.expired_until)});
   if (!change.removed.empty()) fields.push_back({"released", parts_text(change.removed)});
   if (!change.added.empty()) fields.push_back({"held", parts_text(change.added)});
