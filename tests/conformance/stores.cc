@@ -1,9 +1,10 @@
 // The stores that the suite runs against: one row each.
-#include <cstdlib>
-#include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "conformance/fixture.h"
+#include "store/embedded/embedded_store.h"
+#include "support/simulated_disk.h"
 
 namespace mete::conformance {
 
@@ -33,37 +34,22 @@ class EmbeddedWorld final : public World {
   Limiter limiter_ = open("embedded:", {.clock = &clock_}).value();
 };
 
-// A directory that goes with its owner.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "mete-conformance-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    path_ = pattern;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// With files behind it. Whenever time passes it is closed and opened again: nothing may be lost or come back by that.
+// With files behind it. When time passes it is closed and opened again, if that has not happened very often yet:
+// nothing may be lost or come back by that.
 class DurableWorld final : public World {
  public:
   Limiter& limiter() override { return *limiter_; }
   Instant now() override { return clock_.now(); }
   void advance(Duration step) override {
     clock_.advance(step);
-    reopen();
+    constexpr int kEvery = 20;
+    ++advances_;
+    if (advances_ <= kEvery || advances_ % kEvery == 0) reopen();
   }
   void travel_to(Instant at) override {
     clock_.set(at);
     limiter_.reset();
-    directory_ = std::make_unique<TemporaryDirectory>();
+    disk_ = std::make_unique<support::SimulatedDisk>();
     reopen();
   }
   bool set_clock_back(Duration step) override {
@@ -76,14 +62,15 @@ class DurableWorld final : public World {
  private:
   std::optional<Limiter> open_again() {
     limiter_.reset();  // one at a time
-    auto opened = open("embedded:" + directory_->path(), {.clock = &clock_});
-    EXPECT_TRUE(opened) << opened.error().message;
-    return std::move(opened).value();
+    auto opened = store::EmbeddedStore::open({.directory = "data", .files = disk_.get()}, {.clock = &clock_});
+    EXPECT_TRUE(opened.has_value()) << opened.error().message;
+    return Limiter(std::move(opened).value());
   }
   void reopen() { limiter_ = open_again(); }
 
   ManualClock clock_{Instant::from_ns(1'700'000'123'456'789'012)};
-  std::unique_ptr<TemporaryDirectory> directory_ = std::make_unique<TemporaryDirectory>();
+  int advances_ = 0;
+  std::unique_ptr<support::SimulatedDisk> disk_ = std::make_unique<support::SimulatedDisk>();
   std::optional<Limiter> limiter_ = open_again();
 };
 
