@@ -6,6 +6,7 @@ from crash.book import QUOTA_SECONDS, THROTTLE, Book
 
 KEYS = ("a", "b", "c")
 AMOUNTS = (40, 60, 90)
+OVERRIDES = (45, 65, 95)  # unlike them, so that one can be seen
 TAGS = ("night", "day")
 LIMITS = ("stock", "year", "brief", "safe", "fast", "window", "loose", "passing")
 LIMITS_OF_HOLDS = ("stock", "year", "brief")
@@ -127,7 +128,7 @@ class Mix:
         return ("RECONCILE", self.name("stock"), self.random.choice(KEYS), self.random.randint(0, 20))
 
     def override(self):
-        amount = self.random.choice((*AMOUNTS, "NONE"))
+        amount = self.random.choice((*OVERRIDES, "NONE"))
         return ("LIMIT", "OVERRIDE", self.name("stock"), self.random.choice(KEYS), amount)
 
     def redefine(self):
@@ -139,7 +140,7 @@ class Mix:
         return self.random.choice((
             ("LIMIT", "SET", name, "STOCK", self.random.choice(AMOUNTS)),
             ("LIMIT", "DEL", name),
-            ("LIMIT", "OVERRIDE", name, key, self.random.choice(AMOUNTS)),
+            ("LIMIT", "OVERRIDE", name, key, self.random.choice(OVERRIDES)),
             ("TAKE", name, key, "COST", self.cost(), *self.maybe_id()),
             ("TAKE", name, key, "COST", self.cost(), *self.maybe_id()),
         ))
