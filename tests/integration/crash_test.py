@@ -27,6 +27,7 @@ from crash.client import Client
 from crash.oracle import LOSS_SECONDS_MAX, Oracle, Tally
 
 CLIENTS = 8
+THREADS = 3  # of the server: clients on different ones meet at the journal
 KILLS, KILLS_LONG = 20, 200
 # So many meters make snapshots and recoveries long enough to be hit.
 BULK_METERS = 20_000
@@ -49,7 +50,8 @@ class Run:
         self.clean_up = clean_up
         self.random = random.Random(seed)
         self.folder = Path(tempfile.mkdtemp(prefix="mete-crash-"))
-        clean_up.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        clean_up.push(self._remove_folder)
+        self.is_kept = False  # if it is of interest
         self.directory = self.folder / "data"
         self.clients = [Client(number, seed) for number in range(CLIENTS)]
         self.tally = Tally()
@@ -58,10 +60,16 @@ class Run:
         self.killed_at = time.monotonic()
         self.kills = self.kills_in_recovery = self.kills_while_saving = self.operations = 0
 
+    def _remove_folder(self, exception_type, *_):
+        if exception_type or self.is_kept:
+            print(f"the directory as it is now: {self.directory}")
+        else:
+            shutil.rmtree(self.folder)
+
     @property
     def flags(self):
         return ("--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--store", f"embedded:{self.directory}",
-                "--snapshot-after", "1mb")
+                "--snapshot-after", "1mb", "--threads", str(THREADS))
 
     def start(self):
         self.server = harness.Server(self.clean_up, *self.flags, listen=False)
@@ -164,7 +172,9 @@ def crash(arguments):
         while run.kills < kills and not run.tally.has_failed():
             run.load_and_kill()
             run.restart_and_compare()
-        run.finish()
+        if not run.tally.has_failed():
+            run.finish()
+        run.is_kept = run.tally.has_failed()
     print(run.summary())
     if run.tally.has_failed():
         print(*run.tally.reports, sep="\n")
