@@ -35,7 +35,8 @@ LOAD_SECONDS = (0.05, 0.6)
 QUIET_SHARE = 0.2             # of the rounds: only commands that need not reach the disk at once,
 QUIET_SECONDS = (0.05, 3)     # and long enough that some must have
 RECOVERY_KILL_SHARE = 0.25    # of the starts
-SAVE_SHARE = 0.6              # of the rounds
+BGSAVE_SHARE = 0.6            # of the rounds: a snapshot that the kill may hit
+SAVE_SHARE = 0.3              # of the rounds: one that is complete
 
 
 class CleanUp(contextlib.ExitStack):
@@ -101,7 +102,7 @@ class Run:
         for thread in threads:
             thread.start()
         time.sleep(seconds)
-        if self.random.random() < SAVE_SHARE:
+        if self.random.random() < BGSAVE_SHARE:
             self.server.ask("BGSAVE")
             time.sleep(self.random.uniform(0, 0.1))
         self.kill()
@@ -139,6 +140,8 @@ class Run:
             if (reply := connection.ask("USAGE", "bulk", meter))[0] != 1:
                 self.tally.lost += 1
                 self.tally.reports.append(f"bulk {meter}: {reply}")
+            if self.random.random() < SAVE_SHARE:
+                assert connection.ask("SAVE") == "OK"
 
     def finish(self):
         """A last comparison after an orderly stop."""
