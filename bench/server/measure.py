@@ -58,6 +58,19 @@ def decisions_per_second(report):
     return report["requests_per_second"] / report["commands_per_operation"]
 
 
+def load(program, server, *options, seconds_max=SLICE_SECONDS_MAX):
+    """The report of `mete bench`; RuntimeError says why there is none."""
+    command = [program, "bench", "--server", server.address, "--pid", str(server.process.pid), "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds_max, check=False)
+    if not done.stdout:
+        raise RuntimeError(done.stderr.strip() or f"mete bench ended with {done.returncode}")
+    report = json.loads(done.stdout)
+    if report["errors"] or report["denials"] or not report["requests"]:
+        raise RuntimeError(f"{report['errors']} errors ({report['first_error']}), {report['denials']} denials "
+                           f"of {report['requests']} requests: all must be allowed")
+    return report
+
+
 class Bench:
     """Runs `mete bench` on the servers: each contestant has one of its own, so that it holds no keys but its own."""
 
@@ -67,22 +80,11 @@ class Bench:
         self.duration = f"{round(seconds * 1000)}ms"
 
     def run(self, contestant, pipeline, *options):
-        """The report; RuntimeError says why there is none."""
         server = self.servers[contestant]
-        command = [self.program, "bench", "--server", server.address, "--scenario", contestant.scenario,
-                   "--connections", str(CONNECTIONS), "--keys", str(KEYS), "--pipeline", str(pipeline),
-                   "--pid", str(server.process.pid), "--warm-up", WARM_UP, "--duration", self.duration, "--json",
-                   *options]
         if contestant.is_http:
-            command += ["--http", server.url]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SLICE_SECONDS_MAX, check=False)
-        if not done.stdout:
-            raise RuntimeError(done.stderr.strip() or f"mete bench ended with {done.returncode}")
-        report = json.loads(done.stdout)
-        if report["errors"] or report["denials"] or not report["requests"]:
-            raise RuntimeError(f"{report['errors']} errors ({report['first_error']}), {report['denials']} denials "
-                               f"of {report['requests']} requests: all must be allowed")
-        return report
+            options = ("--http", server.url, *options)
+        return load(self.program, server, "--scenario", contestant.scenario, "--connections", str(CONNECTIONS), "--keys",
+                    str(KEYS), "--pipeline", str(pipeline), "--warm-up", WARM_UP, "--duration", self.duration, *options)
 
 
 def tell(text):

@@ -27,10 +27,11 @@ def free_port():
 class Server:
     """A running server. `name` is what tables call it."""
 
-    def __init__(self, name, command, port, http_port=None):
+    def __init__(self, name, command, port, http_port=None, start_seconds_max=START_SECONDS_MAX):
         self.name = name
         self.port = port
         self.http_port = http_port
+        self.start_seconds_max = start_seconds_max
         started = time.monotonic()
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True)
@@ -43,16 +44,15 @@ class Server:
 
     def _wait_for_answer(self, started):
         while True:
-            try:
-                self.call("PING")
-                return
-            except OSError as error:
-                if self.process.poll() is not None:
-                    reason = self.process.stderr.read().strip() or f"exit status {self.process.returncode}"
-                    raise RuntimeError(f"{self.name} does not start: {reason}") from error
-                if time.monotonic() - started > START_SECONDS_MAX:
-                    raise RuntimeError(f"{self.name} does not answer within {START_SECONDS_MAX} s") from error
-                time.sleep(POLL_SECONDS)
+            with contextlib.suppress(OSError):
+                if self.call("PING").startswith(b"+"):  # not an error, as while it loads
+                    return
+            if self.process.poll() is not None:
+                reason = self.process.stderr.read().strip() or f"exit status {self.process.returncode}"
+                raise RuntimeError(f"{self.name} does not start: {reason}")
+            if time.monotonic() - started > self.start_seconds_max:
+                raise RuntimeError(f"{self.name} does not answer within {self.start_seconds_max} s")
+            time.sleep(POLL_SECONDS)
 
     @property
     def address(self):
@@ -62,17 +62,27 @@ class Server:
     def url(self):
         return f"http://127.0.0.1:{self.http_port}"
 
-    def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=ANSWER_SECONDS_MAX)
+    def connect(self, seconds_max=ANSWER_SECONDS_MAX):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=seconds_max)
 
-    def call(self, *words):
+    def call(self, *words, seconds_max=ANSWER_SECONDS_MAX):
         """The first bytes of the reply: enough for the short ones asked for here."""
-        with self.connect() as connection:
+        with self.connect(seconds_max) as connection:
             return ask(connection, *words)
 
     def resident_bytes(self):
+        return self._memory("VmRSS")
+
+    def peak_bytes(self):
+        return self._memory("VmHWM")
+
+    def _memory(self, field):
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)[1]) * 1024
+        return int(re.search(rf"^{field}:\s+(\d+) kB", status, re.MULTILINE)[1]) * 1024
+
+    def info(self, section):
+        """The section of INFO as a map of texts."""
+        return dict(re.findall(r"^(\w+):(.*?)\r?$", self.call("INFO", section).decode(), re.MULTILINE))
 
     def version(self):
         info = self.call("INFO", "server").decode(errors="replace")
@@ -106,18 +116,22 @@ def ask(connection, *words):
     return reply
 
 
-def start_mete(program):
+def start_mete(program, directory=None, *flags, start_seconds_max=START_SECONDS_MAX):
+    """In memory alone, unless there is a directory."""
     port, http_port = free_port(), free_port()
-    command = [program, "serve", "--resp", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http_port}", "--data", ""]
-    return Server("Mete", command, port, http_port)
+    store = ("--store", f"embedded:{directory}") if directory else ("--data", "")
+    command = [program, "serve", "--resp", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http_port}", *store, *flags]
+    return Server("Mete", command, port, http_port, start_seconds_max)
 
 
-def start_redis():
+def start_redis(directory=None, fsync=None):
+    """Without a log of its commands, unless it is told how often that is synced."""
     program = shutil.which("redis-server")
     if program is None:
         raise Missing("no redis-server to compare with: ./x bench installs it, or: apt-get install redis-server")
     port = free_port()
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", "/tmp"]
+    log = ("--appendonly", "yes", "--appendfsync", fsync) if fsync else ("--appendonly", "no")
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *log, "--dir", str(directory or "/tmp")]
     return Server("Redis", command, port)
 
 

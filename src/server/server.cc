@@ -68,9 +68,9 @@ sigset_t handled_signals() {
 }
 
 // Every thread inherits this, so it comes before the first of them: signals are read as events, and a client that has
-// gone is no reason to die.
+// gone is no reason to die, nor is a file that may not grow any more: that is a write that fails.
 void take_over_signals() {
-  ::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);  // NOLINT(cert-err33-c)
   const sigset_t signals = handled_signals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }

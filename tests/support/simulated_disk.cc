@@ -162,18 +162,25 @@ void SimulatedDisk::write(Inode& inode, std::uint64_t offset, std::string_view b
 void SimulatedDisk::truncate(Inode& inode, std::uint64_t size) {
   inode.now.cut_to(size);
   inode.unsynced.erase(inode.unsynced.lower_bound(size / kSectorBytes), inode.unsynced.end());
+  inode.is_cut = true;
   const std::uint64_t last = size / kSectorBytes;
   if (inode.now.sector(last) != inode.synced.sector(last)) inode.unsynced[last].push_back(inode.now.sector(last));
 }
 
 void SimulatedDisk::sync(Inode& inode) {
-  Image synced = inode.now;
   std::map<std::uint64_t, std::vector<Sector>> still_lost;
-  for (const std::uint64_t number : inode.lost) {
-    synced.set(number, inode.synced.sector(number));
-    still_lost[number] = inode.unsynced[number];
+  for (const std::uint64_t number : inode.lost) still_lost[number] = inode.unsynced[number];
+  if (inode.is_cut) {
+    Image synced = inode.now;
+    for (const std::uint64_t number : inode.lost) synced.set(number, inode.synced.sector(number));
+    inode.synced = std::move(synced);
+  } else {
+    inode.synced.size = inode.now.size;
+    for (const auto& [number, versions] : inode.unsynced) {
+      if (!inode.lost.contains(number)) inode.synced.set(number, inode.now.sector(number));
+    }
   }
-  inode.synced = std::move(synced);
+  inode.is_cut = false;
   inode.unsynced = std::move(still_lost);
 }
 
