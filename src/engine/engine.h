@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/requests.h"
@@ -163,6 +164,7 @@ class Engine {
   [[nodiscard]] std::optional<HoldOperation> address_hold(std::string_view id) const;
   void finish(HoldOperation& operation, HoldState state);
 
+  void bring_all_up_to_date();
   void restore_tags();
   std::string drop_hold(std::string_view id);
   [[nodiscard]] HeldParts* parts_of(const HoldCharge& charge) const;
@@ -203,6 +205,8 @@ class Engine {
   // While restoring: the numbers of limits by their generation, and rules that records may still be under.
   std::unordered_map<std::uint64_t, std::uint32_t> restored_limits_;
   std::vector<const RuleRecord*> outdated_rules_;
+  std::unordered_set<std::uint32_t> outdated_limits_;  // some of their meters are of the revision before
+  std::vector<std::uint32_t> dropped_numbers_;         // some of their meters are still there
 };
 
 }  // namespace mete::engine

@@ -26,10 +26,7 @@ class Engine::Restorer final : public ChangeVisitor {
   }
   Result<void> visit(LimitChange& change) override;
   Result<void> visit(DropChange& change) override {
-    if (const LimitRecord* limit = limit_of(change.generation)) {
-      const std::string name = limit->definition.name();
-      engine_.drop(name);
-    }
+    if (const LimitRecord* limit = limit_of(change.generation)) drop(*limit);
     return {};
   }
   Result<void> visit(ClearChange& /*change*/) override {
@@ -45,6 +42,7 @@ class Engine::Restorer final : public ChangeVisitor {
  private:
   // Null if it has been dropped.
   [[nodiscard]] const LimitRecord* limit_of(std::uint64_t generation) const;
+  void drop(const LimitRecord& limit);
 
   Engine& engine_;
 };
@@ -56,11 +54,37 @@ Result<void> Engine::restore(std::string_view record) {
 }
 
 void Engine::finish_restoring(Instant latest) {
+  bring_all_up_to_date();
   for (const RuleRecord* rule : outdated_rules_) rules_.release(rule);
   outdated_rules_ = {};
   restored_limits_ = {};
   floor_.raise(latest);
   restore_tags();
+}
+
+// What limits that were redefined or dropped have left. A journal may have many of these, and each walk over everything
+// takes its time; so they are gathered until a walk is needed.
+void Engine::bring_all_up_to_date() {
+  if (outdated_limits_.empty() && dropped_numbers_.empty()) return;
+  keyspace_.visit_all([&](Entry& entry) {
+    if (!entry.space.has_limit()) return;
+    const LimitRecord* limit = limits_.at(entry.space.limit());
+    if (limit == nullptr) {
+      meters_.forget(entry);
+    } else if (outdated_limits_.contains(limit->number)) {
+      meters_.bring_up_to_date(entry, limit->changed_at);
+    }
+  });
+  outdated_limits_.clear();
+  for (const std::uint32_t number : dropped_numbers_) limits_.reuse_number(number);
+  dropped_numbers_.clear();
+}
+
+void Engine::Restorer::drop(const LimitRecord& limit) {
+  engine_.outdated_limits_.erase(limit.number);
+  engine_.dropped_numbers_.push_back(limit.number);
+  engine_.outdated_rules_.push_back(limit.rule);
+  const LimitTable::Retired retired = engine_.limits_.remove(&limit);
 }
 
 const LimitRecord* Engine::Restorer::limit_of(std::uint64_t generation) const {
@@ -141,8 +165,9 @@ Result<void> Engine::Restorer::visit(LimitChange& change) {
     return tl::make_unexpected(Error{ErrorCode::kInvalid, "a limit changes its name: '" + change.limit.name() + "'"});
   }
   const std::uint64_t name_hash = engine_.meters_.hash_of_name(change.limit.name());
-  if (old == nullptr && engine_.limits_.find(change.limit.name(), name_hash) != nullptr) {
-    engine_.drop(change.limit.name());  // it was dropped and defined anew
+  if (old == nullptr) {
+    const LimitRecord* namesake = engine_.limits_.find(change.limit.name(), name_hash);
+    if (namesake != nullptr) drop(*namesake);  // it was dropped and defined anew
   }
   auto rule = engine_.rules_.acquire(change.limit);
   if (!rule) return tl::make_unexpected(rule.error());
@@ -157,12 +182,17 @@ Result<void> Engine::Restorer::visit(LimitChange& change) {
     engine_.restored_limits_[change.generation] = published->number;
     return {};
   }
-  record->previous_rule = old->rule;
   engine_.outdated_rules_.push_back(old->rule);
-  const bool is_other_rule = old->is_even != change.is_even;
-  const LimitRecord* const published = record.get();
+  if (old->is_even == change.is_even) {  // the same rule: what is not up to date yet is still of the one before it
+    record->previous_rule = old->previous_rule;
+    record->changed_at = old->changed_at;
+  } else {
+    // A meter tells by one bit whether it is up to date, so nothing may be two revisions behind.
+    if (engine_.outdated_limits_.contains(old->number)) engine_.bring_all_up_to_date();
+    record->previous_rule = old->rule;
+    engine_.outdated_limits_.insert(old->number);
+  }
   const LimitTable::Retired retired = engine_.limits_.publish(std::move(record), old);
-  if (is_other_rule) engine_.visit_all(published);
   return {};
 }
 

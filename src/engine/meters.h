@@ -146,6 +146,7 @@ class Meters {
   // A meter that is new, has an override or held parts, or whose limit was redefined.
   void open_special(MeterAccess& meter, Instant now);
   void catch_up(MeterAccess& meter);
+  void catch_up_before_restoring(const LimitRecord& limit, std::uint64_t hash, std::string_view key);
   void restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change);
   void outdate_override(const LimitRecord& limit, std::uint64_t hash, std::string_view key);
   void tell_rebased(const MeterAccess& meter) const;

@@ -27,6 +27,7 @@ Result<void> Meters::restore(const LimitRecord& limit, std::uint64_t hash, const
   const Space space(EntryType::kMeter, limit.number);
   const bool is_current = change.is_even == limit.is_even;
   if (!is_current && limit.previous_rule == nullptr) return tl::make_unexpected(misfit(limit));
+  if (is_current && limit.previous_rule != nullptr) catch_up_before_restoring(limit, hash, change.key);
   Entry* entry = keyspace_.find(hash, space, change.key);
   if (change.state.empty()) {
     if (entry == nullptr) return {};
@@ -61,6 +62,17 @@ Result<void> Meters::restore(const LimitRecord& limit, std::uint64_t hash, const
   if ((entry->flags & kHasOverride) != 0) outdate_override(limit, hash, change.key);
   (void)open(*entry, limit.changed_at);
   return {};
+}
+
+// The limit was redefined by an earlier record. The state will be replaced; but the override and the parts, as far as
+// they stay, must come under the new rule too.
+void Meters::catch_up_before_restoring(const LimitRecord& limit, std::uint64_t hash, std::string_view key) {
+  for (const EntryType type : {EntryType::kMeter, EntryType::kOverride}) {
+    if (keyspace_.entry_count(type) == 0) continue;
+    const Entry* entry = keyspace_.find(hash, {type, limit.number}, key);
+    if (entry != nullptr && ((entry->flags & kEvenRevision) != 0) != limit.is_even)
+      (void)open(*entry, limit.changed_at);
+  }
 }
 
 void Meters::restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change) {
