@@ -85,7 +85,10 @@ Result<void> Journal::flush() {
 Result<void> Journal::finish() {
   const std::lock_guard flushing(flush_mutex_);
   is_finishing_ = true;
-  return attempt([this] { return write_batch(SegmentWriter::SyncFollows::kYes); });
+  return attempt([this] {
+    auto written = write_batch(SegmentWriter::SyncFollows::kYes);
+    return written ? segment_->seal() : written;
+  });
 }
 
 Result<void> Journal::write_out() {

@@ -350,7 +350,7 @@ Banner Server::banner() const {
                 .needs_password = service_.authentication.is_needed(),
                 .data_directory = config.data_directory(),
                 .store_url = config.is_memory_only() ? "" : config.store_location()};
-  for (const FileLimit& each : config.limits) banner.limits.push_back(each.limit.name());
+  banner.limits = store_->limits().value_or(std::vector<std::string>());
   return banner;
 }
 

@@ -19,7 +19,7 @@ constexpr auto kLookEvery = std::chrono::seconds(1);
 constexpr Duration kRetryAfter = std::chrono::minutes(1);
 // In the background it works for a while and then leaves the processor and the disk to others for several times that.
 constexpr auto kWorkTime = std::chrono::microseconds(500);
-constexpr int kRestFactor = 4;
+constexpr int kRestFactor = 8;
 
 using Steady = std::chrono::steady_clock;
 

@@ -73,7 +73,6 @@ TEST_F(DataCopyTest, LeavesOutAnUnfinishedTail) {
   const std::string segment = data + "/segment-0000000001";
   ASSERT_TRUE(back_up().has_value());
   const std::string whole = contents(copy + "/segment-0000000001");
-  EXPECT_LT(whole.size(), contents(segment).size());  // there are zeros that were reserved
   put(segment, whole + "half of a rec");
   const std::string again = folder + "/again";
   ASSERT_TRUE(store::back_up(files, {.from = data, .to = again}).has_value());

@@ -1,0 +1,117 @@
+// A data directory of format version 1 as it is checked in, with every kind of change in its snapshot and in the
+// journal behind it: every later version must read it. If the format changes, it stays, and version 2 gets one of its
+// own.
+//
+// It was written by:  METE_REGENERATE=1 build/tests/mete_unit_tests --gtest_filter='StoreGolden.*'
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "store/open.h"
+
+namespace mete::store {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+const std::filesystem::path kGolden = METE_SOURCE_DIRECTORY "/tests/golden/store-v1";  // NOLINT(cert-err58-cpp)
+constexpr Instant kWrittenAt = Instant::from_unix_seconds(1'700'000'000);
+
+std::unique_ptr<Store> open_at(const std::filesystem::path& directory, const Clock& clock) {
+  return open_store("embedded:" + directory.string(), {.clock = &clock}).value();
+}
+
+void take(Store& store, std::string_view limit, std::string_view key, Amount cost, std::string_view id = {}) {
+  const Charge charge{limit, key, cost};
+  ASSERT_TRUE(store.take({.charges = {&charge, 1}, .id = id}).value().is_allowed);
+}
+
+void hold(Store& store, std::string_view key, Amount cost, std::string_view id, std::string_view tag) {
+  const Charge charge{"stock", key, cost};
+  ASSERT_TRUE(store.hold({.charges = {&charge, 1}, .ttl = 1h, .id = id, .tag = tag}).value().is_allowed);
+}
+
+// The same twice, with other keys: once for the snapshot and once for the journal behind it.
+void use(Store& store, const std::string& key) {
+  for (const char* limit : {"bucket", "window", "sliding", "calendar", "stock", "redefined"})
+    take(store, limit, key, 3);
+  take(store, "calendar", key, 2, "take-" + key);
+  store.set_override({"bucket", key}, 500).value();
+  hold(store, key, 10, "open-" + key, "tag-" + key);
+  hold(store, key, 20, "committed-" + key, "");
+  const Amount amount = 15;
+  store.commit({.id = "committed-" + key, .amounts = {&amount, 1}}).value();
+  hold(store, key, 30, "cancelled-" + key, "");
+  store.cancel("cancelled-" + key).value();
+  Keys& keys = *store.keys();
+  keys.set({.key = "counter-" + key, .value = -42, .expiry = core::Expiry::in(2h)}).value();
+  keys.quota_set("quota-" + key, {.amount = 100, .window = 1h}).value();
+  EXPECT_EQ(keys.quota_take("quota-" + key, {.amount = 100, .window = 1h}, 60).value(), 40);
+  keys.throttle("throttle-" + key, {.capacity = 5, .count = 1, .period = 1h}).value();
+  keys.set({.key = "gone-" + key, .value = 1}).value();
+  keys.remove("gone-" + key).value();
+}
+
+void write_directory() {
+  std::filesystem::remove_all(kGolden);
+  const ManualClock clock(kWrittenAt);
+  const auto store = open_at(kGolden, clock);
+  store->define(bucket("bucket").amount(100).per(1h).burst(200)).value();
+  store->define(window("window").amount(100).per(1h)).value();
+  store->define(sliding("sliding").amount(100).per(1h)).value();
+  store->define(calendar("calendar").amount(100).per(Unit::kMonth).zone("Europe/Berlin").anchor(15)).value();
+  store->define(stock("stock").amount(100).on_fail(OnFail::kOpen)).value();
+  store->define(window("redefined").amount(10).per(1h)).value();
+  store->define(stock("dropped").amount(10).shadow()).value();
+  use(*store, "a");
+  store->persistence()->save().value();
+  use(*store, "b");
+  store->define(stock("redefined").amount(20).durable(Durable::kAlways)).value();
+  EXPECT_TRUE(store->drop("dropped").value());
+}
+
+void expect_used(Store& store, const std::string& key) {
+  for (const char* limit : {"bucket", "window", "sliding", "redefined"}) {
+    EXPECT_EQ(store.usage({limit, key}).value().used, 3) << limit;
+  }
+  EXPECT_EQ(store.usage({"calendar", key}).value().used, 5);
+  EXPECT_EQ(store.usage({"stock", key}).value().used, 18);
+  EXPECT_EQ(store.usage({"stock", key}).value().held, 10);
+  EXPECT_EQ(store.override_of({"bucket", key}).value(), 500);
+  EXPECT_THAT(store.holds_tagged("tag-" + key).value(), ElementsAre("open-" + key));
+  EXPECT_EQ(store.find_hold("open-" + key).value()->expires_in, Duration(1h - 1s));
+  EXPECT_EQ(store.find_hold("committed-" + key).value()->state, HoldState::kCommitted);
+  EXPECT_EQ(store.find_hold("cancelled-" + key).value()->state, HoldState::kCancelled);
+  take(store, "calendar", key, 2, "take-" + key);
+  EXPECT_EQ(store.usage({"calendar", key}).value().used, 5) << "the same id again";
+  Keys& keys = *store.keys();
+  EXPECT_EQ(keys.get("counter-" + key).value(), -42);
+  EXPECT_EQ(keys.expires_at("counter-" + key).value(), kWrittenAt + Duration(2h));
+  EXPECT_EQ(keys.quota_get("quota-" + key).value()->remaining, 40);
+  EXPECT_EQ(keys.type("throttle-" + key).value(), KeyType::kThrottle);
+  EXPECT_EQ(keys.type("gone-" + key).value(), KeyType::kNone);
+}
+
+TEST(StoreGolden, IsRead) {
+  if (std::getenv("METE_REGENERATE") != nullptr) write_directory();
+  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "mete-golden-store";
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(kGolden, copy);
+  {
+    const ManualClock clock(kWrittenAt + Duration(1s));
+    const auto store = open_at(copy, clock);
+    EXPECT_THAT(store->limits().value(), ElementsAre("bucket", "calendar", "redefined", "sliding", "stock", "window"));
+    EXPECT_EQ(store->limit("calendar").value()->anchor(), 15);
+    EXPECT_EQ(store->limit("stock").value()->on_fail(), OnFail::kOpen);
+    EXPECT_EQ(store->limit("redefined").value()->kind(), Kind::kStock);
+    expect_used(*store, "a");
+    expect_used(*store, "b");
+  }
+  std::filesystem::remove_all(copy);
+}
+
+}  // namespace
+}  // namespace mete::store
