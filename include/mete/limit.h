@@ -51,7 +51,7 @@ enum class Durable : std::uint8_t {
 // What becomes of a charge while the store cannot be reached, or cannot write any more.
 enum class OnFail : std::uint8_t {
   kClosed,  // an error: kUnavailable
-  kOpen,    // it is admitted, counted and marked as such
+  kOpen,    // it is admitted
 };
 
 // Who shares a meter.
