@@ -48,10 +48,10 @@ enum class Durable : std::uint8_t {
   kNever,
 };
 
-// What becomes of a charge while the store cannot be reached.
+// What becomes of a charge while the store cannot be reached, or cannot write any more.
 enum class OnFail : std::uint8_t {
   kClosed,  // an error: kUnavailable
-  kOpen,    // it is admitted, counted and marked as such
+  kOpen,    // it is admitted
 };
 
 // Who shares a meter.
@@ -107,7 +107,7 @@ class Limit {
     return *this;
   }
 
-  // Kept and told; docs/semantics.md says what has an effect today.
+  // These two count in a store that has a disk; docs/semantics.md says what is on it when.
   Limit& durable(Durable durable) {
     durable_ = durable;
     return *this;
@@ -116,6 +116,7 @@ class Limit {
     on_fail_ = on_fail;
     return *this;
   }
+  // Kept and told; the embedded store is the one that its users share, and refuses kEscrow.
   Limit& scope(Scope scope) {
     scope_ = scope;
     return *this;

@@ -7,7 +7,8 @@
 //
 // Ownership: a Limiter owns its store and is moved, not copied. Thread safety: every call, from any thread; only moving
 // and destroying it must be kept apart from them. Each call is atomic: it happens whole or not at all, and an error has
-// changed nothing.
+// changed nothing; but kUnavailable may mean that the disk failed on the way, and then nobody knows whether it
+// happened.
 #pragma once
 
 #include <mete/clock.h>
