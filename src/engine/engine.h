@@ -169,6 +169,7 @@ class Engine {
   std::string drop_hold(std::string_view id);
   [[nodiscard]] HeldParts* parts_of(const HoldCharge& charge) const;
 
+  bool try_define(const Limit& limit, const RuleRecord* rule, bool may_change_rule, Instant now);
   void visit_all(const LimitRecord* redefined);
   void forget_all(std::uint32_t limit);
   void forget(Entry& entry);
@@ -200,6 +201,7 @@ class Engine {
   // Whoever changes a limit's rule, and whoever walks over everything for a snapshot, which must meet all meters of a
   // limit under one rule. Taken before any other lock.
   std::mutex revisions_mutex_;
+  std::atomic<int> redefiners_waiting_{0};
   mutable std::mutex definitions_mutex_;  // definers exclude each other; taken before any bucket's lock
   std::uint64_t next_generation_ = 1;
   // While restoring: the numbers of limits by their generation, and rules that records may still be under.

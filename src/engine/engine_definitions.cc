@@ -11,25 +11,40 @@
 
 namespace mete::engine {
 
+// A change of the rule waits for a snapshot that is being written; anything else does not.
 Result<void> Engine::define(const Limit& limit, Instant now) {
-  const std::scoped_lock guard(revisions_mutex_, definitions_mutex_);
-  const std::uint64_t name_hash = meters_.hash_of_name(limit.name());
-  const LimitRecord* old = limits_.find(limit.name(), name_hash);
-  if (old != nullptr && old->definition == limit) return {};
   auto rule = rules_.acquire(limit);
   if (!rule) return tl::make_unexpected(rule.error());
+  std::unique_lock revisions(revisions_mutex_, std::defer_lock);
+  while (!try_define(limit, *rule, revisions.owns_lock(), now)) {
+    redefiners_waiting_.fetch_add(1, std::memory_order_relaxed);
+    revisions.lock();
+    redefiners_waiting_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  return {};
+}
 
+// Takes over the reference to the rule. False, and nothing has happened: the rule would change, and may not now.
+bool Engine::try_define(const Limit& limit, const RuleRecord* rule, bool may_change_rule, Instant now) {
+  const std::lock_guard guard(definitions_mutex_);
+  const std::uint64_t name_hash = meters_.hash_of_name(limit.name());
+  const LimitRecord* old = limits_.find(limit.name(), name_hash);
+  if (old != nullptr && old->definition == limit) {
+    rules_.release(rule);
+    return true;
+  }
+  if (old != nullptr && old->rule != rule && !may_change_rule) return false;
   auto record = std::make_unique<LimitRecord>(limit, name_hash);
-  record->rule = *rule;
+  record->rule = rule;
   if (old == nullptr) {
     record->generation = next_generation_++;
     tell(*record);
     const LimitTable::Retired retired = limits_.publish(std::move(record), nullptr);
     if (!retired.is_empty()) visit_all(nullptr);
-    return {};
+    return true;
   }
   const RuleRecord* old_rule = old->rule;
-  record->is_even = old->is_even != (old_rule != *rule);
+  record->is_even = old->is_even != (old_rule != rule);
   record->previous_rule = old_rule;
   record->generation = old->generation;
   record->changed_at = floor_.at_least(now);
@@ -38,7 +53,7 @@ Result<void> Engine::define(const Limit& limit, Instant now) {
   const LimitTable::Retired retired = limits_.publish(std::move(record), old);
   visit_all(published);
   rules_.release(old_rule);
-  return {};
+  return true;
 }
 
 // Before it is published: whoever changes a meter under it tells that later. Those who still change one under the rule

@@ -28,6 +28,8 @@ class Engine::SnapshotWalk {
     std::uint64_t done = 0;
     std::uint64_t total = 0;
   };
+  // Whether somebody waits for its end, to redefine a limit.
+  [[nodiscard]] bool is_waited_for() const { return engine_.redefiners_waiting_.load(std::memory_order_relaxed) > 0; }
   // How much of the table is behind it.
   [[nodiscard]] Progress progress() const { return {position_.value, Keyspace::Position::kEnd}; }
   [[nodiscard]] std::uint64_t entries() const { return entries_; }

@@ -124,7 +124,7 @@ Result<std::uint64_t> Saver::write_snapshot(Pace pace) {
     if (auto appended = (*writer)->append(record.view()); !appended) return tl::make_unexpected(appended.error());
     note_progress(walk.progress().done, walk.progress().total);
     const auto worked = Steady::now() - work_began;
-    if (pace == Pace::kFull || worked < kWorkTime) continue;
+    if (pace == Pace::kFull || walk.is_waited_for() || worked < kWorkTime) continue;
     if (!rest(worked * kRestFactor)) {
       return tl::make_unexpected(Error{ErrorCode::kUnavailable, "the snapshot was given up: the store is closed"});
     }
