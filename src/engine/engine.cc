@@ -80,9 +80,14 @@ Result<void> Engine::check_recording(const Operation& operation) const {
   return {};
 }
 
+// What goes on though nothing can be recorded must not wait for that.
+bool Engine::is_recorded(const Operation& operation) const {
+  return recorder_.is_on() && operation.durable != Durable::kNever && !recorder_.is_failed();
+}
+
 // A take of one charge without an id is told by itself; what concerns several entries becomes one record.
 void Engine::note(Operation& operation, const MeterAccess& meter) const {
-  if (!recorder_.is_on() || operation.durable == Durable::kNever) return;
+  if (!is_recorded(operation)) return;
   if (operation.durable == Durable::kEverySecond && operation.hashes.size() == 1) {
     recorder_.tell_soon(*meter.entry, meter.hash, [&] { return Recorder::change_of(meter); });
   } else {
@@ -91,7 +96,7 @@ void Engine::note(Operation& operation, const MeterAccess& meter) const {
 }
 
 void Engine::note_operation(Operation& operation, std::string_view id, const OperationRecord& record) const {
-  if (recorder_.is_on() && operation.durable != Durable::kNever) write_operation(operation.record, id, record);
+  if (is_recorded(operation)) write_operation(operation.record, id, record);
 }
 
 void Engine::tell(const Operation& operation) const {

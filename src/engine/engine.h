@@ -132,6 +132,7 @@ class Engine {
   [[nodiscard]] Operation prepare(std::span<const Charge> charges) const;
   Result<void> open_all(Operation& operation, Instant now);
   [[nodiscard]] Result<void> write_all(Operation& operation);
+  [[nodiscard]] bool is_recorded(const Operation& operation) const;
   // Notes what a meter became; tell() then passes on all that was noted.
   void note(Operation& operation, const MeterAccess& meter) const;
   void note_operation(Operation& operation, std::string_view id, const OperationRecord& record) const;

@@ -93,7 +93,6 @@ struct Service {
   std::atomic<std::size_t> connections_max{0};
   std::atomic<std::uint64_t> connections_accepted{0};
   std::atomic<std::uint64_t> connections_refused{0};
-  std::atomic<std::uint64_t> fail_open_admissions{0};
   std::atomic<bool> is_ready{false};
   std::atomic<bool> is_failure_told{false};
   std::function<void()> shut_down;     // from any thread
