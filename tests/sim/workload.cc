@@ -269,6 +269,9 @@ Result<void> Workload::use_keys(store::Store& store) {
 }
 
 World Workload::observe(store::Store& store) const {
+  // Answers as they are in memory, whether what they rest on is on disk or not.
+  std::optional<store::Deferral> deferral;
+  if (store::Deferral::current() == nullptr) deferral.emplace();
   World world;
   for (const Limit& limit : exact_limits()) {
     const auto tell = [](const std::optional<Limit>& found) { return found ? text_of(*found) : "none"; };
