@@ -26,10 +26,13 @@ inline Result<void> wait_for_all(store::Store& store) {
   return {};
 }
 
+inline engine::Engine& engine_of(store::EmbeddedStore& store) {
+  return dynamic_cast<store::DataDirectory&>(*store.persistence()).engine();
+}
+
 // Empty if what is held, used and tagged fits together.
 inline std::string problem_of_books(store::EmbeddedStore& store) {
-  auto& data = dynamic_cast<store::DataDirectory&>(*store.persistence());
-  const engine::Audit audit = data.engine().audit(store.now());
+  const engine::Audit audit = engine_of(store).audit(store.now());
   return audit.problems.empty() ? "" : audit.problems.front().text;
 }
 

@@ -14,6 +14,7 @@ constexpr std::size_t kIdsObserved = 8;  // of each sort
 constexpr std::array<std::string_view, 3> kKeys = {"ann", "bob", "cyd"};
 constexpr std::array<std::string_view, 3> kTags = {"", "job", "run"};
 constexpr std::array<std::string_view, 2> kQuotas = {"plan", "trial"};
+constexpr std::string_view kThrottle = "posts";
 constexpr std::array<std::string_view, 2> kCounters = {"hits", "misses"};
 
 // What is taken of these is on disk before it is answered.
@@ -240,6 +241,7 @@ Result<void> Workload::define_or_drop(store::Store& store) {
     case 1:
       return acknowledged(store.clear());
     default:
+      if (!may_define_) return override_amount(store);
       return acknowledged(store.define(limit.amount(limit.amount() + static_cast<Amount>(roll(10)))));
   }
 }
@@ -258,7 +260,7 @@ Result<void> Workload::use_keys(store::Store& store) {
     case 3:
       return take_quota(keys, quota, rule);
     case 4:
-      return acknowledged(keys.throttle("throttle", {.capacity = 5, .count = 1, .period = 5s}));
+      return acknowledged(keys.throttle(kThrottle, {.capacity = 5, .count = 1, .period = 5s}));
     case 5:
       return acknowledged(keys.set({.key = counter, .value = 1, .expiry = store::Expiry::in(10s)}));
     case 6:
@@ -303,6 +305,24 @@ World Workload::observe(store::Store& store) const {
       return found ? std::to_string(found->rule.amount) : "none";
     };
     world["quota " + std::string(quota)] = text_of(store.keys()->quota_get(quota), tell);
+  }
+  return world;
+}
+
+World Workload::observe_others(store::Store& store) const {
+  World world;
+  for (const Limit& limit : other_limits()) {
+    if (limit.durability() == Durable::kNever) continue;
+    for (const std::string_view key : kKeys) observe_meter(store, {limit.name(), key}, world);
+  }
+  std::vector<std::string_view> keys(kQuotas.begin(), kQuotas.end());
+  keys.insert(keys.end(), kCounters.begin(), kCounters.end());
+  keys.push_back(kThrottle);
+  for (const std::string_view key : keys) {
+    const auto tell = [](const auto& number) { return number ? std::to_string(*number) : "none"; };
+    world["key " + std::string(key)] = text_of(store.keys()->get(key), tell);
+    const auto tell_time = [](const auto& time) { return time ? std::to_string(time->ns()) : "none"; };
+    world["expiry of " + std::string(key)] = text_of(store.keys()->expires_at(key), tell_time);
   }
   return world;
 }

@@ -36,10 +36,14 @@ class Workload {
   Result<void> define_limits(store::Store& store);
   // One operation. An error: kUnavailable.
   Result<void> step(store::Store& store);
+  // From now on limits are dropped, and none is defined: that would wait for a walk.
+  void define_no_more() { may_define_ = false; }
   // Below this number, from 0 on.
   std::uint64_t roll(std::uint64_t below) { return random_() % below; }
 
   [[nodiscard]] World observe(store::Store& store) const;
+  // What is recorded within a second: the meters of limits with `durable everysec`, and keys.
+  [[nodiscard]] World observe_others(store::Store& store) const;
   // Empty if nothing is over its limit. `store` may have lost what was not durable.
   [[nodiscard]] std::string problem_of_others(store::Store& store) const;
   // Worlds name the ids that were used last: from here on without the oldest ones.
@@ -70,6 +74,7 @@ class Workload {
   Result<void> use_keys(store::Store& store);
 
   std::mt19937_64 random_;
+  bool may_define_ = true;
   std::uint64_t ids_ = 0;
   std::deque<Named> named_;
   std::deque<std::string> holds_;
