@@ -69,20 +69,21 @@ Durable Engine::durability_of(const Operation& operation) {
   return durable;
 }
 
-// Whether a take may go on though nothing can be recorded: if nobody wants it recorded, or if its limits say so.
-Result<void> Engine::check_recording(const Operation& operation) const {
+// Whether a take may go on though nothing can be recorded: if nobody wants it recorded, or if its limits say so. Then
+// there is nothing to wait for.
+Result<void> Engine::check_recording(Operation& operation) const {
   if (!recorder_.is_failed()) return {};
   for (const MeterAccess& meter : operation.meters) {
     const Limit& limit = meter.limit->definition;
     const bool may_go_on = limit.durability() == Durable::kNever || limit.on_fail() == OnFail::kOpen;
     if (!may_go_on) return tl::make_unexpected(recorder_.failure());
   }
+  operation.durable = Durable::kNever;
   return {};
 }
 
-// What goes on though nothing can be recorded must not wait for that.
 bool Engine::is_recorded(const Operation& operation) const {
-  return recorder_.is_on() && operation.durable != Durable::kNever && !recorder_.is_failed();
+  return recorder_.is_on() && operation.durable != Durable::kNever;
 }
 
 // A take of one charge without an id is told by itself; what concerns several entries becomes one record.
@@ -179,6 +180,7 @@ void Engine::take_each(std::span<const Charge> charges, Instant now, std::span<R
 // Charges the meters if the operation is allowed.
 Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
   const std::span<MeterAccess> meters = operation.meters;
+  const Durable wanted = operation.durable;
   if (mode != Mode::kPeek) {
     if (auto may = check_recording(operation); !may) return tl::make_unexpected(may.error());
   }
@@ -190,7 +192,7 @@ Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
   const core::Verdict verdict = admit(meters, mode);
   if (verdict.is_allowed && mode != Mode::kPeek) {
     if (auto written = write_all(operation); !written) return tl::make_unexpected(written.error());
-    if (recorder_.is_failed() && operation.durable != Durable::kNever) unrecorded_admissions_.fetch_add(1);
+    if (operation.durable != wanted) unrecorded_admissions_.fetch_add(1);
   }
   return verdict;
 }

@@ -141,7 +141,7 @@ class Engine {
   void tell(const Operation& operation) const;
   void tell(const LimitRecord& record) const;
   [[nodiscard]] static Durable durability_of(const Operation& operation);
-  [[nodiscard]] Result<void> check_recording(const Operation& operation) const;
+  [[nodiscard]] Result<void> check_recording(Operation& operation) const;
   template <class Use>
   auto with_meter(const Charge& charge, Instant now, Use use) -> decltype(use(std::declval<MeterAccess&>()));
   template <class Attempt>

@@ -87,6 +87,10 @@ void Keys::load(Access& access, Entry& entry) {
 void Keys::forget_if_gone(Access& access) {
   if (!access.has_gone()) return;
   floor_.raise(access.now);  // whoever comes next, with an older time, must not go back to before it went
+  // Time will not do it again to what was told last: that may have had another expiry, or another rule.
+  if ((access.entry->flags & kIsUnrecorded) != 0) {
+    recorder_.tell(KeyChange{.key = access.entry->key()}, Durable::kEverySecond);
+  }
   forget(*access.entry);
   access.entry = nullptr;
   access.type = KeyType::kNone;

@@ -97,8 +97,8 @@ class Keys {
   // Counts the keys that expire. Most operations change nothing about that, and then nothing shared is written.
   void count_expiring(bool before, bool after);
   Result<void> write_counter(Access& access, std::int64_t value, Instant expires_at);
-  // As a limit is redefined: the usage stays.
-  void change_rule(Access& access, const core::Rule& rule);
+  // As a limit is redefined: the usage stays. False if that is the rule already.
+  bool change_rule(Access& access, const core::Rule& rule);
   Result<Amount> consume(Access& access, Amount units);
   Result<core::Verdict> take_throttle(Access& access, const core::ThrottleRequest& request);
 

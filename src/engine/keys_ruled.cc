@@ -41,9 +41,9 @@ bool Keys::make_ruled(Access& access, KeyType type, const core::Rule& rule) {
   return true;
 }
 
-void Keys::change_rule(Access& access, const core::Rule& rule) {
+bool Keys::change_rule(Access& access, const core::Rule& rule) {
   const RuleRecord* from = access.rule;
-  if (from->rule() == rule) return;
+  if (from->rule() == rule) return false;
   access.rule = rules_.acquire(rule);
   const core::Moment after = access.rule->moment(core::State(), access.moment.now);
   access.state = core::rebase({from->rule(), access.moment}, access.state, {rule, after});
@@ -51,6 +51,7 @@ void Keys::change_rule(Access& access, const core::Rule& rule) {
   write(access);
   tell(access);
   rules_.release(from);
+  return true;
 }
 
 Result<Amount> Keys::consume(Access& access, Amount units) {
@@ -66,7 +67,8 @@ Result<void> Keys::quota_set(std::string_view key, const core::QuotaRule& rule, 
   const auto attempt = [&](Access& access) -> Result<void> {
     access.durable = Durable::kAlways;
     if (access.type == KeyType::kQuota) {
-      change_rule(access, rule_of(rule));
+      // Told even if nothing changes: it may be a take that made the quota so, which did not wait for the disk.
+      if (!change_rule(access, rule_of(rule))) tell(access);
       return {};
     }
     if (access.type != KeyType::kNone) return wrong_type();

@@ -4,7 +4,7 @@
 
 namespace mete::engine {
 
-bool Engine::SnapshotWalk::next(Encoder& record) {
+bool Engine::SnapshotWalk::next(Encoder& record, std::size_t record_bytes) {
   record.clear();
   if (!pieces_.empty()) {
     record = std::move(pieces_.front());
@@ -15,7 +15,7 @@ bool Engine::SnapshotWalk::next(Encoder& record) {
     write_limits(record);
     has_limits_ = true;
   }
-  while (!position_.is_end() && record.size() < kRecordBytes) {
+  while (!position_.is_end() && record.size() < record_bytes) {
     position_ = engine_.keyspace_.visit_bucket(position_, [&](const Entry& entry) { write_entry(record, entry); });
   }
   return !record.is_empty();

@@ -21,8 +21,10 @@ class Engine::SnapshotWalk {
  public:
   explicit SnapshotWalk(Engine& engine) : engine_(engine), revisions_(engine.revisions_mutex_) {}
 
-  // The next record, of about kRecordBytes; false after the last one.
-  [[nodiscard]] bool next(Encoder& record);
+  static constexpr std::size_t kRecordBytes = std::size_t{32} << 10;
+
+  // The next record, which ends with the bucket that makes it so long; false after the last one.
+  [[nodiscard]] bool next(Encoder& record, std::size_t record_bytes = kRecordBytes);
 
   struct Progress {
     std::uint64_t done = 0;
@@ -35,8 +37,6 @@ class Engine::SnapshotWalk {
   [[nodiscard]] std::uint64_t entries() const { return entries_; }
 
  private:
-  static constexpr std::size_t kRecordBytes = std::size_t{32} << 10;
-
   void write_limits(Encoder& record);
   void write_entry(Encoder& record, const Entry& entry);
   void write_with_parts(Encoder& record, const MeterChange& change, const HeldParts& parts);
