@@ -64,12 +64,12 @@ class Simulation {
   Workload workload_;
   ManualClock clock_{kSimStart};
   std::unique_ptr<SimulatedDisk> disk_;
-  std::unique_ptr<store::EmbeddedStore> store_;
   // After the last acknowledged operation, and after each later one: one of these must be found.
   std::vector<World> worlds_;
   std::vector<Cut> unchecked_;
   std::uint64_t cuts_ = 0;
   int operations_ = 0;
+  std::unique_ptr<store::EmbeddedStore> store_;  // the last member: it writes when it goes, and that is cut too
 };
 
 void Simulation::open() {
