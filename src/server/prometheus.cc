@@ -140,8 +140,7 @@ void write_server(std::string& text, const Service& service, const Readings& rea
   single(text, "mete_config_last_reload_success_timestamp_seconds", "gauge", "When the configuration was last loaded.",
          service.reloads.last_success_unix_seconds.load());
   single(text, "mete_fail_open_admissions_total", "counter",
-         "Admissions that the store could not record, by on_fail = open.",
-         readings.store.unrecorded_admissions);
+         "Admissions that the store could not record, by on_fail = open.", readings.store.unrecorded_admissions);
   single(text, "process_resident_memory_bytes", "gauge", "Resident memory of the process.", readings.resident_bytes);
   single(text, "process_cpu_seconds_total", "counter", "User and system CPU time of the process.",
          readings.cpu_user_seconds + readings.cpu_system_seconds);

@@ -93,8 +93,8 @@ class Persistence {
   [[nodiscard]] virtual std::optional<Error> failure() const = 0;
   // Asks that what has been noted so far reaches the disk now. It does not wait.
   virtual void request_sync() = 0;
-  // Calls back, on another thread, whenever synced() has grown, and at the failure. It may be set at any time; null: not
-  // any more, and when this returns no call is under way.
+  // Calls back, on another thread, whenever synced() has grown, and at the failure. It may be set at any time; null:
+  // not any more, and when this returns no call is under way.
   virtual void on_progress(std::function<void()> callback) = 0;
 
   // Writes a snapshot; returns when it is on disk. Where one is being written already, waits for it and writes another.

@@ -86,8 +86,8 @@ class SimulatedDisk final : public journal::FileSystem {
     Image now;
     Image synced;
     std::map<std::uint64_t, std::vector<Sector>> unsynced;  // what was written since, the newest last
-    bool is_cut = false;  // since the last sync: then more than `unsynced` has changed
-    std::set<std::uint64_t> lost;                           // by a sync that failed
+    bool is_cut = false;           // since the last sync: then more than `unsynced` has changed
+    std::set<std::uint64_t> lost;  // by a sync that failed
   };
   using Names = std::map<std::string, std::shared_ptr<Inode>>;
   // A change of names: `from` is empty for a creation, `to` for a removal.

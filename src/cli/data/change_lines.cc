@@ -190,8 +190,8 @@ Result<void> ChangeLines::visit(engine::ClearChange& /*change*/) {
 }
 
 Result<void> ChangeLines::visit(engine::NumbersChange& change) {
-  on_line_({"numbers",
-            {{"next_generation", number(change.next_generation)}, {"next_serial", number(change.next_serial)}}});
+  on_line_(
+      {"numbers", {{"next_generation", number(change.next_generation)}, {"next_serial", number(change.next_serial)}}});
   return {};
 }
 
