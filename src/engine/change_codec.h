@@ -43,7 +43,7 @@ class Encoder {
   void raw(const void* from, std::size_t size) {
     const std::size_t end = bytes_.size();
     bytes_.resize(end + size, boost::container::default_init);
-    std::memcpy(bytes_.data() + end, from, size);
+    if (size > 0) std::memcpy(bytes_.data() + end, from, size);
   }
 
   boost::container::small_vector<char, kBytesUsual> bytes_;

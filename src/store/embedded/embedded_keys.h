@@ -31,13 +31,13 @@ class EmbeddedKeys final : public Keys {
     return acknowledge_.change([&] { return keys_.add_bounded(request, now()); });
   }
   Result<void> do_quota_set(std::string_view key, const QuotaRule& rule) override {
-    return acknowledge_.change([&] { return keys_.quota_set(key, rule, now()); });
+    return acknowledge_.settle([&] { return keys_.quota_set(key, rule, now()); });
   }
   Result<std::optional<QuotaStanding>> do_quota_get(std::string_view key) override {
     return keys_.quota_get(key, now());
   }
   Result<bool> do_quota_remove(std::string_view key) override {
-    return acknowledge_.change([&] { return keys_.quota_remove(key, now()); });
+    return acknowledge_.settle([&] { return keys_.quota_remove(key, now()); });
   }
   Result<Amount> do_quota_take(std::string_view key, const QuotaRule& rule, Amount units) override {
     return acknowledge_.change([&] { return keys_.quota_take(key, rule, units, now()); });
