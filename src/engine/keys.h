@@ -88,7 +88,7 @@ class Keys {
 
   // Makes an entry of this type in place of the one that is there, if any; false if the memory ceiling is reached.
   [[nodiscard]] bool make(Access& access, KeyType type);
-  // A quota or throttle that has not been used.
+  // A quota or throttle that has not been used; told by whoever made it, with what becomes of it next.
   [[nodiscard]] bool make_ruled(Access& access, KeyType type, const core::Rule& rule);
   static void write(const Access& access);
   // Tells what became of the key.

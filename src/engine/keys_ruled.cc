@@ -37,7 +37,6 @@ bool Keys::make_ruled(Access& access, KeyType type, const core::Rule& rule) {
   access.moment = record->moment(access.state, access.now);
   core::settle(rule, access.state, access.moment);
   write(access);
-  tell(access);
   return true;
 }
 
@@ -72,8 +71,9 @@ Result<void> Keys::quota_set(std::string_view key, const core::QuotaRule& rule, 
       return {};
     }
     if (access.type != KeyType::kNone) return wrong_type();
-    if (make_ruled(access, KeyType::kQuota, rule_of(rule))) return {};
-    return tl::make_unexpected(memory_.out_of_memory());
+    if (!make_ruled(access, KeyType::kQuota, rule_of(rule))) return tl::make_unexpected(memory_.out_of_memory());
+    tell(access);
+    return {};
   };
   return with_room(now, [&] { return with_key(key, now, attempt); });
 }
@@ -104,7 +104,10 @@ Result<Amount> Keys::quota_take(std::string_view key, const core::QuotaRule& rul
     if (is_new && !make_ruled(access, KeyType::kQuota, rule_of(rule))) {
       return tl::make_unexpected(memory_.out_of_memory());
     }
-    return consume(access, units);
+    const auto left = consume(access, units);
+    // One that was not consumed from is there all the same.
+    if (is_new && (!left || *left == core::kQuotaDenied)) tell(access);
+    return left;
   };
   return with_room(now, [&] { return with_key(key, now, attempt); });
 }

@@ -127,6 +127,14 @@ class Book:
             setattr(other, name, value if is_shared else dict(value))
         return other
 
+    def copy_entity(self, question, other):
+        """Makes what the question asks for what it is in the other book."""
+        for table in ("charged", "counters", "quotas", "throttles"):
+            name = question[1:3] if table == "charged" else question[1]
+            getattr(self, table).pop(name, None)
+            if name in getattr(other, table):
+                getattr(self, table)[name] = getattr(other, table)[name]
+
     def put_away(self):
         """Moves what is over to where it is not copied any more."""
         self.old_answers.update(self.answers)

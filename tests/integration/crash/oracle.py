@@ -1,8 +1,10 @@
 """Oracle: compares a server that was killed and started again with what its clients have written down.
 
-The journal is one sequence, and so is what a client sends. So the server must stand where the client's book stands after some number of its
-commands: at least all that must last and were answered, at most all that were sent. Then what was in flight is sent again, where that is
-safe; after that nothing is left open.
+The journal is one sequence, and so is what a client sends. So what must last stands where the client's book stands after some number of its
+commands: at least all of those that were answered, at most all that were sent. What is answered before it is on disk is written at
+most twice in half a second, each meter and key for itself: so each stands where the book stands after some number of commands of its
+own, at least those that are older than a second or so. Then what was in flight is sent again, where that is safe; after that nothing is
+left open.
 """
 
 import time
@@ -71,21 +73,38 @@ class Oracle:
     def _find(self, client, connection, killed_at):
         """The books that the server agrees with."""
         questions = list(client.mix.questions(client.base.holds.keys() | client.mix.book.holds.keys()))
-        replies = ask_all(connection, questions)
-        low = self._least(client, killed_at)
-        books = self._agreeing(client, list(zip(questions, replies)), low)
+        answers = list(zip(questions, ask_all(connection, questions)))
+        lasting = [answer for answer in answers if not mix.is_loose(answer[0])]
+        low = self._least(client, lambda sent: sent.must_last)
+        books = [book for _, book in self._agreeing(client, lasting, low)]
         if not books:
-            self._diagnose(client, list(zip(questions, replies)), low)
+            self._diagnose(client, lasting, low)
             return []
-        self._count_loose(client, books[-1][0], killed_at)
-        return [book for _, book in books]
+        for words, reply in answers:
+            if mix.is_loose(words):
+                self._find_loose(client, (words, reply), killed_at, books)
+        return books
+
+    def _find_loose(self, client, answer, killed_at, books):
+        """Where one meter or key stands for itself; the books get it."""
+        words, _ = answer
+        low = self._least(client, lambda sent: words[1] in sent.words and (
+            sent.must_last or sent.answered_at < killed_at - LOSS_SECONDS_MAX))
+        agreeing = self._agreeing(client, [answer], low)
+        if not agreeing:
+            self._diagnose(client, [answer], low)
+            return
+        count, found = agreeing[-1]
+        for book in books:
+            book.copy_entity(words, found)
+        self._count_loose([sent for sent in client.sent[count:] if words[1] in sent.words], killed_at)
 
     @staticmethod
-    def _least(client, killed_at):
+    def _least(client, must_be_there):
         """How many of its commands must be there at least."""
         low = 0
         for index, sent in enumerate(client.sent):
-            if sent.answered_at and (sent.must_last or sent.answered_at < killed_at - LOSS_SECONDS_MAX):
+            if sent.answered_at and must_be_there(sent):
                 low = index + 1
         return low
 
@@ -110,8 +129,8 @@ class Oracle:
                 answers.insert(0, answers.pop(wrong))  # what told them apart will do so again
         return found
 
-    def _count_loose(self, client, count, killed_at):
-        gone = [sent for sent in client.sent[count:] if sent.answered_at and sent.has_changed]
+    def _count_loose(self, sent_later, killed_at):
+        gone = [sent for sent in sent_later if sent.answered_at and sent.has_changed]
         self.tally.loose_lost += len(gone)
         if gone:
             self.tally.loose_age = max(self.tally.loose_age, killed_at - gone[0].answered_at)
