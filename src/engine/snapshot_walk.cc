@@ -14,6 +14,7 @@ bool Engine::SnapshotWalk::next(Encoder& record, std::size_t record_bytes) {
   if (!has_limits_) {
     write_limits(record);
     has_limits_ = true;
+    if (!pieces_.empty()) return true;
   }
   while (!position_.is_end() && record.size() < record_bytes) {
     position_ = engine_.keyspace_.visit_bucket(position_, [&](const Entry& entry) { write_entry(record, entry); });
@@ -21,13 +22,14 @@ bool Engine::SnapshotWalk::next(Encoder& record, std::size_t record_bytes) {
   return !record.is_empty();
 }
 
-// They come first: every meter needs its own.
+// They come first, however many records they fill: every meter needs its own.
 void Engine::SnapshotWalk::write_limits(Encoder& record) {
   const std::lock_guard guard(engine_.definitions_mutex_);
   write_change(record, NumbersChange{engine_.next_generation_, engine_.next_serial_.load()});
+  Encoder* piece = &record;
   for (const LimitRecord* limit : engine_.limits_.all()) {
-    write_change(record, LimitChange{limit->generation, limit->is_even, limit->changed_at, limit->definition});
-    ++entries_;
+    if (piece->size() >= kRecordBytes) piece = &pieces_.emplace_back();
+    write_change(*piece, LimitChange{limit->generation, limit->is_even, limit->changed_at, limit->definition});
   }
 }
 
@@ -69,7 +71,6 @@ void Engine::SnapshotWalk::write_entry(Encoder& record, const Entry& entry) {
     case EntryType::kTag:        // with its holds
       return;
   }
-  ++entries_;
 }
 
 }  // namespace mete::engine

@@ -34,7 +34,6 @@ class Engine::SnapshotWalk {
   [[nodiscard]] bool is_waited_for() const { return engine_.redefiners_waiting_.load(std::memory_order_relaxed) > 0; }
   // How much of the table is behind it.
   [[nodiscard]] Progress progress() const { return {position_.value, Keyspace::Position::kEnd}; }
-  [[nodiscard]] std::uint64_t entries() const { return entries_; }
 
  private:
   void write_limits(Encoder& record);
@@ -46,7 +45,6 @@ class Engine::SnapshotWalk {
   bool has_limits_ = false;
   Keyspace::Position position_;
   std::deque<Encoder> pieces_;  // records that are ready
-  std::uint64_t entries_ = 0;
 };
 
 }  // namespace mete::engine

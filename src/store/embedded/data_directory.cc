@@ -75,7 +75,7 @@ Result<void> DataDirectory::start(const Options& options) {
   saver_ = std::make_unique<Saver>(Saver::Parts{*engine_, *journal_, *config_.files, clock_},
                                    Saver::Config{.directory = config_.directory,
                                                  .seed = seed_,
-                                                 .after_bytes = config_.has_threads ? options.snapshot_after_bytes : 0,
+                                                 .after_bytes = options.snapshot_after_bytes,
                                                  .every = options.snapshot_every,
                                                  .has_thread = config_.has_threads,
                                                  .last_at = recovered_.last_save_at,
