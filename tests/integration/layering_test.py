@@ -22,8 +22,8 @@ MAY_INCLUDE = {
     "journal": ["base"],
     "wire": ["base", "core"],
     "net": ["base"],
-    "store": ["base", "core", "calendar", "engine", "journal"],
-    "escrow": ["base", "core", "calendar", "engine", "journal", "store"],
+    "store": ["base", "core", "calendar", "engine", "journal", "wire", "net"],
+    "escrow": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store"],
     "server": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow"],
     "cli": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "server"],
 }
