@@ -22,7 +22,7 @@ RedisServer::Options sentinel_of(const RedisServer& master) {
   const std::string name(kMaster);
   return {.arguments = {"--sentinel"},
           .configuration = "sentinel monitor " + name + " 127.0.0.1 " + std::to_string(master.port()) +
-                           " 2\nsentinel down-after-milliseconds " + name + " 500\nsentinel failover-timeout " + name +
+                           " 2\nsentinel down-after-milliseconds " + name + " 1500\nsentinel failover-timeout " + name +
                            " 3000\n"};
 }
 
@@ -40,7 +40,8 @@ std::string known_by(const RedisServer& sentinel, std::string_view field) {
 RedisSentinels::RedisSentinels() {
   servers_[0] = std::make_unique<RedisServer>(RedisServer::Options{.arguments = {"--repl-diskless-sync-delay", "0"}});
   servers_[1] = std::make_unique<RedisServer>(replica_of(*servers_[0]));
-  await_replica(1);
+  if (!becomes_true(kPatience, [this] { return servers_[1]->info("master_link_status") == "up"; }))
+    fail("the replica does not find its master:\n" + servers_[1]->log());
   for (auto& sentinel : sentinels_) sentinel = std::make_unique<RedisServer>(sentinel_of(*servers_[0]));
   for (const auto& sentinel : sentinels_) {
     const auto knows_all = [&] {
@@ -67,12 +68,6 @@ void RedisSentinels::await_master(std::size_t number) const {
     return master.info("role") == "master";
   };
   if (!becomes_true(kPatience, is_master)) fail("the Sentinels do not agree on a master:\n" + sentinels_[0]->log());
-}
-
-void RedisSentinels::await_replica(std::size_t number) const {
-  const RedisServer& replica = *servers_[number];
-  if (!becomes_true(kPatience, [&] { return replica.info("master_link_status") == "up"; }))
-    fail("the replica does not find its master:\n" + replica.log());
 }
 
 }  // namespace mete::support
