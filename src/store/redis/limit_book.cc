@@ -48,7 +48,7 @@ std::string terms_of(const LimitEntry& entry, const core::Rule& rule, const core
                                    window.end.ns() / 1000,
                                    entry.definition->is_shadow() ? 1U : 0U};
   for (const std::uint64_t number : numbers) text += " " + std::to_string(number);
-  return text + " " + std::to_string(entry.slot) + " " + std::to_string(times ? times->cell_us : 0);
+  return text + " " + std::to_string(entry.slot) + " " + std::to_string(times ? times->full_us : 0);
 }
 
 }  // namespace
@@ -67,6 +67,7 @@ Result<std::unique_ptr<KnownLimit>> KnownLimit::make(LimitEntry entry) {
   limit->record_->generation = limit->entry_.born;
   limit->record_->rule = limit->rule_.get();
   limit->times_ = bucket_times(limit->rule_->rule());
+  if (limit->times_) limit->plain_room_ = std::to_string(limit->times_->full_us * 10);
   limit->terms_ = terms_of(limit->entry_, limit->rule_->rule(), {}, limit->times_);
   return limit;
 }

@@ -45,6 +45,8 @@ class KnownLimit {
   // What a charge adds to a plain value, in microseconds; none if that is no whole number, or there are no plain
   // values.
   [[nodiscard]] std::optional<std::uint64_t> plain_charge_us(Amount cost) const;
+  // The most that may be missing from a plain bucket, in tenths of a microsecond.
+  [[nodiscard]] const std::string& plain_room() const { return plain_room_; }
 
  private:
   explicit KnownLimit(LimitEntry entry) : entry_(std::move(entry)) {}
@@ -55,6 +57,7 @@ class KnownLimit {
   std::vector<Revision> earlier_;
   std::optional<BucketTimes> times_;
   std::string terms_;  // of all kinds but calendars
+  std::string plain_room_;
 };
 
 class LimitBook {

@@ -30,8 +30,12 @@ std::string RedisStore::floor_text() const { return std::to_string(session_.floo
 Result<wire::RespValue> RedisStore::run_command(std::string_view routing_key,
                                                 std::initializer_list<std::string_view> words) {
   Batch batch;
-  Replies replies;
   batch.add(routing_key, words);
+  return run(batch);
+}
+
+Result<wire::RespValue> RedisStore::run(Batch& batch) {
+  Replies replies;
   link_->run(batch, replies);
   CHECK(replies.size() == 1);
   if (replies[0] && replies[0]->is_error()) return tl::make_unexpected(error_of(replies[0]->text));
@@ -43,12 +47,8 @@ Result<wire::RespValue> RedisStore::run_script(Script script, std::span<const st
   std::vector<std::string_view> words(keys.begin(), keys.end());
   words.insert(words.end(), arguments.begin(), arguments.end());
   Batch batch;
-  Replies replies;
   batch.add_script(keys.empty() ? std::string_view() : keys.front(), script, keys.size(), words);
-  link_->run(batch, replies);
-  CHECK(replies.size() == 1);
-  if (replies[0] && replies[0]->is_error()) return tl::make_unexpected(error_of(replies[0]->text));
-  return std::move(replies[0]);
+  return run(batch);
 }
 
 Result<RedisStore::Meters> RedisStore::merge(std::span<const Charge> charges) {

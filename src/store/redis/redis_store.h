@@ -45,6 +45,10 @@ class RedisStore final : public Store {
     Amount cost = 0;
     std::uint16_t charges = 0;  // bit i: the operation's charge i is one of them
     std::string name;           // in Redis
+
+    [[nodiscard]] std::string terms(std::uint64_t window_us) const {
+      return limit->terms(window_us) + " " + std::to_string(cost);
+    }
   };
   struct Meters {
     Book book;  // what the limits are of
@@ -93,6 +97,8 @@ class RedisStore final : public Store {
   Result<wire::RespValue> run_command(std::string_view routing_key, std::initializer_list<std::string_view> words);
   Result<wire::RespValue> run_script(Script script, std::span<const std::string> keys,
                                      std::span<const std::string> arguments);
+  // The reply to the only command of a batch.
+  Result<wire::RespValue> run(Batch& batch);
   Result<Meters> merge(std::span<const Charge> charges);
   // What stands in the way of an operation is put out of it; an error if that cannot be. `window_us`: the time that
   // calendars must be told for.
@@ -122,9 +128,9 @@ class RedisStore final : public Store {
   [[nodiscard]] std::string retention_text() const;
 
   // Takes (redis_takes.cc).
-  Result<wire::RespValue> send_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us);
-  static void add_plain_arguments(const Charged& meter, bool is_plain_take, std::vector<std::string>& arguments);
-  void add_take(const Charged& meter, std::uint64_t window_us, Batch& batch) const;
+  void add_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us, Batch& batch) const;
+  static bool add_meters(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
+                         std::vector<std::string>& arguments);
   std::optional<Result<core::Verdict>> read_take(const TakeRequest& request, const Meters& meters,
                                                  const wire::RespValue& reply, std::uint64_t floor_us);
   core::Verdict read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);

@@ -65,10 +65,6 @@ class PlainAnswer {
   std::uint64_t now_us_ = 0;
 };
 
-bool is_plain(const TakeRequest& request) {
-  return request.mode == Mode::kTake && request.id.empty() && request.usages.empty();
-}
-
 }  // namespace
 
 Result<core::Verdict> RedisStore::do_take(const TakeRequest& request) {
@@ -78,7 +74,9 @@ Result<core::Verdict> RedisStore::do_take(const TakeRequest& request) {
     const auto meters = merge(request.charges);
     if (!meters) return tl::make_unexpected(meters.error());
     const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
-    const auto reply = send_take(request, *meters, std::max(window_us, us_of(now())));
+    Batch batch;
+    add_take(request, *meters, std::max(window_us, us_of(now())), batch);
+    const auto reply = run(batch);
     if (!reply) return admit_open(request, *meters, reply.error());
     auto answer = read_take(request, *meters, *reply, floor_us);
     if (answer) return std::move(*answer);
@@ -87,12 +85,10 @@ Result<core::Verdict> RedisStore::do_take(const TakeRequest& request) {
   return tl::make_unexpected(too_busy());
 }
 
-Result<wire::RespValue> RedisStore::send_take(const TakeRequest& request, const Meters& meters,
-                                              std::uint64_t window_us) {
-  std::vector<std::string> keys;
+void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
+                          Batch& batch) const {
   std::vector<std::string> arguments = {floor_text(), std::string()};
-  const bool is_plain_take = is_plain(request);
-  if (!is_plain_take) {
+  if (!add_meters(request, meters, window_us, arguments)) {
     const std::string fingerprint =
         request.id.empty() ? "-"
                            : fingerprint_of({.kind = 't', .mode = letter_of(request.mode), .charges = request.charges});
@@ -100,28 +96,34 @@ Result<wire::RespValue> RedisStore::send_take(const TakeRequest& request, const 
                    " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
                    (request.remembers_denial ? " 1" : " 0");
   }
-  for (const Charged& meter : meters.list) {
-    keys.push_back(meter.name);
-    add_plain_arguments(meter, is_plain_take, arguments);
-    arguments.push_back(meter.limit->terms(window_us));
-    arguments.push_back(std::to_string(meter.cost));
-  }
-  if (!request.id.empty()) keys.push_back(id_key(request.id));
-  return run_script(Script::kTake, keys, arguments);
+  std::vector<std::string_view> words;
+  for (const Charged& meter : meters.list) words.push_back(meter.name);
+  const std::string id = request.id.empty() ? std::string() : id_key(request.id);
+  if (!id.empty()) words.push_back(id);
+  const std::size_t keys = words.size();
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  batch.add_script(meters.list[0].name, Script::kTake, keys, words);
 }
 
-// Four arguments: of a charge on a bucket in its plain form, or nothing.
-void RedisStore::add_plain_arguments(const Charged& meter, bool is_plain_take, std::vector<std::string>& arguments) {
-  const bool may_be_plain = is_plain_take && meter.cost > 0 && !meter.limit->definition().is_shadow();
-  const auto charge_us = may_be_plain ? meter.limit->plain_charge_us(meter.cost) : std::nullopt;
-  if (!charge_us) {
-    arguments.insert(arguments.end(), 4, std::string());
-    return;
+// Three arguments for each meter, and in arguments[1] their slots. False if this is no take on buckets in their plain
+// form: then what is said of that form means nothing.
+bool RedisStore::add_meters(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
+                            std::vector<std::string>& arguments) {
+  bool is_plain = request.mode == Mode::kTake && request.id.empty() && request.usages.empty();
+  for (const Charged& meter : meters.list) {
+    const bool may_be_plain = is_plain && meter.cost > 0 && !meter.limit->definition().is_shadow();
+    const auto charge_us = may_be_plain ? meter.limit->plain_charge_us(meter.cost) : std::nullopt;
+    is_plain = charge_us.has_value();
+    if (is_plain) {
+      arguments[1] += static_cast<char>('0' + meter.limit->entry().slot);
+      arguments.push_back(std::to_string(*charge_us * 10));
+      arguments.push_back(meter.limit->plain_room());
+    } else {
+      arguments.insert(arguments.end(), 2, std::string());
+    }
+    arguments.push_back(meter.terms(window_us));
   }
-  arguments.push_back(std::to_string(*charge_us * 10));
-  arguments.push_back(std::to_string(meter.limit->times()->full_us * 10));
-  arguments.push_back(std::to_string(meter.limit->times()->cell_us * 10));
-  arguments.push_back(std::to_string(meter.limit->entry().slot * 2));
+  return is_plain;
 }
 
 // The answer to a take; none if something stands in its way.
@@ -218,7 +220,7 @@ void RedisStore::do_take_each(std::span<const Charge> charges, std::span<Result<
       answers[i] = tl::make_unexpected(meters.error());
       continue;
     }
-    add_take(meters->list[0], window_us, batch);
+    add_take({.charges = charges.subspan(i, 1)}, *meters, window_us, batch);
     all[i] = std::move(*meters);
   }
   link_->run(batch, replies);
@@ -239,17 +241,6 @@ void RedisStore::do_take_each(std::span<const Charge> charges, std::span<Result<
     }
     answers[i] = do_take(request);  // with time for what stands in its way
   }
-}
-
-// A plain take, without anything on the heap but the batch itself.
-void RedisStore::add_take(const Charged& meter, std::uint64_t window_us, Batch& batch) const {
-  std::vector<std::string> arguments = {floor_text(), std::string()};
-  add_plain_arguments(meter, true, arguments);
-  arguments.push_back(meter.limit->terms(window_us));
-  arguments.push_back(std::to_string(meter.cost));
-  std::vector<std::string_view> words = {meter.name};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  batch.add_script(meter.name, Script::kTake, 1, words);
 }
 
 // While Redis cannot be reached: denied by an error, unless each of the limits says that it is open then.
@@ -336,8 +327,7 @@ Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, c
     std::vector<std::string> arguments(call.arguments.begin(), call.arguments.begin() + 3);
     for (const Charged& meter : meters->list) {
       keys.push_back(meter.name);
-      arguments.push_back(meter.limit->terms(std::max(window_us, us_of(now()))));
-      arguments.push_back(std::to_string(meter.cost));
+      arguments.push_back(meter.terms(std::max(window_us, us_of(now()))));
     }
     keys.insert(keys.end(), call.keys.begin(), call.keys.end());
     arguments.insert(arguments.end(), call.arguments.begin() + 3, call.arguments.end());

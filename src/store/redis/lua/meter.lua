@@ -16,10 +16,11 @@
 -- expiry as it is: so the expiry is set for two cells of time further than needed, and the parity of the cell of `full`
 -- at that time tells how far that was.
 --
--- terms, as the caller tells them: kind amount capacity period rev born cleared start end shadow slot cell
+-- terms, as the caller tells them: kind amount capacity period rev born cleared start end shadow slot full cost
 --   born     values of earlier revisions are of a limit that was dropped: as if they were not there
 --   cleared  of those before, only the key's own amount is left
 --   start, end   of the calendar's period that holds this time
+--   full     how long an empty bucket takes until it is full; an eighth of that is a cell
 -- include arithmetic.lua
 local kEpoch, kMax, kMargin = 1577836800000000, 9007199254740991, 5000000
 
@@ -170,7 +171,8 @@ local function open(key, terms, now)
   for text in string.gmatch(terms, '%S+') do word[#word + 1] = text end
   local m = {key = key, kind = word[1], amount = tonumber(word[2]), capacity = tonumber(word[3]), now = now,
     period = tonumber(word[4]), rev = tonumber(word[5]), window = tonumber(word[8]), ends = tonumber(word[9]),
-    shadow = word[10] == '1', slot = tonumber(word[11]), cell = tonumber(word[12])}
+    shadow = word[10] == '1', slot = tonumber(word[11]),
+    cell = math.max(tonumber(word[12]) / 8, 1000000), cost = tonumber(word[13])}
   local value = redis.call('GET', key)
   m.raw = value
   local state, due

@@ -2,7 +2,7 @@
 --
 -- KEYS: the meters; then, where there is one, the operation's record; then the tag's holds.
 -- ARGV: the earliest time it can be, in microseconds; the operation; its options, in one text; for each meter its terms
--- (see meter.lua) and a cost; then what the operation says below.
+-- and cost (see meter.lua); then what the operation says below.
 -- The answer begins with what happened; if that is "ok": the time, and what the operation says below.
 -- include meter.lua
 -- include record.lua
@@ -12,14 +12,13 @@ local now = math.max(time[1] * 1000000 + time[2], tonumber(argv[1]))
 local operation, option = argv[2], {}
 for text in string.gmatch(argv[3], '%S+') do option[#option + 1] = text end
 local count = tonumber(option[1])
-local last = 3 + 2 * count
+local last = 3 + count
 
 local function open_all()
   local meters = {}
   for i = 1, count do
-    local m, problem, detail = open(KEYS[i], argv[2 + 2 * i], now)
+    local m, problem, detail = open(KEYS[i], argv[3 + i], now)
     if not m then return nil, {problem, i, format(detail or now)} end
-    m.cost = tonumber(argv[3 + 2 * i])
     meters[i] = m
   end
   return meters
@@ -27,7 +26,7 @@ end
 
 local function tell(answer, meters, wants_held)
   for i, m in ipairs(meters) do
-    answer[#answer + 1] = {m.violated and 1 or 0, format(m.cost), argv[2 + 2 * i], told(m, wants_held)}
+    answer[#answer + 1] = {m.violated and 1 or 0, format(m.cost), argv[3 + i], told(m, wants_held)}
   end
   return answer
 end
