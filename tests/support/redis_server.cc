@@ -145,4 +145,11 @@ ChildProcess::Command RedisServer::command() const {
   return made;
 }
 
+RedisServer& shared_redis() {
+  static RedisServer server({.arguments = {}, .has_settable_clock = true});
+  server.set_time(kServerStart);
+  server.call({"FLUSHALL"});
+  return server;
+}
+
 }  // namespace mete::support

@@ -87,4 +87,8 @@ class RedisServer {
   std::atomic<std::uint64_t>* clock_us_ = nullptr;  // mapped: support/settable_clock.cc reads it
 };
 
+// One with a settable clock for all tests of this program, started when it is first asked for: a start costs more than
+// most tests. Each call empties it and sets its time back to kServerStart.
+RedisServer& shared_redis();
+
 }  // namespace mete::support
