@@ -53,19 +53,31 @@ Result<void> RespClient::send(std::string_view bytes, const net::Deadline& deadl
 
 Result<wire::RespValue> RespClient::receive(const net::Deadline& deadline) {
   for (;;) {
+    auto reply = next();
+    if (!reply) return tl::unexpected(reply.error());
+    if (*reply) return std::move(**reply);
+    if (auto done = read_more(deadline); !done) return tl::unexpected(done.error());
+  }
+}
+
+Result<std::optional<wire::RespValue>> RespClient::next() {
+  for (;;) {
     auto reply = parser_.next();
     if (!reply) {
       return tl::unexpected(
           Error{reply.error().code, address_.to_string() + " does not speak RESP: " + reply.error().message});
     }
-    if (*reply && (*reply)->type != wire::RespType::kPush) return std::move(**reply);
-    if (*reply) continue;
-    std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by reading
-    const auto read = socket_.read(room, deadline);
-    if (!read) return tl::unexpected(lost(read.error().message));
-    has_received_ = true;
-    parser_.append({room.data(), *read});
+    if (!*reply || (*reply)->type != wire::RespType::kPush) return reply;
   }
+}
+
+Result<void> RespClient::read_more(const net::Deadline& deadline) {
+  std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by reading
+  const auto read = socket_.read(room, deadline);
+  if (!read) return tl::unexpected(lost(read.error().message));
+  has_received_ = true;
+  parser_.append({room.data(), *read});
+  return Done{};
 }
 
 Error RespClient::lost(std::string_view reason) const {

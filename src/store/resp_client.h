@@ -10,6 +10,7 @@
 #include <mete/result.h>
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ class RespClient {
   Result<void> send(std::string_view bytes, const net::Deadline& deadline);
   // The next reply. Pushes, which are no reply to anything, are dropped.
   Result<wire::RespValue> receive(const net::Deadline& deadline);
+  // The same in two steps, for whoever waits for more than one thing: a reply that has arrived already; more bytes.
+  Result<std::optional<wire::RespValue>> next();
+  Result<void> read_more(const net::Deadline& deadline);
 
   Result<wire::RespValue> call(std::span<const std::string_view> words, const net::Deadline& deadline);
   Result<wire::RespValue> call(std::initializer_list<std::string_view> words, const net::Deadline& deadline) {
