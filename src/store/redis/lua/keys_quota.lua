@@ -1,5 +1,5 @@
--- Quotas: q:AMOUNT:WINDOW:START:USED, the last three in microseconds, microseconds and units. A window of WINDOW that
--- began at START, of whose AMOUNT so much is used.
+-- Quotas: q:AMOUNT:WINDOW:START:USED. WINDOW and START are microseconds: of the window of WINDOW that began at START,
+-- USED of AMOUNT units are used.
 
 local function quota_text(quota)
   return string.format('q:%.0f:%.0f:%.0f:%.0f', quota.amount, quota.window, quota.start, quota.used)
