@@ -105,7 +105,8 @@ inline void set_used(const Rule& rule, BucketState& state, Amount units, Instant
   set_backlog(rule, state, unit_ticks(rule, units), now);
 }
 
-// The same usage under another rule: whole units stay, the fraction of a unit is rounded up.
+// The same usage under another rule: whole units stay, the fraction of a unit is rounded up to a multiple of
+// 1/amount µs. So what counts in microseconds, as stores behind a network do, has whole numbers too, and the same ones.
 BucketState rebase(const Rule& from, const BucketState& state, const Rule& to, Instant now);
 
 }  // namespace mete::core::bucket

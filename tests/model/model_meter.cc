@@ -183,7 +183,9 @@ void ModelMeter::redefine(const Terms& terms) {
   }
   if (terms_.kind == Kind::kBucket && terms.kind == Kind::kBucket) {
     const Wide units = ticks_used() / terms_.period;
-    ticks_ = units * terms.period + ceil_divide(ticks_used() % terms_.period * terms.period, terms_.period);
+    const Wide fraction = ticks_used() % terms_.period;  // of a unit
+    const Wide microseconds = ceil_divide(fraction * terms.period, terms_.period * 1000);
+    ticks_ = units * terms.period + std::min(microseconds * 1000, terms.period);
     terms_ = terms;
     return;
   }

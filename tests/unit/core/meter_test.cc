@@ -159,6 +159,7 @@ TEST(Meter, ABucketKeepsItsFractionWhenRedefined) {
       {bucket_rule(1, 3s), 1500ms},            // slower by the period
       {bucket_rule(kAmountMax, 1ms), 1ns},
       {bucket_rule(1, kPeriodMax), kPeriodMax.ns() / 2 * 1ns},
+      {bucket_rule(7, 999'999'937ns), 71'428'572ns},  // rounded up to a seventh of a microsecond
   };
   for (const auto& row : rows) {
     const State rebased = rebase({from, moment_at(from, now)}, state, {row.to, moment_at(row.to, now)});
@@ -167,7 +168,7 @@ TEST(Meter, ABucketKeepsItsFractionWhenRedefined) {
   }
 }
 
-TEST(MeterProperty, RedefiningABucketNeverRefillsAndAddsLessThanATick) {
+TEST(MeterProperty, RedefiningABucketNeverRefillsAndAddsLessThanATickOfAMicrosecond) {
   Random random(6);
   for (int round = 0; round < 5000; ++round) {
     const auto rule = [&] {
@@ -185,13 +186,14 @@ TEST(MeterProperty, RedefiningABucketNeverRefillsAndAddsLessThanATick) {
     const base::Uint128 after = bucket::backlog(to, rebased.bucket, now);
     // Whole units are compared first: the cross product of the fractions then fits 128 bits.
     const base::Uint128 units_before = before / from.period_ns();
-    base::Uint128 fraction_after = after - units_before * to.period_ns();
+    const base::Uint128 fraction_after = after - units_before * to.period_ns();
     const base::Uint128 fraction_before = before % from.period_ns();
     ASSERT_GE(after, units_before * to.period_ns());
     ASSERT_TRUE(fraction_after * from.period_ns() >= fraction_before * to.period_ns());
-    if (fraction_after > 0) {
-      fraction_after -= 1;
-      ASSERT_TRUE(fraction_after * from.period_ns() < fraction_before * to.period_ns());
+    ASSERT_TRUE(fraction_after % 1000 == 0 || fraction_after == to.period_ns());
+    ASSERT_TRUE(fraction_after <= to.period_ns());
+    if (fraction_after >= 1000) {
+      ASSERT_TRUE((fraction_after - 1000) * from.period_ns() < fraction_before * to.period_ns());
     }
   }
 }

@@ -1,0 +1,116 @@
+#include "support/child_process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "support/waiting.h"
+
+namespace mete::support {
+
+namespace {
+
+std::string name_of(std::string_view variable) { return std::string(variable.substr(0, variable.find('='))); }
+
+std::vector<std::string> environment_with(const std::vector<std::string>& added) {
+  std::vector<std::string> all = added;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    bool is_replaced = false;
+    for (const std::string& each : added) is_replaced = is_replaced || name_of(each) == name_of(*variable);
+    if (!is_replaced) all.emplace_back(*variable);
+  }
+  return all;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Other threads may hold any lock at the moment of the fork: nothing here allocates.
+[[noreturn]] void become(char* const* words, char* const* environment, const char* output, pid_t parent) {
+  constexpr int kNotStarted = 127;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kNotStarted);  // it ended before the line above
+  const int input = ::open("/dev/null", O_RDONLY);
+  const int file = ::open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ::dup2(input, STDIN_FILENO);
+  ::dup2(file, STDOUT_FILENO);
+  ::dup2(file, STDERR_FILENO);
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  ::execvpe(words[0], words, environment);
+  const char* why = ::strerror(errno);
+  (void)!::write(STDERR_FILENO, why, std::strlen(why));
+  ::_exit(kNotStarted);
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const Command& command) {
+  std::vector<std::string> words = command.words;
+  std::vector<std::string> environment = environment_with(command.environment);
+  const std::vector<char*> word_pointers = pointers_to(words);
+  const std::vector<char*> environment_pointers = pointers_to(environment);
+  std::filesystem::remove(command.output);  // before it starts: nobody shall take another one's words for its own
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) become(word_pointers.data(), environment_pointers.data(), command.output.c_str(), parent);
+  if (pid_ < 0) fail("cannot start " + words[0] + ": " + std::strerror(errno));
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  if (this != &other) {
+    kill_hard();
+    pid_ = std::exchange(other.pid_, -1);
+  }
+  return *this;
+}
+
+ChildProcess::~ChildProcess() { kill_hard(); }
+
+bool ChildProcess::is_running() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+  return pid_ > 0;
+}
+
+void ChildProcess::signal(int number) const {
+  if (pid_ > 0) ::kill(pid_, number);
+}
+
+void ChildProcess::kill_hard() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+bool ChildProcess::ends_within(Duration at_most) {
+  return becomes_true(at_most, [this] { return !is_running(); });
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string name = std::filesystem::temp_directory_path() / "mete-test-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) fail("cannot make a directory " + name + ": " + std::strerror(errno));
+  path_ = name;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace mete::support

@@ -1,0 +1,125 @@
+#include "support/redis_server.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "net/descriptor.h"
+#include "support/ports.h"
+#include "support/redis_client.h"
+#include "support/waiting.h"
+
+namespace mete::support {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kPatience = 20s;  // for what takes some 50 ms on an idle machine
+constexpr std::uint64_t kNanosecondsPerMicrosecond = 1000;
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+RedisServer::RedisServer(Options options)
+    : options_(std::move(options)), directory_(std::make_unique<TemporaryDirectory>()) {
+  static_assert(sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
+  if (options_.has_settable_clock) map_clock();
+  if (!options_.configuration.empty()) std::ofstream(directory_->path() / "redis.conf") << options_.configuration;
+  constexpr int kPortsMax = 20;
+  for (int attempt = 0; attempt < kPortsMax; ++attempt) {
+    port_ = free_port();
+    if (try_to_start() == Start::kReady) return;
+  }
+  fail("redis-server found each of " + std::to_string(kPortsMax) + " ports taken:\n" + log());
+}
+
+RedisServer::~RedisServer() {
+  process_.kill_hard();
+  if (clock_us_ != nullptr) ::munmap(clock_us_, sizeof(*clock_us_));
+}
+
+std::string RedisServer::log() const {
+  std::ifstream file(directory_->path() / "log");
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void RedisServer::stop() {
+  process_.signal(SIGTERM);
+  if (!process_.ends_within(kPatience)) fail("redis-server does not end on SIGTERM:\n" + log());
+}
+
+void RedisServer::start_again() {
+  CHECK(!process_.is_running());
+  // A test that looks for a free port may be on it for a moment.
+  if (!becomes_true(kPatience, [this] { return try_to_start() == Start::kReady; }))
+    fail("the port of redis-server was taken by somebody else meanwhile:\n" + log());
+}
+
+void RedisServer::pause() const { process_.signal(SIGSTOP); }
+
+void RedisServer::resume() const { process_.signal(SIGCONT); }
+
+void RedisServer::set_time(Instant at) {
+  CHECK(clock_us_ != nullptr);
+  CHECK(at.ns() % kNanosecondsPerMicrosecond == 0);
+  clock_us_->store(at.ns() / kNanosecondsPerMicrosecond, std::memory_order_release);
+}
+
+Instant RedisServer::time() const {
+  CHECK(clock_us_ != nullptr);
+  return Instant::from_ns(clock_us_->load(std::memory_order_acquire) * kNanosecondsPerMicrosecond);
+}
+
+wire::RespValue RedisServer::call(std::initializer_list<std::string_view> words) const {
+  return RedisClient(port_).call(words);
+}
+
+// Its log says that it is ready; an answer on the port might be that of another server, which took it first.
+RedisServer::Start RedisServer::try_to_start() {
+  process_ = ChildProcess(command());
+  const auto is_decided = [this] {
+    const std::string words = log();
+    return has(words, "Ready to accept connections") || has(words, "Sentinel ID is") || !process_.is_running();
+  };
+  if (!becomes_true(kPatience, is_decided)) fail("redis-server does not get ready:\n" + log());
+  if (process_.is_running()) return Start::kReady;
+  if (!has(log(), "Address already in use")) fail("redis-server does not start:\n" + log());
+  return Start::kPortTaken;
+}
+
+void RedisServer::map_clock() {
+  const std::string path = directory_->path() / "clock";
+  const net::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (::ftruncate(file.get(), sizeof(*clock_us_)) != 0) fail("cannot write " + path + ": " + std::strerror(errno));
+  void* mapped = ::mmap(nullptr, sizeof(*clock_us_), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (mapped == MAP_FAILED) fail("cannot map " + path + ": " + std::strerror(errno));
+  clock_us_ = static_cast<std::atomic<std::uint64_t>*>(mapped);
+  set_time(kServerStart);
+}
+
+ChildProcess::Command RedisServer::command() const {
+  const std::string directory = directory_->path();
+  ChildProcess::Command made = {.words = {"redis-server"}, .output = directory_->path() / "log"};
+  if (!options_.configuration.empty()) made.words.push_back(directory + "/redis.conf");
+  const std::string words[] = {
+      "--port", std::to_string(port_), "--bind", "127.0.0.1",  "--dir",  directory,     "--save",
+      "",       "--appendonly",        "no",     "--loglevel", "notice", "--daemonize", "no"};
+  made.words.insert(made.words.end(), std::begin(words), std::end(words));
+  made.words.insert(made.words.end(), options_.arguments.begin(), options_.arguments.end());
+  if (options_.has_settable_clock) {
+    made.environment = {std::string("LD_PRELOAD=") + METE_SETTABLE_CLOCK, "METE_TEST_CLOCK=" + directory + "/clock"};
+  }
+  return made;
+}
+
+}  // namespace mete::support

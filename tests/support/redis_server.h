@@ -1,0 +1,83 @@
+// RedisServer: a redis-server process of the test's own, on a port of its own, that ends with it at the latest.
+//
+//     RedisServer server({.has_settable_clock = true});
+//     auto limiter = mete::open(server.url()).value();
+//     server.set_time(server.time() + 30s);            // Redis's TIME stands still but for this
+//     server.kill_hard();
+//     server.start_again();                            // on the same port
+//
+// It is found through PATH, keeps nothing on disk unless its arguments say so, and answers once the constructor or
+// start_again() returns. Whatever goes wrong with it is an exception with its last words, by which the test fails.
+// Start it on the test's own thread: it ends with the thread that started it. Thread safety: set_time() and time().
+#pragma once
+
+#include <mete/time.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/child_process.h"
+#include "wire/resp_reply.h"
+
+namespace mete::support {
+
+// What a server with a settable clock begins with. Far from the start of any window: tests that want one go there.
+inline constexpr Instant kServerStart = Instant::from_ns(1'700'000'123'456'789'000);
+
+class RedisServer {
+ public:
+  struct Options {
+    std::vector<std::string> arguments;  // as redis-server takes them: {"--maxmemory", "4mb"}
+    std::string configuration = {};      // lines of a file in front of them, which the server may rewrite
+    bool has_settable_clock = false;     // support/settable_clock.cc says how Redis takes it
+  };
+
+  RedisServer() : RedisServer(Options()) {}
+  explicit RedisServer(Options options);
+  RedisServer(const RedisServer&) = delete;
+  RedisServer& operator=(const RedisServer&) = delete;
+  ~RedisServer();
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] std::string url() const { return "redis://" + address(); }
+  [[nodiscard]] pid_t pid() const { return process_.pid(); }
+  // What it has printed since it was started.
+  [[nodiscard]] std::string log() const;
+
+  // SIGKILL: as a crash. stop() is an orderly end: SIGTERM.
+  void kill_hard() { process_.kill_hard(); }
+  void stop();
+  void start_again();
+  // Stands still (SIGSTOP), with its connections open, and goes on.
+  void pause() const;
+  void resume() const;
+
+  // To the microsecond; only with has_settable_clock.
+  void set_time(Instant at);
+  [[nodiscard]] Instant time() const;
+
+  // One command on a connection of its own.
+  wire::RespValue call(std::initializer_list<std::string_view> words) const;
+
+ private:
+  enum class Start : std::uint8_t { kReady, kPortTaken };
+
+  Start try_to_start();
+  void map_clock();
+  [[nodiscard]] ChildProcess::Command command() const;
+
+  Options options_;
+  std::uint16_t port_ = 0;
+  std::unique_ptr<TemporaryDirectory> directory_;
+  ChildProcess process_;
+  std::atomic<std::uint64_t>* clock_us_ = nullptr;  // mapped: support/settable_clock.cc reads it
+};
+
+}  // namespace mete::support
