@@ -7,6 +7,7 @@
 
 #include "store/redis/redis_keys.h"
 #include "store/redis/replies.h"
+#include "store/redis/slots.h"
 
 namespace mete::store::redis {
 
@@ -14,10 +15,11 @@ namespace {
 
 constexpr std::size_t kSweepPage = 1000;
 
-// A cursor is the number of the master and, in its lower bits, that master's own. Redis makes its cursors of a place in
-// its table, so they stay far below; and a whole one is above zero in 64 bits with a sign, as some clients read it.
-constexpr int kNodeShift = 52;
-constexpr std::uint64_t kNodesMax = std::uint64_t{1} << (63 - kNodeShift);
+// A cursor is the number of the master and, in its lower bits, that master's own. There are no more masters than slots,
+// which leaves the sign free: some clients read it as a signed number. Redis makes its cursors of a place in its table,
+// and so they stay far below the limit.
+constexpr int kNodeShift = 49;
+static_assert(std::uint64_t{kSlots} << kNodeShift <= std::uint64_t{1} << 63);
 constexpr std::uint64_t kOwnCursorMax = (std::uint64_t{1} << kNodeShift) - 1;
 
 struct Place {
@@ -63,17 +65,12 @@ Result<RedisKeys::NamePage> RedisKeys::scan_names(std::uint64_t cursor, std::siz
   Batch batch;
   batch.add({}, {"SCAN", std::to_string(place.own_cursor), "MATCH", kKeyNamePattern, "COUNT",
                  std::to_string(std::max<std::size_t>(count, 1))});
-  auto replies = link_.run_on_each(batch);
-  if (!replies) return tl::make_unexpected(replies.error());
-  const std::size_t nodes = replies->size();
-  if (nodes > kNodesMax || place.node >= nodes) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "cursor " + std::to_string(cursor) + " is of node " +
-                                                              std::to_string(place.node) + ", and there are " +
-                                                              std::to_string(nodes) + ": begin again with cursor 0"});
-  }
-  auto scanned = read_scanned(std::move((*replies)[place.node].front()));
+  Replies replies;
+  const auto nodes = link_.run_on_node(place.node, batch, replies);
+  if (!nodes) return tl::make_unexpected(nodes.error());
+  auto scanned = read_scanned(std::move(replies.front()));
   if (!scanned) return tl::make_unexpected(scanned.error());
-  return NamePage{.cursor = cursor_after(place, scanned->own_cursor, nodes), .names = std::move(scanned->names)};
+  return NamePage{.cursor = cursor_after(place, scanned->own_cursor, *nodes), .names = std::move(scanned->names)};
 }
 
 Result<KeyPage> RedisKeys::do_scan(std::uint64_t cursor, std::size_t count) {
@@ -103,13 +100,16 @@ Result<KeyPage> RedisKeys::do_scan(std::uint64_t cursor, std::size_t count) {
 Result<std::size_t> RedisKeys::do_size() {
   Batch batch;
   batch.add({}, {"DBSIZE"});
-  auto nodes = link_.run_on_each(batch);
-  if (!nodes) return tl::make_unexpected(nodes.error());
   std::size_t size = 0;
-  for (Replies& replies : *nodes) {
-    const auto count = unless_error(std::move(replies.front()));
+  std::size_t nodes = 1;
+  for (std::size_t node = 0; node < nodes; ++node) {
+    Replies replies;
+    const auto count = link_.run_on_node(node, batch, replies);
     if (!count) return tl::make_unexpected(count.error());
-    size += static_cast<std::size_t>(count->integer);
+    nodes = *count;
+    const auto keys = unless_error(std::move(replies.front()));
+    if (!keys) return tl::make_unexpected(keys.error());
+    size += static_cast<std::size_t>(keys->integer);
   }
   return size;
 }
