@@ -20,6 +20,11 @@ Conformance::Conformance() : world_(GetParam().make()), suffix_(next_suffix()) {
 
 std::string Conformance::unique(std::string_view text) const { return std::string(text) + "-" + suffix_; }
 
+Duration Conformance::in_steps(Duration wait) const {
+  const std::int64_t rest = wait.ns() % step().ns();
+  return rest == 0 || wait.is_never() ? wait : wait + Duration::from_ns(step().ns() - rest);
+}
+
 std::string Conformance::define(const Limit& limit) {
   limiter().define(limit).value();
   return limit.name();
@@ -79,14 +84,14 @@ void Conformance::expect_exact_wait(const Charge& charge) {
   ASSERT_FALSE(denied.allowed());
   ASSERT_FALSE(denied.retry_after.is_never());
   ASSERT_GT(denied.retry_after, Duration());
-  const Duration step = world_->clock_resolution();
-  advance(denied.retry_after + Duration::from_ns(-step.ns()));
+  const Duration wait = in_steps(denied.retry_after);
+  advance(wait + Duration::from_ns(-step().ns()));
   const Decision early = limiter().peek(charge.limit, charge.key, charge.cost).value();
-  EXPECT_FALSE(early.allowed()) << "a step before " << denied.retry_after.ns() << " ns";
-  EXPECT_EQ(early.retry_after.ns(), step.ns());
-  advance(step);
+  EXPECT_FALSE(early.allowed()) << "a step before " << wait.ns() << " ns";
+  EXPECT_EQ(in_steps(early.retry_after).ns(), step().ns());
+  advance(step());
   EXPECT_TRUE(limiter().peek(charge.limit, charge.key, charge.cost).value().allowed())
-      << "after " << denied.retry_after.ns() << " ns";
+      << "after " << wait.ns() << " ns";
 }
 
 }  // namespace mete::conformance

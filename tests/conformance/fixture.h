@@ -21,6 +21,10 @@ class Conformance : public ::testing::TestWithParam<StoreUnderTest> {
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Limiter& limiter() const { return world_->limiter(); }
   void advance(Duration step) { world_->advance(step); }
+  // The least by which the clock advances.
+  [[nodiscard]] Duration step() const { return world_->clock_resolution(); }
+  // A wait as this clock can tell it.
+  [[nodiscard]] Duration in_steps(Duration wait) const;
 
   // A name for a limit, an id or a tag that no other test has, in this run or another one.
   [[nodiscard]] std::string unique(std::string_view text) const;

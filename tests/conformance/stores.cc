@@ -4,6 +4,7 @@
 
 #include "conformance/fixture.h"
 #include "store/embedded/embedded_store.h"
+#include "support/redis_server.h"
 #include "support/simulated_disk.h"
 
 namespace mete::conformance {
@@ -74,6 +75,33 @@ class DurableWorld final : public World {
   std::optional<Limiter> limiter_ = open_again();
 };
 
+// A real Redis, whose TIME is what the test says. It is one for all tests, and empty for each.
+class RedisWorld final : public World {
+ public:
+  Limiter& limiter() override { return limiter_; }
+  Instant now() override { return server_.time(); }
+  void advance(Duration step) override {
+    const std::int64_t us = step.ns() / kMicrosecond.ns() + (step.ns() % kMicrosecond.ns() == 0 ? 0 : 1);
+    server_.set_time(now() + Duration::from_ns(us * kMicrosecond.ns()));
+  }
+  void travel_to(Instant at) override {
+    limiter_ = open("embedded:").value();  // nobody is there while its data goes
+    support::shared_redis().set_time(at);
+    limiter_ = open(server_.url()).value();
+  }
+  bool set_clock_back(Duration step) override {
+    server_.set_time(now() + Duration::from_ns(-step.ns()));
+    return true;
+  }
+  [[nodiscard]] Duration clock_resolution() const override { return kMicrosecond; }
+
+ private:
+  static constexpr Duration kMicrosecond = 1us;
+
+  support::RedisServer& server_ = support::shared_redis();
+  Limiter limiter_ = open(server_.url()).value();
+};
+
 template <class SomeWorld>
 std::unique_ptr<World> make() {
   return std::make_unique<SomeWorld>();
@@ -85,6 +113,7 @@ const std::vector<StoreUnderTest>& stores() {
   static const std::vector<StoreUnderTest> kStores = {
       {"embedded", make<EmbeddedWorld>},
       {"durable", make<DurableWorld>},
+      {"redis", make<RedisWorld>},
   };
   return kStores;
 }

@@ -25,7 +25,7 @@ class World {
 
   virtual Limiter& limiter() = 0;
   virtual Instant now() = 0;
-  // Moves the store's clock, or waits.
+  // Moves the store's clock, or waits: for this long at least, and to the next time that the clock can tell.
   virtual void advance(Duration step) = 0;
   // Makes it `at`, for the tests of calendars. What exists before may be gone after it.
   virtual void travel_to(Instant at) = 0;

@@ -12,8 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kYear2550 = Instant::from_unix_seconds(18'303'062'400);
-
 std::vector<Charge> views_of(const std::vector<OwnedCharge>& charges) {
   std::vector<Charge> views;
   for (const OwnedCharge& owned : charges) views.push_back({owned.limit, owned.key, owned.cost});
@@ -22,7 +20,8 @@ std::vector<Charge> views_of(const std::vector<OwnedCharge>& charges) {
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : engine_(seed), clock_(start()), now_(clock_.now()), model_(clock_) {}
+  Generator(std::uint64_t seed, const Times& times)
+      : times_(times), engine_(seed), clock_(start()), now_(clock_.now()), model_(clock_) {}
 
   History make(int operations);
 
@@ -36,8 +35,16 @@ class Generator {
     return list[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(std::size(list)) - 1))];
   }
 
+  // So many of the clock's smallest steps.
+  Duration steps(std::int64_t count) { return Duration::from_ns(count * times_.resolution.ns()); }
+  Duration length(Duration min, Duration max) {
+    return steps(between(min.ns() / times_.resolution.ns(), max.ns() / times_.resolution.ns()));
+  }
   Instant start();
   void step();
+  void note_boundary(Duration wait) {
+    if (!wait.is_never()) boundaries_.push_back(round_up(now_ + wait, times_.resolution));
+  }
   std::optional<Instant> boundary();
 
   Amount amount();
@@ -62,6 +69,7 @@ class Generator {
   void execute(Operation operation);
   void execute_quietly(const Operation& operation, const std::vector<Charge>& charges);
 
+  Times times_;
   std::mt19937_64 engine_;
   ManualClock clock_;
   Instant now_;  // of the clock, which may have been set back
@@ -75,16 +83,18 @@ class Generator {
 };
 
 Instant Generator::start() {
-  const Instant starts[] = {Instant::from_ns(0), Instant::from_unix_seconds(1'700'000'000),
-                            Instant::from_unix_seconds(1'709'210'000), Instant::from_unix_seconds(16'725'225'600)};
-  return pick(starts) + Duration::from_ns(between(0, Duration(40h).ns()));
+  constexpr Duration kHalfACentury = 24h * 18'262;
+  const Instant starts[] = {times_.earliest, Instant::from_unix_seconds(1'700'000'000),
+                            Instant::from_unix_seconds(1'709'210'000),
+                            times_.latest + Duration::from_ns(-kHalfACentury.ns())};
+  return pick(starts) + length(0ns, 40h);
 }
 
 std::optional<Instant> Generator::boundary() {
   if (boundaries_.empty()) return std::nullopt;
   // The latest are the most likely to be still ahead.
   const auto back = std::min<std::int64_t>(between(0, 3), static_cast<std::int64_t>(boundaries_.size()) - 1);
-  return boundaries_[boundaries_.size() - 1 - static_cast<std::size_t>(back)] + Duration::from_ns(between(-1, 1));
+  return boundaries_[boundaries_.size() - 1 - static_cast<std::size_t>(back)] + steps(between(-1, 1));
 }
 
 void Generator::step() {
@@ -96,17 +106,17 @@ void Generator::step() {
     const bool is_near = at && *at < now_ + 2h;
     if (at && *at > now_ && (is_near || one_in(4))) target = *at;
   } else if (choice < 13) {
-    target = now_ + Duration::from_ns(between(1, 3));
+    target = now_ + steps(between(1, 3));
   } else if (choice < 16) {
-    target = now_ + Duration::from_ns(between(0, Duration(5s).ns()));
+    target = now_ + length(0s, 5s);
   } else if (choice < 17) {
-    target = now_ + Duration::from_ns(between(0, Duration(2h).ns()));
+    target = now_ + length(0s, 2h);
   } else if (choice < 18) {
-    target = now_ + Duration::from_ns(between(0, one_in(5) ? Duration(24h * 1200).ns() : Duration(30h).ns()));
+    target = now_ + (one_in(5) ? length(0h, 24h * 1200) : length(0h, 30h));
   } else {
-    target = now_ + Duration::from_ns(-between(0, one_in(3) ? Duration(30h).ns() : Duration(2s).ns()));
+    target = now_ + (one_in(3) ? length(-30h, 0h) : length(-2s, 0s));
   }
-  if (target < kYear2550) now_ = target;
+  if (target >= times_.earliest && target < times_.latest) now_ = target;
 }
 
 Amount Generator::amount() {
@@ -125,9 +135,24 @@ Amount Generator::cost(const std::string& limit) {
 }
 
 Duration Generator::period() {
-  const Duration periods[] = {1ms, 1s,  3s,   7s,         10s,           1min,
-                              1h,  24h, 720h, kPeriodMax, 999'999'937ns, 86'399'999'999'999ns};
-  return pick(periods);
+  const Duration periods[] = {1ms,
+                              1s,
+                              3s,
+                              7s,
+                              10s,
+                              1min,
+                              1h,
+                              24h,
+                              720h,
+                              kPeriodMax,
+                              999'983us,
+                              86'399'999'999us,
+                              999'999'937ns,
+                              86'399'999'999'999ns};
+  while (true) {
+    const Duration period = pick(periods);
+    if (is_multiple(period, times_.resolution)) return period;
+  }
 }
 
 Limit Generator::limit(const std::string& name) {
@@ -167,9 +192,9 @@ std::vector<OwnedCharge> Generator::charges() {
 }
 
 Duration Generator::ttl() {
-  if (one_in(50)) return pick(std::array<Duration, 3>{Duration(), kHoldTtlMax + Duration(1ns), Duration(-1s)});
+  if (one_in(50)) return pick(std::array<Duration, 3>{Duration(), kHoldTtlMax + times_.resolution, Duration(-1s)});
   if (one_in(20)) return kHoldTtlMax;
-  return Duration::from_ns(one_in(3) ? between(1, Duration(48h).ns()) : between(1, Duration(20s).ns()));
+  return one_in(3) ? length(times_.resolution, 48h) : length(times_.resolution, 20s);
 }
 
 // Mostly of an open hold.
@@ -279,13 +304,15 @@ Operation Generator::any() {
 // What the model says on the way tells where things are due to happen, and which holds are open.
 void Generator::execute(Operation operation) {
   operation.at = now_;
+  operation.resolution = times_.resolution;
   clock_.set(now_);
   const std::vector<Charge> charges = views_of(operation.charges);
   switch (operation.call) {
     case Call::kTake: {
       const auto decision = model_.take(charges, {.mode = operation.mode, .id = operation.id});
-      if (decision && !decision->retry_after.is_never()) boundaries_.push_back(now_ + decision->retry_after);
-      if (decision && !decision->reset_after.is_never()) boundaries_.push_back(now_ + decision->reset_after);
+      if (!decision) break;
+      note_boundary(decision->retry_after);
+      note_boundary(decision->reset_after);
       break;
     }
     case Call::kHold: {
@@ -293,7 +320,7 @@ void Generator::execute(Operation operation) {
       const auto decision = model_.hold(charges, operation.ttl, {.id = name, .tag = operation.tag});
       if (!decision || !decision->allowed()) break;
       hold_ids_.push_back(name);
-      boundaries_.push_back(now_ + operation.ttl);
+      note_boundary(operation.ttl);
       break;
     }
     default:
@@ -318,8 +345,7 @@ void Generator::execute_quietly(const Operation& operation, const std::vector<Ch
   if (operation.call == Call::kCommitAmounts) (void)model_.commit(operation.id, operation.amounts);
   if (operation.call == Call::kCommitOverage) (void)model_.commit_with_overage(operation.id, operation.amounts);
   if (operation.call == Call::kCancel) (void)model_.cancel(operation.id);
-  if (operation.call == Call::kExtend && model_.extend(operation.id, operation.ttl))
-    boundaries_.push_back(now_ + operation.ttl);
+  if (operation.call == Call::kExtend && model_.extend(operation.id, operation.ttl)) note_boundary(operation.ttl);
 }
 
 History Generator::make(int operations) {
@@ -337,6 +363,8 @@ History Generator::make(int operations) {
 
 }  // namespace
 
-History random_history(std::uint64_t seed, int operations) { return Generator(seed).make(operations); }
+History random_history(std::uint64_t seed, int operations, const Times& times) {
+  return Generator(seed, times).make(operations);
+}
 
 }  // namespace mete::model

@@ -8,6 +8,6 @@
 namespace mete::model {
 
 // The same seed makes the same history.
-History random_history(std::uint64_t seed, int operations);
+History random_history(std::uint64_t seed, int operations, const Times& times = {});
 
 }  // namespace mete::model

@@ -62,23 +62,30 @@ std::set<MeterName> meters_of(const Operation& operation) {
   return meters;
 }
 
-std::string describe(const Result<Usage>& usage) {
+std::string describe(const Result<Usage>& usage, Duration resolution) {
   if (!usage) return "error " + std::string(to_string(usage.error().code));
   return "used " + std::to_string(usage->used) + " held " + std::to_string(usage->held) + " remaining " +
          std::to_string(usage->remaining) + " limit " + std::to_string(usage->limit) + " reset " +
-         std::to_string(usage->reset_after.ns());
+         std::to_string(round_up(usage->reset_after, resolution).ns());
 }
 
-std::optional<Difference> probe(const MeterName& meter, Subject& model, Subject& subject, Excuses& excuses) {
-  const auto expected = model.usage(meter.first, meter.second);
-  const auto actual = subject.usage(meter.first, meter.second);
+// The subjects that answer the same operations.
+struct Compared {
+  Subject& model;
+  Subject& subject;
+};
+
+std::optional<Difference> probe(const MeterName& meter, const Compared& compared, Excuses& excuses,
+                                Duration resolution) {
+  const auto actual = compared.subject.usage(meter.first, meter.second);
+  const std::string expected_words = describe(compared.model.usage(meter.first, meter.second), resolution);
+  const std::string actual_words = describe(actual, resolution);
   const std::string where = "usage of " + meter.first + " " + meter.second + ": ";
-  if (describe(expected) != describe(actual))
-    return Difference{0, where + describe(expected), where + describe(actual)};
+  if (expected_words != actual_words) return Difference{0, where + expected_words, where + actual_words};
   if (!actual) return std::nullopt;
   const bool is_above = actual->used + actual->held > actual->limit;
   if (excuses.covers(meter, is_above)) return std::nullopt;
-  return Difference{0, where + "at most the limit", where + describe(actual)};
+  return Difference{0, where + "at most the limit", where + actual_words};
 }
 
 // Defining a limit anew excuses all its meters; defining it at first excuses none.
@@ -139,7 +146,7 @@ std::optional<Difference> compare(const History& history, const SubjectFactory& 
     if (operation.call != Call::kDefine || !is_first_definition(history, i)) excuses.note(operation);
     if (!history.is_probed) continue;
     for (const MeterName& meter : meters_of(operation)) {
-      if (auto difference = probe(meter, *model, *subject, excuses)) {
+      if (auto difference = probe(meter, {*model, *subject}, excuses, operation.resolution)) {
         difference->operation = i;
         return difference;
       }
@@ -187,7 +194,7 @@ History shrink(History history, const SubjectFactory& factory) {
 std::optional<std::string> find_difference(const SubjectFactory& factory, const Search& search) {
   for (int i = 0; i < search.histories; ++i) {
     const std::uint64_t seed = search.seed + static_cast<std::uint64_t>(i);
-    const History history = random_history(seed, search.operations);
+    const History history = random_history(seed, search.operations, search.times);
     if (compare(history, factory)) return report(history, factory, seed);
   }
   return std::nullopt;

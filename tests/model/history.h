@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "model/times.h"
+
 namespace mete::model {
 
 enum class Call : std::uint8_t {
@@ -47,7 +49,8 @@ struct OwnedCharge {
 };
 
 struct Operation {
-  Instant at;  // what the clock says; it may have been set back
+  Instant at;                                         // what the clock says; it may have been set back
+  Duration resolution = std::chrono::nanoseconds(1);  // its answer tells waits rounded up to this
   Call call = Call::kUsage;
   std::vector<OwnedCharge> charges;  // of calls on one meter: the first one
   Mode mode = Mode::kTake;
@@ -83,7 +86,8 @@ class Subject {
 
 using SubjectFactory = std::function<std::unique_ptr<Subject>(const Clock&)>;
 using LimiterFactory = std::function<Limiter(const Clock&)>;
-// Called before each operation: may put another limiter in its place that must answer as this one would.
+// Called before each operation, when the clock has its time: may tell it to the store's own clock, or put another
+// limiter in its place that must answer as this one would.
 using Between = std::function<void(Limiter&)>;
 
 SubjectFactory subject_of(LimiterFactory factory, Between between = {});
@@ -105,6 +109,7 @@ struct Search {
   std::uint64_t seed = 1;
   int histories = 2000;
   int operations = 60;
+  Times times = {};
 };
 
 // Runs random histories; on a difference: a report with the seed and the shrunken history.

@@ -12,17 +12,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kYear2400 = Instant::from_unix_seconds(13'569'465'600);
+constexpr Duration kFarAway = 24h * 36500;
 
 class KeyGenerator {
  public:
-  explicit KeyGenerator(std::uint64_t seed) : engine_(seed) {}
+  KeyGenerator(std::uint64_t seed, const Times& times) : times_(times), engine_(seed) {}
 
   KeyHistory make(int operations) {
     KeyHistory history;
     for (int i = 0; i < operations; ++i) {
-      const Duration length = step();
-      if (clock_.now() + length < kYear2400) clock_.advance(length);
+      const Instant target = clock_.now() + step();
+      // What expires a hundred years from now must be told too.
+      if (target >= times_.earliest && target + kFarAway < times_.latest) clock_.set(target);
       history.push_back(any());
       (void)execute(model_, history.back());
     }
@@ -41,17 +42,24 @@ class KeyGenerator {
 
   std::string key() { return pick(std::array<std::string, 4>{"k1", "k2", "k3", "k4"}); }
 
+  // So many of the clock's smallest steps.
+  Duration steps(std::int64_t count) { return Duration::from_ns(count * times_.resolution.ns()); }
+  Duration length(Duration min, Duration max) {
+    return steps(between(min.ns() / times_.resolution.ns(), max.ns() / times_.resolution.ns()));
+  }
+
   // To just before, at or after the end of some key, or somewhere near; sometimes back.
   Duration step() {
     const auto choice = between(0, 9);
     if (choice < 3) return {};
     if (choice < 6) {
       const Instant end = model_.expires_at(key()).value().value_or(Instant::max());
-      return end == Instant::max() ? Duration() : end - clock_.now() + Duration::from_ns(between(-1, 1));
+      if (end == Instant::max()) return {};
+      return round_up(end, times_.resolution) - clock_.now() + steps(between(-1, 1));
     }
-    if (choice < 8) return Duration::from_ns(between(0, Duration(3s).ns()));
-    if (choice < 9) return Duration::from_ns(between(0, one_in(4) ? Duration(100h).ns() : Duration(100s).ns()));
-    return Duration::from_ns(-between(0, Duration(2s).ns()));
+    if (choice < 8) return length(0s, 3s);
+    if (choice < 9) return one_in(4) ? length(0h, 100h) : length(0s, 100s);
+    return length(-2s, 0s);
   }
 
   std::int64_t number() {
@@ -66,11 +74,11 @@ class KeyGenerator {
       case 0:
         return store::Expiry::none();
       case 1:
-        return store::Expiry::in(Duration::from_ns(between(-1, Duration(5s).ns())));
+        return store::Expiry::in(length(steps(-1), 5s));
       case 2:
-        return store::Expiry::in(pick(std::array<Duration, 3>{1ns, 1s, 24h * 36500}));
+        return store::Expiry::in(pick(std::array<Duration, 3>{times_.resolution, 1s, kFarAway}));
       case 3:
-        return store::Expiry::at(clock_.now() + Duration::from_ns(between(-1, 1) * between(0, Duration(2s).ns())));
+        return store::Expiry::at(clock_.now() + Duration::from_ns(between(-1, 1) * length(0s, 2s).ns()));
       default:
         return store::Expiry::keep();
     }
@@ -80,10 +88,15 @@ class KeyGenerator {
     return {pick(std::array<Amount, 5>{1, 3, 10, 10, kAmountMax}), pick(std::array<Duration, 4>{1s, 7s, 7s, 60s})};
   }
 
+  [[nodiscard]] Duration odd_period() const {
+    const Duration finest = 2'000'000'011ns;
+    return is_multiple(finest, times_.resolution) ? finest : Duration(2'000'003us);
+  }
+
   store::ThrottleRequest throttle() {
     return {.capacity = pick(std::array<Amount, 5>{1, 2, 5, 5, kAmountMax}),
             .count = pick(std::array<Amount, 5>{1, 3, 3, 7, 1'000'000'000}),
-            .period = pick(std::array<Duration, 4>{1ms, 1s, 1s, Duration::from_ns(2'000'000'011)}),
+            .period = pick(std::array<Duration, 4>{1ms, 1s, 1s, odd_period()}),
             .quantity = one_in(20) ? kAmountMax : between(0, 3)};
   }
 
@@ -92,6 +105,7 @@ class KeyGenerator {
   KeyOperation any() {
     KeyOperation operation;
     operation.at = clock_.now();
+    operation.resolution = times_.resolution;
     operation.call = static_cast<KeyCall>(between(0, kKeyCalls - 1));
     operation.key = key();
     operation.by = number();
@@ -110,6 +124,7 @@ class KeyGenerator {
     return operation;
   }
 
+  Times times_;
   std::mt19937_64 engine_;
   ManualClock clock_{Instant::from_unix_seconds(1'700'000'000)};
   ModelKeys model_{clock_};
@@ -117,6 +132,8 @@ class KeyGenerator {
 
 }  // namespace
 
-KeyHistory random_key_history(std::uint64_t seed, int operations) { return KeyGenerator(seed).make(operations); }
+KeyHistory random_key_history(std::uint64_t seed, int operations, const Times& times) {
+  return KeyGenerator(seed, times).make(operations);
+}
 
 }  // namespace mete::model

@@ -43,6 +43,19 @@ std::string answer_of(const AnyResult& result) {
   return result ? text_of(*result) : "error " + std::string(to_string(result.error().code));
 }
 
+Result<core::Verdict> rounded(Result<core::Verdict> verdict, Duration resolution) {
+  if (verdict) {
+    verdict->retry_after = round_up(verdict->retry_after, resolution);
+    verdict->reset_after = round_up(verdict->reset_after, resolution);
+  }
+  return verdict;
+}
+
+Result<std::optional<Instant>> rounded(Result<std::optional<Instant>> end, Duration resolution) {
+  if (end && *end) **end = round_up(**end, resolution);
+  return end;
+}
+
 std::string text_of(const store::Expiry& expiry) {
   constexpr std::string_view kKinds[] = {"keep", "none", "in ", "at "};
   std::string text(kKinds[static_cast<std::size_t>(expiry.kind)]);
@@ -95,13 +108,13 @@ std::string execute(store::Keys& keys, const KeyOperation& operation) {
     case KeyCall::kQuotaTake:
       return answer_of(keys.quota_take(operation.key, operation.quota, operation.by));
     case KeyCall::kThrottle:
-      return answer_of(keys.throttle(operation.key, operation.throttle));
+      return answer_of(rounded(keys.throttle(operation.key, operation.throttle), operation.resolution));
     case KeyCall::kType:
       return answer_of(keys.type(operation.key));
     case KeyCall::kRemove:
       return answer_of(keys.remove(operation.key, set.reach));
     case KeyCall::kExpiresAt:
-      return answer_of(keys.expires_at(operation.key));
+      return answer_of(rounded(keys.expires_at(operation.key), operation.resolution));
     case KeyCall::kExpire:
       return answer_of(keys.expire(operation.key, operation.expiry, operation.expiry_condition));
     case KeyCall::kPersist:
@@ -189,7 +202,7 @@ KeyHistory shrink(KeyHistory history, const KeySubjectFactory& factory) {
 std::optional<std::string> find_key_difference(const KeySubjectFactory& factory, const KeySearch& search) {
   for (int i = 0; i < search.histories; ++i) {
     const std::uint64_t seed = search.seed + static_cast<std::uint64_t>(i);
-    const KeyHistory history = random_key_history(seed, search.operations);
+    const KeyHistory history = random_key_history(seed, search.operations, search.times);
     if (!compare(history, factory)) continue;
     const KeyHistory small = shrink(history, factory);
     const auto difference = compare(small, factory);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/times.h"
 #include "store/keys.h"
 
 namespace mete::model {
@@ -35,7 +36,8 @@ enum class KeyCall : std::uint8_t {
 inline constexpr std::int64_t kKeyCalls = 16;
 
 struct KeyOperation {
-  Instant at;  // what the clock says; it may have been set back
+  Instant at;                                         // what the clock says; it may have been set back
+  Duration resolution = std::chrono::nanoseconds(1);  // its answer tells waits and ends rounded up to this
   KeyCall call = KeyCall::kGet;
   std::string key;
   std::int64_t by = 1;
@@ -58,9 +60,10 @@ std::string execute(store::Keys& keys, const KeyOperation& operation);
 void set_clock(ManualClock& clock, Instant at, const std::function<void(const KeyOperation&)>& look);
 
 // The same seed makes the same history.
-KeyHistory random_key_history(std::uint64_t seed, int operations);
+KeyHistory random_key_history(std::uint64_t seed, int operations, const Times& times = {});
 
-// Runs a history through the model and through `subject`, which goes by this clock.
+// Runs a history through the model and through `subject`, which goes by this clock: it has the operation's time before
+// the subject is asked.
 using KeySubject = std::function<std::string(const KeyOperation&)>;
 using KeySubjectFactory = std::function<KeySubject(const Clock&)>;
 
@@ -68,6 +71,7 @@ struct KeySearch {
   std::uint64_t seed = 1;
   int histories = 2000;
   int operations = 80;
+  Times times = {};
 };
 
 // On a difference: a report with the seed, the shortest history that still differs, and both answers.

@@ -1,8 +1,9 @@
-// Random histories of keys through the embedded store and through the model. METE_SEED replays one.
+// Random histories of keys through each store and through the model. METE_SEED replays one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <memory>
+#include <ostream>
 
 #include "model/key_history.h"
 #include "model/model_keys.h"
@@ -29,10 +30,33 @@ KeySubject embedded(const Clock& clock) {
   return [store](const KeyOperation& operation) { return execute(*store->keys(), operation); };
 }
 
-TEST(KeyHistories, AnswerAsTheModel) {
-  const auto difference = find_key_difference(embedded, search_from_environment());
+struct KeyStoreCase {
+  std::string name;
+  KeySubjectFactory factory;
+  int slowness = 1;  // so many times fewer histories
+  Times times = {};
+
+  friend void PrintTo(const KeyStoreCase& store, std::ostream* out) { *out << store.name; }
+};
+
+class KeyHistories : public ::testing::TestWithParam<KeyStoreCase> {};
+
+TEST_P(KeyHistories, AnswerAsTheModel) {
+  KeySearch search = search_from_environment();
+  search.histories = (search.histories + GetParam().slowness - 1) / GetParam().slowness;
+  search.times = GetParam().times;
+  const auto difference = find_key_difference(GetParam().factory, search);
   EXPECT_FALSE(difference.has_value()) << difference.value_or("");
 }
+
+constexpr int kSlownessOfRedis = 16;
+
+// The very histories that Redis gets.
+KeyStoreCase embedded_as_redis() { return {"embedded_as_redis", embedded, kSlownessOfRedis, kMicroseconds}; }
+
+INSTANTIATE_TEST_SUITE_P(Stores, KeyHistories,
+                         ::testing::Values(KeyStoreCase{"embedded", embedded}, embedded_as_redis()),
+                         [](const auto& store) { return store.param.name; });
 
 // The comparison itself: the store with a mistake in what it is asked.
 KeySubjectFactory mistaken(const std::function<void(KeyOperation&)>& mistake) {
@@ -64,7 +88,7 @@ TEST(KeyComparison, FindsSmallMistakes) {
 
 // A store at its memory ceiling, with room for a few entries of each size: an operation may be refused if it needs a
 // new key, and then has changed nothing. What exists goes on working.
-TEST(KeyHistories, AnswerAsTheModelAtTheMemoryCeiling) {
+TEST(KeyHistoriesAtTheCeiling, AnswerAsTheModel) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const KeyHistory history = random_key_history(seed, 3000);
     ManualClock clock(history.front().at);

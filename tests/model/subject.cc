@@ -12,6 +12,20 @@ namespace {
 
 std::string text_of(Duration length) { return length.is_never() ? "never" : std::to_string(length.ns()); }
 
+template <class AnyDecision>
+tl::expected<AnyDecision, Error> rounded(tl::expected<AnyDecision, Error> decision, Duration resolution) {
+  if (decision) {
+    decision->retry_after = round_up(decision->retry_after, resolution);
+    decision->reset_after = round_up(decision->reset_after, resolution);
+  }
+  return decision;
+}
+
+Result<Usage> rounded(Result<Usage> usage, Duration resolution) {
+  if (usage) usage->reset_after = round_up(usage->reset_after, resolution);
+  return usage;
+}
+
 std::string text_of(const Decision& decision) {
   std::string text = decision.allowed() ? "allowed" : "denied";
   text += " taken " + std::to_string(decision.taken) + " remaining " + std::to_string(decision.remaining) + " limit " +
@@ -99,15 +113,17 @@ std::vector<Charge> views_of(const std::vector<OwnedCharge>& charges) {
 template <class L>
 std::string SubjectOf<L>::take(const Operation& operation) {
   const std::vector<Charge> charges = views_of(operation.charges);
-  if (operation.mode == Mode::kPeek) return text_of(limiter_.peek(charges));
+  if (operation.mode == Mode::kPeek) return text_of(rounded(limiter_.peek(charges), operation.resolution));
   const std::string id = names_.id(operation.id);
-  return text_of(limiter_.take(charges, {.mode = operation.mode, .id = id}));
+  return text_of(rounded(limiter_.take(charges, {.mode = operation.mode, .id = id}), operation.resolution));
 }
 
 template <class L>
 std::string SubjectOf<L>::hold(const Operation& operation) {
   const std::string id = names_.id(operation.id);
-  const auto result = limiter_.hold(views_of(operation.charges), operation.ttl, {.id = id, .tag = operation.tag});
+  const auto result =
+      rounded(limiter_.hold(views_of(operation.charges), operation.ttl, {.id = id, .tag = operation.tag}),
+              operation.resolution);
   if (!result) return text_of(result.error());
   if (operation.id.empty() && result->allowed()) names_.bind(operation.nickname, result->id);
   return text_of(static_cast<const Decision&>(*result)) + " id " + names_.nickname(result->id);
@@ -176,7 +192,7 @@ std::string SubjectOf<L>::execute_on_meter(const Operation& operation) {
     case Call::kHolds:
       return list(limiter_.holds(meter.limit, meter.key), true);
     default:
-      return text_of(limiter_.usage(meter.limit, meter.key));
+      return text_of(rounded(limiter_.usage(meter.limit, meter.key), operation.resolution));
   }
 }
 

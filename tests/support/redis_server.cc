@@ -26,6 +26,16 @@ using namespace std::chrono_literals;
 constexpr Duration kPatience = 20s;  // for what takes some 50 ms on an idle machine
 constexpr std::uint64_t kNanosecondsPerMicrosecond = 1000;
 
+// Lines of "field:value".
+std::string field_of(const std::string& lines, std::string_view field) {
+  const std::string text = "\r\n" + lines;
+  const std::string start = "\r\n" + std::string(field) + ":";
+  const std::size_t at = text.find(start);
+  if (at == std::string::npos) return {};
+  const std::size_t from = at + start.size();
+  return text.substr(from, text.find("\r\n", from) - from);
+}
+
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
@@ -38,6 +48,7 @@ RedisServer::RedisServer(Options options)
   constexpr int kPortsMax = 20;
   for (int attempt = 0; attempt < kPortsMax; ++attempt) {
     port_ = free_port();
+    if (options_.is_cluster_node) bus_port_ = free_port();
     if (try_to_start() == Start::kReady) return;
   }
   fail("redis-server found each of " + std::to_string(kPortsMax) + " ports taken:\n" + log());
@@ -84,6 +95,14 @@ wire::RespValue RedisServer::call(std::initializer_list<std::string_view> words)
   return RedisClient(port_).call(words);
 }
 
+std::string RedisServer::info(std::string_view field) const {
+  return field_of(call({"INFO", "everything"}).text, field);
+}
+
+std::string RedisServer::cluster_info(std::string_view field) const {
+  return field_of(call({"CLUSTER", "INFO"}).text, field);
+}
+
 // Its log says that it is ready; an answer on the port might be that of another server, which took it first.
 RedisServer::Start RedisServer::try_to_start() {
   process_ = ChildProcess(command());
@@ -115,11 +134,22 @@ ChildProcess::Command RedisServer::command() const {
       "--port", std::to_string(port_), "--bind", "127.0.0.1",  "--dir",  directory,     "--save",
       "",       "--appendonly",        "no",     "--loglevel", "notice", "--daemonize", "no"};
   made.words.insert(made.words.end(), std::begin(words), std::end(words));
+  if (options_.is_cluster_node) {
+    const std::string bus[] = {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus_port_)};
+    made.words.insert(made.words.end(), std::begin(bus), std::end(bus));
+  }
   made.words.insert(made.words.end(), options_.arguments.begin(), options_.arguments.end());
   if (options_.has_settable_clock) {
     made.environment = {std::string("LD_PRELOAD=") + METE_SETTABLE_CLOCK, "METE_TEST_CLOCK=" + directory + "/clock"};
   }
   return made;
+}
+
+RedisServer& shared_redis() {
+  static RedisServer server({.arguments = {}, .has_settable_clock = true});
+  server.set_time(kServerStart);
+  server.call({"FLUSHALL"});
+  return server;
 }
 
 }  // namespace mete::support

@@ -36,6 +36,7 @@ class RedisServer {
     std::vector<std::string> arguments;  // as redis-server takes them: {"--maxmemory", "4mb"}
     std::string configuration = {};      // lines of a file in front of them, which the server may rewrite
     bool has_settable_clock = false;     // support/settable_clock.cc says how Redis takes it
+    bool is_cluster_node = false;
   };
 
   RedisServer() : RedisServer(Options()) {}
@@ -45,6 +46,8 @@ class RedisServer {
   ~RedisServer();
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
+  // Where the nodes of a Cluster talk to each other.
+  [[nodiscard]] std::uint16_t bus_port() const { return bus_port_; }
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] std::string url() const { return "redis://" + address(); }
   [[nodiscard]] pid_t pid() const { return process_.pid(); }
@@ -65,6 +68,9 @@ class RedisServer {
 
   // One command on a connection of its own.
   wire::RespValue call(std::initializer_list<std::string_view> words) const;
+  // A field of its INFO, or of CLUSTER INFO; empty if there is none.
+  [[nodiscard]] std::string info(std::string_view field) const;
+  [[nodiscard]] std::string cluster_info(std::string_view field) const;
 
  private:
   enum class Start : std::uint8_t { kReady, kPortTaken };
@@ -75,9 +81,14 @@ class RedisServer {
 
   Options options_;
   std::uint16_t port_ = 0;
+  std::uint16_t bus_port_ = 0;
   std::unique_ptr<TemporaryDirectory> directory_;
   ChildProcess process_;
   std::atomic<std::uint64_t>* clock_us_ = nullptr;  // mapped: support/settable_clock.cc reads it
 };
+
+// One with a settable clock for all tests of this program, started when it is first asked for: a start costs more than
+// most tests. Each call empties it and sets its time back to kServerStart.
+RedisServer& shared_redis();
 
 }  // namespace mete::support

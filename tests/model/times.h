@@ -1,0 +1,37 @@
+// Times: what times a random history is made of, so that the store under test can tell them.
+#pragma once
+
+#include <mete/time.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace mete::model {
+
+struct Times {
+  // Times, steps, periods and lengths of holds are whole multiples of it, and answers are compared with their waits
+  // rounded up to it: a clock that counts microseconds cannot tell more.
+  Duration resolution = std::chrono::nanoseconds(1);
+  Instant earliest = Instant();
+  Instant latest = Instant::from_unix_seconds(18'303'062'400);  // 2550
+};
+
+// Of stores whose clock counts microseconds, in numbers up to 2^53, which is the year 2255: 2001 to 2200.
+inline constexpr Times kMicroseconds = {.resolution = std::chrono::microseconds(1),
+                                        .earliest = Instant::from_unix_seconds(1'000'000'000),
+                                        .latest = Instant::from_unix_seconds(7'258'118'400)};
+
+constexpr bool is_multiple(Duration length, Duration resolution) { return length.ns() % resolution.ns() == 0; }
+
+constexpr Duration round_up(Duration length, Duration resolution) {
+  if (length.is_never() || is_multiple(length, resolution)) return length;
+  return length + Duration::from_ns(resolution.ns() - length.ns() % resolution.ns());
+}
+
+constexpr Instant round_up(Instant at, Duration resolution) {
+  const auto step = static_cast<std::uint64_t>(resolution.ns());
+  if (at == Instant::max() || at.ns() % step == 0) return at;
+  return at + Duration::from_ns(static_cast<std::int64_t>(step - at.ns() % step));
+}
+
+}  // namespace mete::model

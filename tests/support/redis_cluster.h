@@ -1,0 +1,62 @@
+// RedisCluster: three masters and a replica of each, which take a master for dead after a second.
+//
+//     RedisCluster cluster;
+//     auto limiter = mete::open(cluster.url()).value();
+//     const int slot = cluster.slot_of("{alice}");
+//     cluster.node(cluster.master_of(slot)).kill_hard();
+//     cluster.await_health();           // its replica has taken over, and every node knows
+//
+// All nodes agree that the state is ok once the constructor returns, which takes some seconds. Trouble is an exception,
+// by which the test fails. Thread safety: none.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "support/redis_server.h"
+
+namespace mete::support {
+
+class RedisCluster {
+ public:
+  static constexpr std::size_t kMasters = 3;
+  static constexpr std::size_t kNodes = 2 * kMasters;
+
+  RedisCluster();
+
+  // redis+cluster://… with every node.
+  [[nodiscard]] std::string url() const;
+  // Masters first; node i + kMasters is the first replica of node i.
+  [[nodiscard]] RedisServer& node(std::size_t number) { return *nodes_[number]; }
+
+  [[nodiscard]] int slot_of(std::string_view key) const;
+  // The node that has the slot now, by the word of the others.
+  [[nodiscard]] std::size_t master_of(int slot) const;
+  // Waits until all slots are served, by nodes that are up, and all that are up agree.
+  void await_health() const;
+
+  // A slot moves to another master in steps, so that a test can do something between them.
+  struct Move {
+    int slot = 0;
+    std::size_t from = 0;
+    std::size_t to = 0;
+  };
+  void begin_move(const Move& move) const;
+  // Moves up to `count` keys; how many it moved.
+  std::size_t move_keys(const Move& move, std::size_t count) const;  // NOLINT(modernize-use-nodiscard)
+  void end_move(const Move& move) const;
+
+ private:
+  [[nodiscard]] bool is_up(std::size_t number) const { return nodes_[number]->pid() > 0; }
+  [[nodiscard]] const RedisServer& any_up() const;
+  [[nodiscard]] std::string id_of(std::size_t number) const;
+  [[nodiscard]] bool is_healthy() const;
+  void meet() const;
+
+  std::array<std::unique_ptr<RedisServer>, kNodes> nodes_;
+};
+
+}  // namespace mete::support
