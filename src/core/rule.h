@@ -21,6 +21,14 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 
+// The same rule with another amount; a bucket's burst keeps its ratio to it, rounded up.
+constexpr Rule with_amount(Rule rule, Amount amount) {
+  const auto scaled = base::multiply(base::to_unsigned(rule.capacity), base::to_unsigned(amount));
+  rule.capacity = base::saturate(base::div_ceil(scaled, base::to_unsigned(rule.amount)), kAmountMax);
+  rule.amount = amount;
+  return rule;
+}
+
 // The kinds whose usage belongs to one window, and is forgotten with it.
 constexpr bool is_windowed(Kind kind) {
   return kind == Kind::kWindow || kind == Kind::kSliding || kind == Kind::kCalendar;

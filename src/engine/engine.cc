@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/refusals.h"
 #include "core/take.h"
 #include "engine/admission.h"
 #include "engine/operation.h"
@@ -10,11 +11,6 @@
 namespace mete::engine {
 
 namespace {
-
-Error usage_too_large(std::string_view field, const MeterAccess& meter) {
-  return {ErrorCode::kInvalid, std::string(field) + ": usage of '" + std::string(meter.limit_name) + "' would pass " +
-                                   std::to_string(kAmountMax)};
-}
 
 OperationIds::Parameters parameters_of(const TakeRequest& request) {
   return {.kind = OperationKind::kTake, .charges = request.charges, .mode = request.mode};
@@ -57,7 +53,7 @@ Engine::Operation Engine::prepare(std::span<const Charge> charges) const {
 Result<void> Engine::open_all(Operation& operation, Instant now) {
   const Instant at = floor_.at_least(now);
   for (MeterAccess& meter : operation.meters) {
-    if (!meters_.open(meter, at)) return tl::make_unexpected(unknown_limit(meter.limit_name));
+    if (!meters_.open(meter, at)) return tl::make_unexpected(core::unknown_limit(meter.limit_name));
   }
   return {};
 }
@@ -186,7 +182,7 @@ Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
   }
   if (mode == Mode::kForce) {
     for (const MeterAccess& meter : meters) {
-      if (meter.used() + meter.cost > kAmountMax) return tl::make_unexpected(usage_too_large("cost", meter));
+      if (meter.used() + meter.cost > kAmountMax) return tl::make_unexpected(core::usage_too_large("cost", meter.limit_name));
     }
   }
   const core::Verdict verdict = admit(meters, mode);
@@ -286,7 +282,7 @@ Result<Reconciliation> Engine::reconcile(const Charge& charge, Amount used, Inst
   return with_eviction(now, [&] {
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<Reconciliation> {
       const Usage before = meter.usage();
-      if (used + before.held > kAmountMax) return tl::make_unexpected(usage_too_large("amount", meter));
+      if (used + before.held > kAmountMax) return tl::make_unexpected(core::usage_too_large("amount", meter.limit_name));
       if (!meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
       core::set_used(meter.rule->rule(), meter.state, used + before.held, meter.moment);
       Meters::write(meter);

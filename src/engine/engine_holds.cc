@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "core/refusals.h"
 #include "engine/admission.h"
 #include "engine/engine.h"
 #include "engine/operation.h"
@@ -13,28 +14,6 @@
 namespace mete::engine {
 
 namespace {
-
-Error no_hold(std::string_view id) {
-  return {ErrorCode::kNoHold, "no hold '" + std::string(id) + "': it is unknown, or was forgotten"};
-}
-
-// Why an operation on a hold that is not open is refused.
-Error not_open(std::string_view id, HoldState state) {
-  const std::string name = "hold '" + std::string(id) + "'";
-  if (state == HoldState::kExpired)
-    return {ErrorCode::kExpired, name + " has expired: make a new one, and extend it in time"};
-  return {ErrorCode::kNoHold, name + " is " + std::string(to_string(state)) + " already: a hold is final once"};
-}
-
-Error exceeds(const HoldCharge& charge, Amount amount) {
-  return {ErrorCode::kExceeds, "amount " + std::to_string(amount) + " for '" + charge.limit + "' exceeds the " +
-                                   std::to_string(charge.units) + " held: commit less, or allow overage"};
-}
-
-Error overage_does_not_fit(const MeterAccess& meter) {
-  return {ErrorCode::kExceeds, "the overage of " + std::to_string(meter.cost) + " for '" +
-                                   std::string(meter.limit_name) + "' does not fit: commit what is held, or less"};
-}
 
 HoldInfo info_of(std::string_view id, const OperationRecord& record, Instant now) {
   const HoldRecord& hold = *record.hold;
@@ -194,7 +173,7 @@ auto Engine::with_open_hold(std::string_view id, Instant now, Use use)
       forget_if_old(id, now);
       operation = address_hold(id);
     }
-    if (!operation) return tl::make_unexpected(no_hold(id));
+    if (!operation) return tl::make_unexpected(core::no_hold(id));
     const Keyspace::GuardAll guard(keyspace_, operation->hashes);
     operation->hold = ids_.find_hold(id);
     if (operation->hold == nullptr || operation->hold->serial != operation->serial) continue;
@@ -203,7 +182,7 @@ auto Engine::with_open_hold(std::string_view id, Instant now, Use use)
     // A limit that was redefined after `now` has just let parts expire up to that instant, and raised the floor.
     operation->now = floor_.at_least(operation->now);
     const HoldState state = operation->hold->state_at(operation->now);
-    if (state != HoldState::kHeld) return tl::make_unexpected(not_open(id, state));
+    if (state != HoldState::kHeld) return tl::make_unexpected(core::not_open(id, state));
     return use(*operation);
   }
 }
@@ -238,15 +217,13 @@ Result<Settlement> Engine::settle_commit(HoldOperation& operation, const CommitR
   HoldRecord& hold = *operation.hold;
   const std::size_t count = hold.charges.size();
   if (!request.amounts.empty() && request.amounts.size() != count) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "amounts: the hold has " + std::to_string(count) +
-                                                              (count == 1 ? " charge, not " : " charges, not ") +
-                                                              std::to_string(request.amounts.size())});
+    return tl::make_unexpected(core::wrong_amount_count(count, request.amounts.size()));
   }
   Amount committed = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Amount held = hold.charges[i].units;
     const Amount amount = request.amounts.empty() ? held : request.amounts[i];
-    if (amount > held && !request.allow_overage) return tl::make_unexpected(exceeds(hold.charges[i], amount));
+    if (amount > held && !request.allow_overage) return tl::make_unexpected(core::exceeds_hold(hold.charges[i].limit, amount, held));
     committed += amount;
     MeterAccess* meter = operation.meter_of_charge[i];
     if (meter == nullptr) continue;
@@ -259,7 +236,7 @@ Result<Settlement> Engine::settle_commit(HoldOperation& operation, const CommitR
     if (meter.fits(meter.cost)) {
       meter.charge(meter.cost);
     } else if (!meter.is_shadow()) {
-      return tl::make_unexpected(overage_does_not_fit(meter));
+      return tl::make_unexpected(core::overage_does_not_fit(meter.limit_name, meter.cost));
     }
   }
   for (std::size_t i = 0; i < request.amounts.size(); ++i) hold.charges[i].units = request.amounts[i];

@@ -17,10 +17,6 @@ void mark_current(Entry* entry, const LimitRecord& limit) {
 
 }  // namespace
 
-Error unknown_limit(std::string_view name) {
-  return {ErrorCode::kNoLimit, "unknown limit '" + std::string(name) + "'"};
-}
-
 std::optional<MeterAccess> Meters::open(const Entry& entry, Instant now) {
   const LimitRecord* limit = limits_.at(entry.space.limit());
   if (limit == nullptr) return std::nullopt;

@@ -17,7 +17,6 @@
 
 namespace mete::engine {
 
-[[nodiscard]] Error unknown_limit(std::string_view name);
 
 // Where a meter is to be found.
 struct MeterHash {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "core/refusals.h"
 
 namespace mete::engine {
 
@@ -42,9 +43,7 @@ Result<std::optional<core::Verdict>> OperationIds::replay(std::string_view id, s
   if (entry == nullptr) return std::nullopt;
   const auto record = entry->load<OperationRecord>();
   if (record.fingerprint == fingerprint) return record.verdict;
-  return tl::make_unexpected(Error{ErrorCode::kMismatch, "id '" + std::string(id) +
-                                                             "' was used for an operation with other parameters: give "
-                                                             "each operation an id of its own"});
+  return tl::make_unexpected(core::id_mismatch(id));
 }
 
 Result<Entry*> OperationIds::insert(std::string_view id) {

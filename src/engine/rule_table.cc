@@ -12,12 +12,6 @@ namespace {
 constexpr Unit kNoUnit = Unit::kHour;
 constexpr std::string_view kNoZone = "UTC";
 
-// What a rule's capacity becomes with another amount.
-Amount capacity_for(const core::Rule& rule, Amount amount) {
-  const auto scaled = base::multiply(base::to_unsigned(rule.capacity), base::to_unsigned(amount));
-  return base::saturate(base::div_ceil(scaled, base::to_unsigned(rule.amount)), kAmountMax);
-}
-
 }  // namespace
 
 core::Span RuleRecord::calendar_span(Instant at) const {
@@ -66,7 +60,7 @@ const RuleRecord* RuleTable::acquire_with_amount(const RuleRecord& rule, Amount 
     key = by_record_.find(&rule)->second->first;
   }
   std::get<1>(key) = amount;
-  std::get<2>(key) = capacity_for(rule.rule(), amount);
+  std::get<2>(key) = core::with_amount(rule.rule(), amount).capacity;
   return intern(key, rule.calendar());
 }
 

@@ -141,6 +141,11 @@ Result<Address> parse_address(std::string_view text) {
   return address;
 }
 
+bool is_ip_address(const std::string& host) {
+  IpBytes bytes{};
+  return parse_ip(AF_INET, host, bytes) || parse_ip(AF_INET6, host, bytes);
+}
+
 Result<std::vector<SocketAddress>> resolve(const Address& address) {
   std::vector<SocketAddress> found;
   if (address.is_unix()) {

@@ -41,6 +41,8 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
+bool is_ip_address(const std::string& host);  // in numbers, not a name
+
 // Port 0 is allowed: the system then chooses one. The error says what is wrong and how an address is written.
 Result<Address> parse_address(std::string_view text);
 // Looks the name up; this may ask the network.

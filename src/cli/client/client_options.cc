@@ -44,9 +44,9 @@ Result<ConnectionOptions> connection_options(const Invocation& invocation, const
   options.address = invocation.value("server", console);
   options.password = invocation.value("password", console);
   if (invocation.is_on("tls")) {
-    options.tls = TlsOptions{.ca = invocation.value("tls-ca", console),
-                             .certificate = invocation.value("tls-cert", console),
-                             .key = invocation.value("tls-key", console)};
+    options.tls = net::TlsClientOptions{.ca = invocation.value("tls-ca", console),
+                                        .certificate = invocation.value("tls-cert", console),
+                                        .key = invocation.value("tls-key", console)};
     return options;
   }
   for (const std::string name : {"tls-ca", "tls-cert", "tls-key"}) {

@@ -49,6 +49,9 @@ class Batch {
   std::vector<Command> commands_;
 };
 
+// For links: a call of a script with its whole text, for a server that does not know the digest.
+void append_eval(std::string& output, const Batch& batch, const Batch::Command& command);
+
 // The slot of a key in a Cluster: of its hash tag, if it has one.
 std::uint16_t slot_of(std::string_view key);
 

@@ -61,9 +61,9 @@ class Link {
 
   // Whether keys of different hash tags may lie on different nodes.
   [[nodiscard]] virtual bool is_cluster() const = 0;
-  // Runs the batch on every master, for SCAN and the like; the order is that of `nodes` and stays while the topology
-  // does. The batch's routing keys do not matter.
-  virtual Result<std::vector<Replies>> run_on_each(const Batch& batch) = 0;
+  // Runs the batch on one of the masters, by its number, for SCAN and the like, and tells how many there are. Numbers
+  // stay while the topology does. The batch's routing keys do not matter.
+  virtual Result<std::size_t> run_on_node(std::size_t number, Batch& batch, Replies& replies) = 0;
 
   // Listens on a channel: blocks until a message comes or the time is over; true for a message. It keeps a connection
   // of its own. After a failure (kUnavailable) the next call connects anew. One thread at a time.

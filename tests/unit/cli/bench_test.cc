@@ -173,7 +173,7 @@ TEST(BenchTest, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.pipeline = kBenchPipelineMax + 1; }));
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.threads = 4; }));
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.keys = 0; }));
-  EXPECT_TRUE(refuses([](BenchOptions& options) { options.server.tls = TlsOptions{}; }));
+  EXPECT_TRUE(refuses([](BenchOptions& options) { options.server.tls = net::TlsClientOptions{}; }));
 }
 
 }  // namespace

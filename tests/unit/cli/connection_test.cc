@@ -152,7 +152,7 @@ TEST(ConnectionTest, SaysHowToStartAServer) {
 
 TEST(ConnectionTest, TlsNeedsAServerThatSpeaksIt) {
   StubServer server("-ERR Protocol error\r\n");
-  const auto connection = Connection::open({.address = server.address(), .tls = TlsOptions{}});
+  const auto connection = Connection::open({.address = server.address(), .tls = net::TlsClientOptions{}});
   ASSERT_FALSE(connection);
   EXPECT_NE(connection.error().message.find("does the server speak TLS on this port?"), std::string::npos)
       << connection.error().message;

@@ -1,1 +1,208 @@
-return 0
+-- What is not a take: gives, holds, what becomes of holds, and usage set from elsewhere.
+--
+-- KEYS: the meters; then, where there is one, the operation's record; then the tag's holds.
+-- ARGV: the earliest time it can be, in microseconds; the operation; its options, in one text; for each meter its terms
+-- and cost (see meter.lua); then what the operation says below.
+-- The answer begins with what happened; if that is "ok": the time, and what the operation says below.
+-- include meter.lua
+-- include record.lua
+local argv = ARGV
+local time = redis.call('TIME')
+local now = math.max(time[1] * 1000000 + time[2], tonumber(argv[1]))
+local operation, option = argv[2], {}
+for text in string.gmatch(argv[3], '%S+') do option[#option + 1] = text end
+local count = tonumber(option[1])
+local last = 3 + count
+
+local function open_all()
+  local meters = {}
+  for i = 1, count do
+    local m, problem, detail = open(KEYS[i], argv[3 + i], now)
+    if not m then return nil, {problem, i, format(detail or now)} end
+    meters[i] = m
+  end
+  return meters
+end
+
+local function tell(answer, meters, wants_held)
+  for i, m in ipairs(meters) do
+    answer[#answer + 1] = {m.violated and 1 or 0, format(m.cost), argv[3 + i], told(m, wants_held)}
+  end
+  return answer
+end
+
+-- What is held changes: the first to expire is another one.
+local function remove_part(m, field)
+  load_parts(m)
+  local rest, found = {}, nil
+  for _, part in ipairs(m.parts) do
+    if part.field == field then found = part else rest[#rest + 1] = part end
+  end
+  if found then
+    m.expired = m.expired or {}
+    m.expired[#m.expired + 1] = field
+    m.parts = rest
+    m.due = rest[1] and rest[1].expires
+  end
+  return found
+end
+
+local function put_part(m, part)
+  local key = held_key(m)
+  if m.forgotten then redis.call('DEL', key) end
+  for _, field in ipairs(m.expired or {}) do redis.call('HDEL', key, field) end
+  m.expired, m.forgotten = nil, nil
+  local serial = redis.call('HINCRBY', key, 'n', 1)
+  part.serial = part.serial or serial
+  redis.call('HSET', key, part.field, format(part.units) .. ':' .. format(part.made) .. ':' .. format(part.expires) ..
+    ':' .. format(part.serial))
+  m.due = m.due and math.min(m.due, part.expires) or part.expires
+  m.last = math.max(m.last or 0, part.expires)
+  m.parts = nil
+end
+
+local function tag_hold(key, id, expires)
+  redis.call('HSET', key, id, format(expires))
+  local wait = math.ceil((expires - now) / 1000) + 5000
+  if redis.call('PTTL', key) < wait then redis.call('PEXPIRE', key, format(wait)) end
+end
+
+-- option: meters, whether to tell what is held, fingerprint or "-", retention, epoch. Answer: what was given back.
+if operation == 'give' then
+  local wants_held, fingerprint, retention, epoch = option[2] == '1', option[3], tonumber(option[4]), option[5]
+  if fingerprint ~= '-' then
+    local record = recall(KEYS[count + 1], epoch, retention, now)
+    if record then return record.fingerprint == fingerprint and record.answer or {'mismatch'} end
+  end
+  local meters, problem = open_all()
+  if not meters then return problem end
+  local given = 0
+  for _, m in ipairs(meters) do
+    local own = m.kind == 's' and m.units or used(m)
+    local units = math.max(0, math.min(own - held(m), m.cost))
+    if m.raw then
+      release(m, units, m.now)
+      store(m)
+    end
+    given = given + units
+  end
+  local answer = tell({'ok', format(now), format(given)}, meters, wants_held)
+  if fingerprint ~= '-' then
+    remember(KEYS[count + 1], {fingerprint = fingerprint, at = now, epoch = epoch, answer = answer}, retention, now)
+  end
+  return answer
+end
+
+-- option: meters, whether to tell what is held, fingerprint, retention, epoch, whether the id is a random one, ttl. Then
+-- the id, the tag, and for each charge five: its meter, units, limit, key and the limit's birth. Answer as a take's.
+if operation == 'hold' then
+  local fingerprint, retention, epoch = option[3], tonumber(option[4]), option[5]
+  local record = recall(KEYS[count + 1], epoch, retention, now)
+  if record then return record.fingerprint == fingerprint and record.answer or {'mismatch'} end
+  local meters, problem = open_all()
+  if not meters then return problem end
+  local is_allowed = 1
+  for _, m in ipairs(meters) do
+    if not fits(m, m.cost) then
+      m.violated = true
+      if not m.shadow then is_allowed = 0 end
+    end
+  end
+  record = {fingerprint = fingerprint, at = now, epoch = epoch}
+  if is_allowed == 1 then
+    local id, tag, expires = argv[last + 1], argv[last + 2], now + tonumber(option[7])
+    record.hold = {state = 'held', expires = expires, final = 0, tag = tag, charges = {}}
+    for i = last + 3, #argv, 5 do
+      local m, index = meters[tonumber(argv[i])], (i - last - 3) / 5
+      record.hold.charges[index + 1] = {argv[i + 2], argv[i + 3], argv[i + 1], m.violated and '0' or '1', argv[i + 4]}
+      if not m.violated then
+        put_part(m, {field = index .. ':' .. id, units = tonumber(argv[i + 1]), made = m.now, expires = expires})
+      end
+    end
+    for _, m in ipairs(meters) do
+      if not m.violated then
+        charge(m, m.cost)
+        store(m)
+      end
+    end
+    if KEYS[count + 2] then tag_hold(KEYS[count + 2], id, expires) end
+  end
+  record.answer = tell({'ok', format(now), is_allowed}, meters, option[2] == '1' or is_allowed == 0)
+  if is_allowed == 1 or option[6] == '0' then remember(KEYS[count + 1], record, retention, now) end
+  return record.answer
+end
+
+-- option: meters. The cost is what is used from now on. Answer: what was used before.
+if operation == 'reconcile' then
+  local meters, problem = open_all()
+  if not meters then return problem end
+  local m = meters[1]
+  local kept = held(m)
+  local before = used(m) - kept
+  if m.cost > kMax - kept then return {'large', 1} end
+  m.units, m.fraction, m.previous, m.early = m.cost + kept, 0, 0, 0
+  m.start = m.window
+  store(m)
+  return {'ok', format(now), format(before)}
+end
+
+-- What becomes of a hold. option: meters, the time it was made, epoch, retention, and a ttl to extend it. Then the id,
+-- and for each charge its meter, or 0 if there is none any more, and the amount to commit, or "-" for all.
+local key, id = KEYS[count + 1], argv[last + 1]
+local retention = tonumber(option[4])
+local record = recall(key, option[3], retention, now)
+local hold = record and record.hold
+if not hold then return {'nohold'} end
+if format(record.at) ~= option[2] then return {'changed'} end
+if hold.state ~= 'held' then return {'final', hold.state} end
+if now >= hold.expires then return {'expired'} end
+local meters, problem = open_all()
+if not meters then return problem end
+
+local returned, expires = 0, now + tonumber(option[5])
+for i, charge_of in ipairs(hold.charges) do
+  local m, field = meters[tonumber(argv[last + 2 * i])], (i - 1) .. ':' .. id
+  local amount = argv[last + 2 * i + 1]
+  local part = m and remove_part(m, field)
+  if part and operation == 'extend' then
+    m.moved = m.moved or {}
+    m.moved[#m.moved + 1] = part
+  elseif part and operation == 'cancel' then
+    local before = used(m)
+    release(m, part.units, part.made)
+    returned = returned + before - used(m)
+  elseif part and amount ~= '-' then
+    amount = tonumber(amount)
+    release(m, math.max(part.units - amount, 0), part.made)
+  end
+  if operation == 'commit' and amount ~= '-' then
+    if m then m.cost = m.cost + math.max(tonumber(amount) - tonumber(charge_of[3]), 0) end
+    charge_of[3] = format(tonumber(amount))
+  end
+end
+for i, m in ipairs(meters) do
+  if m.cost > 0 then
+    if fits(m, m.cost) then
+      charge(m, m.cost)
+    elseif not m.shadow then
+      return {'overage', i, format(m.cost)}
+    end
+  end
+end
+
+for _, m in ipairs(meters) do
+  for _, part in ipairs(m.moved or {}) do
+    part.expires = expires
+    put_part(m, part)
+  end
+  store(m)
+end
+if operation == 'extend' then
+  hold.expires = expires
+  if KEYS[count + 2] then tag_hold(KEYS[count + 2], id, expires) end
+else
+  hold.state, hold.final = operation == 'commit' and 'committed' or 'cancelled', now
+  if KEYS[count + 2] then redis.call('HDEL', KEYS[count + 2], id) end
+end
+remember(key, record, retention, now)
+return tell({'ok', format(now), format(returned)}, meters, false)

@@ -1,0 +1,22 @@
+// Refusals: the errors that every store says in the same words.
+#pragma once
+
+#include <mete/decision.h>
+#include <mete/result.h>
+
+#include <string_view>
+
+namespace mete::core {
+
+Error unknown_limit(std::string_view name);
+Error no_hold(std::string_view id);
+// Why an operation on a hold that is not open is refused.
+Error not_open(std::string_view id, HoldState state);
+Error wrong_amount_count(std::size_t charges, std::size_t amounts);
+Error exceeds_hold(std::string_view limit, Amount amount, Amount held);
+Error overage_does_not_fit(std::string_view limit, Amount overage);
+Error id_mismatch(std::string_view id);
+// `field`: what the caller gave that would make usage too large.
+Error usage_too_large(std::string_view field, std::string_view limit);
+
+}  // namespace mete::core

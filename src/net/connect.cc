@@ -1,0 +1,114 @@
+#include "net/connect.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <limits>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/duration_text.h"
+
+namespace mete::net {
+
+namespace {
+
+// A peer that is gone without a word is noticed after so many seconds of silence, so many probes a second apart.
+constexpr int kKeepAliveSeconds = 15;
+constexpr int kKeepAliveProbes = 3;
+
+tl::unexpected<Error> cannot_connect(const Address& address, int error, std::string_view how_to_start) {
+  std::string message = "cannot connect to " + address.to_string() + ": ";
+  if (error == ECONNREFUSED || error == ENOENT) {
+    message += error == ENOENT ? "no such file" : "connection refused";
+    message += "; is the server running?" + (how_to_start.empty() ? "" : " " + std::string(how_to_start));
+  } else if (error == ETIMEDOUT) {
+    message += "no answer; check the address, and that no firewall is in the way";
+  } else if (error == EMFILE) {
+    message += "too many open files; raise the limit with: ulimit -n";
+  } else if (error == EACCES || error == EPERM) {
+    message += "permission denied; may this user use the socket?";
+  } else {
+    message += std::generic_category().message(error) + "; check the address";
+  }
+  return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(message)});
+}
+
+using Found = Result<std::vector<SocketAddress>>;
+
+Found resolve_in_time(const Address& address, const Deadline& deadline) {
+  if (address.is_unix() || is_ip_address(address.host) || deadline.timeout().is_never()) return resolve(address);
+  std::packaged_task<Found()> task([address] { return resolve(address); });
+  std::future<Found> found = task.get_future();
+  std::thread(std::move(task)).detach();
+  if (found.wait_for(std::chrono::nanoseconds(deadline.left().ns())) == std::future_status::ready) return found.get();
+  return tl::unexpected(Error{ErrorCode::kUnavailable, "cannot find the host '" + address.host + "' within " +
+                                                           base::duration_text(deadline.timeout()) +
+                                                           "; does the name server answer?"});
+}
+
+// 0, or the error of connecting. A connection is under way at first, and then made or refused.
+int connect_socket(const Descriptor& socket, const SocketAddress& address, const Deadline& deadline) {
+  if (::connect(socket.get(), address.get(), address.size) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  if (!wait_for_socket(socket.get(), POLLOUT, deadline)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+  return error;
+}
+
+void set_options(const Descriptor& socket) {
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveSeconds, sizeof kKeepAliveSeconds);
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPINTVL, &on, sizeof on);
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPCNT, &kKeepAliveProbes, sizeof kKeepAliveProbes);
+}
+
+// What is left, in equal parts: one address that does not answer must not use up the time of the others.
+Deadline share(const Deadline& deadline, std::size_t parts) {
+  const Duration left = deadline.left();
+  return Deadline::in(left.is_never() ? left : Duration::from_ns(left.ns() / static_cast<std::int64_t>(parts)));
+}
+
+}  // namespace
+
+Result<Descriptor> connect_to(const Address& address, const Deadline& deadline, std::string_view how_to_start) {
+  const Found found = resolve_in_time(address, deadline);
+  if (!found) return tl::unexpected(found.error());
+  int error = EADDRNOTAVAIL;
+  std::size_t remaining = found->size();
+  for (const SocketAddress& each : *found) {
+    Descriptor socket(::socket(each.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    error = socket.is_open() ? connect_socket(socket, each, share(deadline, remaining--)) : errno;
+    if (error != 0) continue;
+    if (each.family() != AF_UNIX) set_options(socket);
+    return socket;
+  }
+  return cannot_connect(address, error, how_to_start);
+}
+
+bool wait_for_socket(int socket, short events, const Deadline& deadline) {
+  constexpr std::int64_t kMillisecondsMax = std::numeric_limits<int>::max();
+  pollfd waiting = {.fd = socket, .events = events, .revents = 0};
+  int ready = 0;
+  do {
+    const Duration left = deadline.left();
+    ready = ::poll(&waiting, 1, left.is_never() ? -1 : static_cast<int>(std::min(left.ms(), kMillisecondsMax)));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+}  // namespace mete::net

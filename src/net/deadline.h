@@ -1,0 +1,35 @@
+// Deadline: until when something may take, on the monotonic clock. It is handed down through all the steps of a call,
+// so that they share one time-out instead of each having its own.
+#pragma once
+
+#include <mete/time.h>
+
+#include <cstdint>
+
+#include "base/monotonic.h"
+
+namespace mete::net {
+
+class Deadline {
+ public:
+  // From now on. Duration::never() is a deadline that never comes.
+  static Deadline in(Duration timeout) { return {Instant::from_ns(base::monotonic_ns()) + timeout, timeout}; }
+
+  // Never below zero.
+  [[nodiscard]] Duration left() const {
+    if (timeout_.is_never()) return Duration::never();
+    const Duration rest = end_ - Instant::from_ns(base::monotonic_ns());
+    return rest < Duration() ? Duration() : rest;
+  }
+  [[nodiscard]] bool is_over() const { return left() == Duration(); }
+  // The whole of it, as it was at the start: for messages.
+  [[nodiscard]] Duration timeout() const { return timeout_; }
+
+ private:
+  Deadline(Instant end, Duration timeout) : end_(end), timeout_(timeout) {}
+
+  Instant end_;
+  Duration timeout_;
+};
+
+}  // namespace mete::net

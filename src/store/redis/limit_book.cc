@@ -1,0 +1,127 @@
+#include "store/redis/limit_book.h"
+
+#include <algorithm>
+
+#include "store/redis/names.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+char letter_of(Kind kind) {
+  switch (kind) {
+    case Kind::kBucket:
+      return 'b';
+    case Kind::kWindow:
+      return 'w';
+    case Kind::kSliding:
+      return 's';
+    case Kind::kCalendar:
+      return 'c';
+    case Kind::kStock:
+      return 'k';
+  }
+  __builtin_unreachable();
+}
+
+Result<std::unique_ptr<engine::RuleRecord>> make_rule(const Limit& limit) {
+  std::optional<civil::Calendar> calendar;
+  if (limit.kind() == Kind::kCalendar) {
+    const std::string zone = limit.zone().value_or("UTC");
+    auto made = civil::Calendar::make({.unit = *limit.unit(), .zone = zone, .anchor = limit.anchor().value_or(0)});
+    if (!made) return tl::make_unexpected(made.error());
+    calendar = std::move(*made);
+  }
+  return std::make_unique<engine::RuleRecord>(rule_of(limit), std::move(calendar));
+}
+
+std::string terms_of(const LimitEntry& entry, const core::Rule& rule, const core::Span& window,
+                     const std::optional<BucketTimes>& times) {
+  std::string text(1, letter_of(rule.kind));
+  const std::uint64_t numbers[] = {base::to_unsigned(rule.amount),
+                                   base::to_unsigned(rule.capacity),
+                                   rule.period_ns() / 1000,
+                                   entry.rev,
+                                   entry.born,
+                                   entry.cleared,
+                                   window.start.ns() / 1000,
+                                   window.end.ns() / 1000,
+                                   entry.definition->is_shadow() ? 1U : 0U};
+  for (const std::uint64_t number : numbers) text += " " + std::to_string(number);
+  return text + " " + std::to_string(entry.slot) + " " + std::to_string(times ? times->full_us : 0);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KnownLimit>> KnownLimit::make(LimitEntry entry) {
+  std::unique_ptr<KnownLimit> limit(new KnownLimit(std::move(entry)));
+  auto rule = make_rule(limit->definition());
+  if (!rule) return tl::make_unexpected(rule.error());
+  limit->rule_ = std::move(*rule);
+  for (const LimitEntry::Earlier& earlier : limit->entry_.earlier) {
+    auto earlier_rule = make_rule(earlier.definition);
+    if (!earlier_rule) return tl::make_unexpected(earlier_rule.error());
+    limit->earlier_.push_back({earlier.rev, earlier.slot, earlier.until_us, std::move(*earlier_rule)});
+  }
+  limit->record_ = std::make_unique<engine::LimitRecord>(limit->definition(), 0);
+  limit->record_->generation = limit->entry_.born;
+  limit->record_->rule = limit->rule_.get();
+  limit->times_ = bucket_times(limit->rule_->rule());
+  if (limit->times_) limit->plain_room_ = std::to_string(limit->times_->full_us * 10);
+  limit->terms_ = terms_of(limit->entry_, limit->rule_->rule(), {}, limit->times_);
+  return limit;
+}
+
+std::string KnownLimit::terms(std::uint64_t now_us) const {
+  if (rule_->rule().kind != Kind::kCalendar) return terms_;
+  return terms_of(entry_, rule_->rule(), rule_->moment(core::State(), Instant::from_ns(now_us * 1000)).window, times_);
+}
+
+std::optional<std::uint64_t> KnownLimit::plain_charge_us(Amount cost) const {
+  if (entry_.slot == kNoSlot || !times_ || cost > rule_->rule().capacity) return std::nullopt;
+  const auto ticks = base::multiply(base::to_unsigned(cost), rule_->rule().period_ns() / 1000);
+  const auto charge_us = base::div_floor(ticks, base::to_unsigned(rule_->rule().amount));
+  if (charge_us * base::to_unsigned(rule_->rule().amount) != ticks) return std::nullopt;
+  return static_cast<std::uint64_t>(charge_us);
+}
+
+Result<std::shared_ptr<const LimitBook>> LimitBook::read(const wire::RespValue& fields) {
+  auto book = std::make_shared<LimitBook>();
+  for (std::size_t i = 0; i + 1 < fields.elements.size(); i += 2) {
+    const std::string& field = fields.elements[i].text;
+    const std::string& text = fields.elements[i + 1].text;
+    if (field == kGenerationField) {
+      book->generation_ = std::stoull(text);
+    } else if (field == kEpochField) {
+      book->epoch_ = std::stoull(text);
+    } else if (field == kFormatField) {
+      if (text == kFormat) continue;
+      return tl::make_unexpected(Error{ErrorCode::kUnavailable,
+                                       "the keys in this Redis are of format " + text + ", and this Mete knows " +
+                                           std::string(kFormat) + ": use the version that wrote them, or a newer one"});
+    } else {
+      auto entry = parse_limit_entry(field, text);
+      if (!entry) return tl::make_unexpected(entry.error());
+      book->entries_.emplace(field, *entry);
+      if (!entry->definition) continue;
+      auto limit = KnownLimit::make(std::move(*entry));
+      if (!limit) return tl::make_unexpected(limit.error());
+      book->limits_.emplace(field, std::move(*limit));
+    }
+  }
+  return book;
+}
+
+const KnownLimit* LimitBook::find(std::string_view name) const {
+  const auto found = limits_.find(name);
+  return found == limits_.end() ? nullptr : found->second.get();
+}
+
+std::vector<std::string> LimitBook::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, limit] : limits_) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace mete::store::redis

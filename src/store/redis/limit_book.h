@@ -1,0 +1,87 @@
+// LimitBook: the limits as they are known to this process. A copy of mete.limits, replaced as a whole when another
+// process has changed something there.
+//
+// Thread safety: a book never changes; whoever has one keeps it for an operation.
+#pragma once
+
+#include <mete/limit.h>
+#include <mete/result.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/limit_table.h"
+#include "store/redis/limit_entry.h"
+#include "wire/resp_reply.h"
+
+namespace mete::store::redis {
+
+// A limit with what operations on it need at hand.
+class KnownLimit {
+ public:
+  // Refuses a calendar whose zone or anchor does not exist here.
+  static Result<std::unique_ptr<KnownLimit>> make(LimitEntry entry);
+
+  struct Revision {
+    std::uint64_t rev = 0;
+    int slot = kNoSlot;
+    std::uint64_t until_us = 0;
+    std::unique_ptr<engine::RuleRecord> rule;
+  };
+
+  [[nodiscard]] const LimitEntry& entry() const { return entry_; }
+  [[nodiscard]] const Limit& definition() const { return *entry_.definition; }
+  [[nodiscard]] const engine::LimitRecord& record() const { return *record_; }
+  [[nodiscard]] const engine::RuleRecord& rule() const { return *rule_; }
+  [[nodiscard]] const std::vector<Revision>& earlier() const { return earlier_; }
+  [[nodiscard]] const std::optional<BucketTimes>& times() const { return times_; }
+  // The terms of the scripts (lua/meter.lua); a calendar's are those of the period that holds this time.
+  [[nodiscard]] std::string terms(std::uint64_t now_us) const;
+  // What a charge adds to a plain value, in microseconds; none if that is no whole number, or there are no plain
+  // values.
+  [[nodiscard]] std::optional<std::uint64_t> plain_charge_us(Amount cost) const;
+  // The most that may be missing from a plain bucket, in tenths of a microsecond.
+  [[nodiscard]] const std::string& plain_room() const { return plain_room_; }
+
+ private:
+  explicit KnownLimit(LimitEntry entry) : entry_(std::move(entry)) {}
+
+  LimitEntry entry_;
+  std::unique_ptr<engine::RuleRecord> rule_;
+  std::unique_ptr<engine::LimitRecord> record_;
+  std::vector<Revision> earlier_;
+  std::optional<BucketTimes> times_;
+  std::string terms_;  // of all kinds but calendars
+  std::string plain_room_;
+};
+
+class LimitBook {
+ public:
+  // `fields`: what HGETALL of mete.limits says.
+  static Result<std::shared_ptr<const LimitBook>> read(const wire::RespValue& fields);
+
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  // Null if there is none of that name.
+  [[nodiscard]] const KnownLimit* find(std::string_view name) const;
+  [[nodiscard]] const std::unordered_map<std::string, LimitEntry>& entries() const { return entries_; }
+  [[nodiscard]] std::vector<std::string> names() const;  // sorted
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  std::uint64_t generation_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::unordered_map<std::string, LimitEntry> entries_;  // dropped ones too
+  std::unordered_map<std::string, std::unique_ptr<KnownLimit>, Hash, std::equal_to<>> limits_;
+};
+
+}  // namespace mete::store::redis

@@ -1,0 +1,227 @@
+#include "store/redis/limit_entry.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/math.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+constexpr std::string_view kNone = "-";
+constexpr std::uint64_t kDayUs = 86'400'000'000;
+constexpr std::uint64_t kMarginUs = 5'000'000;
+constexpr std::uint64_t kCellUsMin = 1'000'000;
+constexpr std::uint64_t kCellsPerBucket = 8;
+constexpr std::uint64_t kPlainUsMax = 100'000'000'000'000;  // three years: further ahead there are no plain values
+
+// The words of a line.
+class Words {
+ public:
+  explicit Words(std::string_view line) : rest_(line) {}
+
+  std::string_view next() {
+    const std::size_t end = std::min(rest_.find(' '), rest_.size());
+    const std::string_view word = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    is_bad_ = is_bad_ || word.empty();
+    return word;
+  }
+  template <class Number>
+  Number number() {
+    const std::string_view word = next();
+    Number value{};
+    const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), value);
+    is_bad_ = is_bad_ || failure != std::errc() || end != word.data() + word.size();
+    return value;
+  }
+  template <class Number>
+  std::optional<Number> optional_number() {
+    if (!rest_.starts_with(kNone) || (rest_.size() > 1 && rest_[1] != ' ')) return number<Number>();
+    next();
+    return std::nullopt;
+  }
+  // One of the values up to `last`, by its name.
+  template <class Enum>
+  std::optional<Enum> optional_name(Enum last) {
+    const std::string_view word = next();
+    if (word == kNone) return std::nullopt;
+    for (int i = 0; i <= static_cast<int>(last); ++i) {
+      if (to_string(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
+    }
+    is_bad_ = true;
+    return std::nullopt;
+  }
+  [[nodiscard]] bool is_bad() const { return is_bad_; }
+
+ private:
+  std::string_view rest_;
+  bool is_bad_ = false;
+};
+
+std::string text_of(std::optional<std::int64_t> number) {
+  return number ? std::to_string(*number) : std::string(kNone);
+}
+
+std::string definition_text(const Limit& limit) {
+  const auto period = limit.period() ? std::optional(limit.period()->ns() / 1000) : std::nullopt;
+  const std::string fields[] = {
+      std::string(to_string(limit.kind())),
+      std::to_string(limit.amount()),
+      text_of(period),
+      text_of(limit.burst()),
+      std::string(limit.unit() ? to_string(*limit.unit()) : kNone),
+      limit.zone().value_or(std::string(kNone)),
+      text_of(limit.anchor()),
+      limit.is_shadow() ? "1" : "0",
+      std::string(limit.durable() ? to_string(*limit.durable()) : kNone),
+      std::string(to_string(limit.on_fail())),
+      std::string(to_string(limit.scope())),
+  };
+  std::string text;
+  for (const std::string& field : fields) text += (text.empty() ? "" : " ") + field;
+  return text;
+}
+
+std::optional<Limit> parse_definition(std::string_view name, Words& words) {
+  const auto kind = words.optional_name(Kind::kStock);
+  if (!kind) return std::nullopt;
+  Limit limit(*kind, std::string(name));
+  limit.amount(words.number<Amount>());
+  if (const auto period = words.optional_number<std::int64_t>())
+    limit.per(Duration(std::chrono::microseconds(*period)));
+  if (const auto burst = words.optional_number<Amount>()) limit.burst(*burst);
+  if (const auto unit = words.optional_name(Unit::kYear)) limit.per(*unit);
+  if (const std::string_view zone = words.next(); zone != kNone) limit.zone(std::string(zone));
+  if (const auto anchor = words.optional_number<int>()) limit.anchor(*anchor);
+  limit.shadow(words.number<int>() == 1);
+  if (const auto durable = words.optional_name(Durable::kNever)) limit.durable(*durable);
+  if (const auto on_fail = words.optional_name(OnFail::kOpen)) limit.on_fail(*on_fail);
+  if (const auto scope = words.optional_name(Scope::kEscrow)) limit.scope(*scope);
+  return limit;
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+// Whether states mean the same under both.
+bool means_the_same(const Limit& a, const Limit& b) {
+  if (a.kind() != b.kind()) return false;
+  if (a.kind() == Kind::kBucket) return rule_of(a) == rule_of(b);
+  return a.period() == b.period() && a.unit() == b.unit() && a.zone() == b.zone() && a.anchor() == b.anchor();
+}
+
+// The present revision ends, and its slot is kept until its values are gone.
+void retire(LimitEntry& entry, std::uint64_t now_us) {
+  if (entry.slot == kNoSlot) return;
+  const auto times = bucket_times(rule_of(*entry.definition));
+  const std::uint64_t lasts = times ? times->full_us + 2 * times->cell_us + kMarginUs : 0;
+  entry.free_at_us[static_cast<std::size_t>(entry.slot)] = now_us + lasts + kDayUs;
+  entry.slot = kNoSlot;
+}
+
+void begin_revision(LimitEntry& entry, std::uint64_t now_us) {
+  ++entry.rev;
+  if (!bucket_times(rule_of(*entry.definition))) return;
+  const auto free = std::find_if(entry.free_at_us.begin(), entry.free_at_us.end(),
+                                 [now_us](std::uint64_t free_at) { return free_at <= now_us; });
+  if (free != entry.free_at_us.end()) entry.slot = static_cast<int>(free - entry.free_at_us.begin());
+}
+
+}  // namespace
+
+core::Rule rule_of(const Limit& limit) {
+  return {.kind = limit.kind(),
+          .amount = limit.amount(),
+          .capacity = limit.burst().value_or(limit.amount()),
+          .period = limit.period().value_or(Duration())};
+}
+
+std::optional<BucketTimes> bucket_times(const core::Rule& rule) {
+  if (rule.kind != Kind::kBucket) return std::nullopt;
+  const auto ticks = base::multiply(base::to_unsigned(rule.capacity), rule.period_ns() / 1000);
+  const auto full_us = base::div_floor(ticks, base::to_unsigned(rule.amount));
+  if (full_us == 0 || full_us > kPlainUsMax) return std::nullopt;
+  const auto full = static_cast<std::uint64_t>(full_us);
+  return BucketTimes{.full_us = full, .cell_us = std::max(full / kCellsPerBucket, kCellUsMin)};
+}
+
+std::string to_text(const LimitEntry& entry) {
+  std::string text = std::to_string(entry.rev) + " " + std::to_string(entry.born) + " " +
+                     std::to_string(entry.cleared) + " " + std::to_string(entry.slot);
+  for (const std::uint64_t free_at : entry.free_at_us) text += " " + std::to_string(free_at);
+  text += "\n" + (entry.definition ? definition_text(*entry.definition) : std::string(kNone));
+  for (const LimitEntry::Earlier& earlier : entry.earlier) {
+    text += "\n" + std::to_string(earlier.rev) + " " + std::to_string(earlier.slot) + " " +
+            std::to_string(earlier.until_us) + " " + definition_text(earlier.definition);
+  }
+  return text;
+}
+
+Result<LimitEntry> parse_limit_entry(std::string_view name, std::string_view text) {
+  LimitEntry entry;
+  Words head(take_line(text));
+  entry.rev = head.number<std::uint64_t>();
+  entry.born = head.number<std::uint64_t>();
+  entry.cleared = head.number<std::uint64_t>();
+  entry.slot = head.number<int>();
+  for (std::uint64_t& free_at : entry.free_at_us) free_at = head.number<std::uint64_t>();
+  bool is_bad = head.is_bad();
+  if (const std::string_view line = take_line(text); line != kNone) {
+    Words words(line);
+    entry.definition = parse_definition(name, words);
+    is_bad = is_bad || words.is_bad() || !entry.definition;
+  }
+  while (!text.empty() && !is_bad) {
+    Words words(take_line(text));
+    const auto rev = words.number<std::uint64_t>();
+    const int slot = words.number<int>();
+    const auto until_us = words.number<std::uint64_t>();
+    auto definition = parse_definition(name, words);
+    is_bad = words.is_bad() || !definition;
+    if (!is_bad) entry.earlier.push_back({rev, slot, until_us, std::move(*definition)});
+  }
+  if (!is_bad) return entry;
+  return tl::make_unexpected(Error{ErrorCode::kUnavailable, "the definition of '" + std::string(name) +
+                                                                "' in Redis cannot be read: another version of Mete "
+                                                                "may have written it"});
+}
+
+LimitEntry redefined(LimitEntry entry, const Limit& definition, std::uint64_t now_us) {
+  if (!entry.definition) {
+    entry.definition = definition;
+    begin_revision(entry, now_us);
+    entry.born = entry.cleared = entry.rev;
+  } else if (means_the_same(*entry.definition, definition)) {
+    entry.definition = definition;
+  } else {
+    entry.earlier.push_back({entry.rev, entry.slot, now_us, *entry.definition});
+    retire(entry, now_us);
+    entry.definition = definition;
+    begin_revision(entry, now_us);
+  }
+  return entry;
+}
+
+LimitEntry dropped(LimitEntry entry, std::uint64_t now_us) {
+  retire(entry, now_us);
+  entry.definition.reset();
+  entry.earlier.clear();
+  return entry;
+}
+
+LimitEntry cleared(LimitEntry entry, std::uint64_t now_us) {
+  if (!entry.definition) return entry;
+  retire(entry, now_us);
+  begin_revision(entry, now_us);
+  entry.earlier.clear();
+  entry.cleared = entry.rev;
+  return entry;
+}
+
+}  // namespace mete::store::redis

@@ -1,0 +1,37 @@
+#include <utility>
+
+#include "store/redis/routed_link.h"
+#include "store/redis/server_topology.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+constexpr net::TlsClientNames kTlsNames = {.kind = "parameter", .ca = "ca=", .certificate = "cert=", .key = "key="};
+
+Result<std::unique_ptr<net::TlsClient>> load_tls(const Url& url) {
+  if (!url.has_tls) return nullptr;
+  return net::TlsClient::load(url.tls, kTlsNames).map([](net::TlsClient client) {
+    return std::make_unique<net::TlsClient>(std::move(client));
+  });
+}
+
+std::unique_ptr<Topology> make_topology(const Url& url, const net::TlsClient* tls) {
+  const NodeSettings settings{.credentials = url.credentials, .database = url.database, .tls = tls};
+  return std::make_unique<ServerTopology>(url.hosts.front(), settings);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Link>> open_link(std::string_view text) {
+  const auto url = parse_url(text);
+  if (!url) return tl::unexpected(url.error());
+  auto tls = load_tls(*url);
+  if (!tls) return tl::unexpected(tls.error());
+  auto topology = make_topology(*url, tls->get());
+  auto link = std::make_unique<RoutedLink>(std::move(*tls), std::move(topology), url->timeout);
+  if (auto done = link->open(); !done) return tl::unexpected(done.error());
+  return link;
+}
+
+}  // namespace mete::store::redis

@@ -1,0 +1,151 @@
+// Calls: how operations reach Redis, and what stands in their way.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/refusals.h"
+#include "store/redis/names.h"
+#include "store/redis/redis_store.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+// An error reply, as it concerns a caller.
+Error error_of(const std::string& text) {
+  if (text.starts_with("OOM")) {
+    return {ErrorCode::kOutOfMemory, "Redis is out of memory (maxmemory): give it more, or evict other keys"};
+  }
+  return {ErrorCode::kUnavailable, "Redis says: " + text};
+}
+
+}  // namespace
+
+Error RedisStore::too_busy() {
+  return {ErrorCode::kUnavailable, "limits are being changed too fast for this operation: try again"};
+}
+
+std::string RedisStore::floor_text() const { return std::to_string(session_.floor_us.load(std::memory_order_relaxed)); }
+
+Result<wire::RespValue> RedisStore::run_command(std::string_view routing_key,
+                                                std::initializer_list<std::string_view> words) {
+  Batch batch;
+  batch.add(routing_key, words);
+  return run(batch);
+}
+
+Result<wire::RespValue> RedisStore::run(Batch& batch) {
+  Replies replies;
+  link_->run(batch, replies);
+  CHECK(replies.size() == 1);
+  if (replies[0] && replies[0]->is_error()) return tl::make_unexpected(error_of(replies[0]->text));
+  return std::move(replies[0]);
+}
+
+Result<wire::RespValue> RedisStore::run_script(Script script, std::span<const std::string> keys,
+                                               std::span<const std::string> arguments) {
+  std::vector<std::string_view> words(keys.begin(), keys.end());
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  Batch batch;
+  batch.add_script(keys.empty() ? std::string_view() : keys.front(), script, keys.size(), words);
+  return run(batch);
+}
+
+Result<RedisStore::Meters> RedisStore::merge(std::span<const Charge> charges) {
+  Meters meters{.book = book(), .list = {}};
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const Charge& charge = charges[i];
+    const auto limit = find_limit(meters.book, charge.limit);
+    if (!limit) return tl::make_unexpected(limit.error());
+    if (*limit == nullptr) return merge(charges);  // the book is a newer one: all of them by that
+    const auto is_same = [&](const Charged& other) { return other.limit == *limit && other.key == charge.key; };
+    auto same = std::find_if(meters.list.begin(), meters.list.end(), is_same);
+    if (same == meters.list.end()) {
+      same = meters.list.insert(same, {*limit, charge.key, 0, 0, meter_key(charge.limit, charge.key)});
+    }
+    same->cost += charge.cost;
+    same->charges |= static_cast<std::uint16_t>(1U << i);
+  }
+  return meters;
+}
+
+Result<void> RedisStore::mend(const wire::RespValue& problem, const Meters& meters, std::uint64_t& window_us) {
+  const std::string& what = problem.elements[0].text;
+  if (what == "stale") return refresh_book();
+  const auto index = static_cast<std::size_t>(problem.elements[1].integer);
+  CHECK(index >= 1 && index <= meters.list.size());
+  const Charged& meter = meters.list[index - 1];
+  if (what == "window") {
+    window_us = std::stoull(problem.elements[2].text);
+    return {};
+  }
+  if (what == "large") return tl::make_unexpected(core::usage_too_large("cost", meter.limit->definition().name()));
+  CHECK(what == "old" || what == "slot");
+  // A digit that says nothing to this process may be of a revision that it has not heard of yet.
+  if (what == "slot") {
+    if (auto refreshed = refresh_book_if_changed(); !refreshed) return refreshed;
+  }
+  return catch_up(*meter.limit, meter.key);
+}
+
+// A meter that was written under an earlier revision of its limit is brought to the present one. Whoever is first does
+// it; the others find it done.
+Result<void> RedisStore::catch_up(const KnownLimit& limit, std::string_view key) {
+  const Charge charge{.limit = limit.definition().name(), .key = key, .cost = 0};
+  const auto looked = look({&charge, 1});
+  if (!looked) return tl::make_unexpected(looked.error());
+  if (auto replaced = replace(*looked); !replaced) return tl::make_unexpected(replaced.error());
+  return {};
+}
+
+Result<RedisStore::Looked> RedisStore::look(std::span<const Charge> charges) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    auto meters = merge(charges);
+    if (!meters) return tl::make_unexpected(meters.error());
+    auto looked = look_once(std::move(*meters));
+    if (!looked || looked->images.back() != nullptr) return looked;
+    if (auto refreshed = refresh_book(); !refreshed) return tl::make_unexpected(refreshed.error());
+  }
+  return tl::make_unexpected(too_busy());
+}
+
+// The last image is null if a value is of a revision that the book does not know yet.
+Result<RedisStore::Looked> RedisStore::look_once(Meters meters) {
+  std::vector<std::string> keys;
+  for (const Charged& meter : meters.list) keys.push_back(meter.name);
+  const std::string arguments[] = {"meters"};
+  auto reply = run_script(Script::kLook, keys, arguments);
+  if (!reply) return tl::make_unexpected(reply.error());
+  Looked looked{.meters = std::move(meters), .now_us = saw(reply->elements[0].text), .values = {}, .images = {}};
+  for (std::size_t i = 0; i < looked.meters.list.size(); ++i) {
+    const Charged& meter = looked.meters.list[i];
+    wire::RespValue& found = reply->elements[i + 1];
+    auto image = MeterImage::found(*meter.limit, meter.key, found.elements[0].text, found.elements[1], looked.now_us);
+    if (!image) return tl::make_unexpected(image.error());
+    looked.images.push_back(std::move(*image));
+    if (looked.images.back() == nullptr) break;
+    looked.images.back()->access().cost = meter.cost;
+    looked.images.back()->access().charges = meter.charges;
+    looked.values.push_back(std::move(found.elements[0].text));
+  }
+  return looked;
+}
+
+Result<bool> RedisStore::replace(const Looked& looked) {
+  const Charged& meter = looked.meters.list[0];
+  MeterImage& image = *looked.images[0];
+  MeterImage::Text text = image.text(*meter.limit);
+  std::vector<std::string> arguments = {looked.values[0], image.parts_version(), std::move(text.value),
+                                        text.keep_ms ? std::to_string(*text.keep_ms) : std::string()};
+  for (std::string& part : text.parts) arguments.push_back(std::move(part));
+  const auto reply = run_script(Script::kReplace, {&meter.name, 1}, arguments);
+  if (!reply) return tl::make_unexpected(reply.error());
+  return reply->integer == 1;
+}
+
+std::uint64_t RedisStore::saw(const std::string& now_us) {
+  session_.saw(std::stoull(now_us));
+  return session_.floor_us.load(std::memory_order_relaxed);
+}
+
+}  // namespace mete::store::redis

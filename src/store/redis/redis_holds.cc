@@ -1,0 +1,263 @@
+// Holds: charges set aside under an id, and what becomes of them.
+
+#include <algorithm>
+
+#include "core/refusals.h"
+#include "store/redis/answers.h"
+#include "store/redis/names.h"
+#include "store/redis/redis_store.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+Result<std::uint64_t> whole_us(Duration ttl) {
+  if (ttl.ns() % 1000 == 0) return static_cast<std::uint64_t>(ttl.ns() / 1000);
+  return tl::make_unexpected(
+      Error{ErrorCode::kInvalid, "ttl must be whole microseconds: that is what Redis's clock counts"});
+}
+
+Duration us(std::uint64_t length) { return Duration(std::chrono::microseconds(length)); }
+
+HoldState state_of(std::string_view text) {
+  return text == "committed" ? HoldState::kCommitted : text == "cancelled" ? HoldState::kCancelled : HoldState::kHeld;
+}
+
+}  // namespace
+
+// A hold as its record tells it.
+struct RedisStore::FoundHold {
+  struct Part {
+    std::string limit;
+    std::string key;
+    Amount units = 0;
+    bool is_backed = true;
+    std::uint64_t born = 0;  // the limit's: one that was dropped and defined anew has no part in this hold
+  };
+
+  std::uint64_t now_us = 0;
+  std::uint64_t made_us = 0;
+  HoldState state = HoldState::kHeld;
+  std::uint64_t expires_us = 0;
+  std::string tag;
+  std::vector<Part> parts;
+
+  [[nodiscard]] HoldInfo info(std::string_view id) const {
+    HoldInfo info{.id = std::string(id),
+                  .state = state,
+                  .expires_in = {},
+                  .age = us(now_us - made_us),
+                  .tag = tag,
+                  .charges = {}};
+    if (state == HoldState::kHeld) info.expires_in = us(expires_us - now_us);
+    for (const Part& part : parts) info.charges.push_back({part.limit, part.key, part.units});
+    return info;
+  }
+};
+
+Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
+  const auto ttl_us = whole_us(request.ttl);
+  if (!ttl_us) return tl::make_unexpected(ttl_us.error());
+  const auto write = [&](const Meters& meters, Call& call) {
+    const std::string fingerprint =
+        fingerprint_of({.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
+    call.arguments.push_back("hold");
+    call.arguments.push_back(std::to_string(meters.list.size()) + (request.usages.empty() ? " 0 " : " 1 ") +
+                             fingerprint + " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
+                             (request.is_id_random ? " 1 " : " 0 ") + std::to_string(*ttl_us));
+    call.keys.push_back(id_key(request.id));
+    if (!request.tag.empty()) call.keys.push_back(tag_key(request.tag));
+    call.arguments.emplace_back(request.id);
+    call.arguments.emplace_back(request.tag);
+    for (std::size_t i = 0; i < request.charges.size(); ++i) {
+      const auto is_on = [i](const Charged& meter) { return (meter.charges >> i & 1U) != 0; };
+      const auto meter = std::find_if(meters.list.begin(), meters.list.end(), is_on);
+      call.arguments.push_back(std::to_string(meter - meters.list.begin() + 1));
+      call.arguments.push_back(std::to_string(request.charges[i].cost));
+      call.arguments.emplace_back(request.charges[i].limit);
+      call.arguments.emplace_back(request.charges[i].key);
+      call.arguments.push_back(std::to_string(meter->limit->entry().born));
+    }
+  };
+  const auto answer = settle(request.charges, write);
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (answer->reply.elements[0].text == "mismatch") return tl::make_unexpected(core::id_mismatch(request.id));
+  return read_decision(answer->reply, answer->meters, request.usages);
+}
+
+// Null if there is no hold of that id, or it was forgotten.
+Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::string_view id) {
+  const std::string key = id_key(id);
+  const std::string arguments[] = {"hold"};
+  const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+  if (!reply) return tl::make_unexpected(reply.error());
+  FoundHold hold;
+  hold.now_us = saw(reply->elements[0].text);
+  if (reply->elements.size() < 2) return std::nullopt;
+  const auto& record = reply->elements[1].elements;
+  if (record[1].text != std::to_string(book()->epoch())) return std::nullopt;
+  hold.made_us = std::stoull(record[0].text);
+  hold.state = state_of(record[2].text);
+  hold.expires_us = std::stoull(record[3].text);
+  if (hold.state == HoldState::kHeld && hold.now_us >= hold.expires_us) hold.state = HoldState::kExpired;
+  const std::uint64_t final_us = std::stoull(record[4].text);
+  const bool is_final = hold.state == HoldState::kCommitted || hold.state == HoldState::kCancelled;
+  const std::uint64_t since_us = is_final ? final_us : hold.expires_us;
+  if (hold.now_us >= since_us + static_cast<std::uint64_t>(id_retention_.ns() / 1000)) return std::nullopt;
+  hold.tag = record[5].text;
+  for (const wire::RespValue& charge : record[6].elements) {
+    const auto& part = charge.elements;
+    hold.parts.push_back({part[0].text, part[1].text, static_cast<Amount>(std::stoll(part[2].text)),
+                          part[3].text == "1", std::stoull(part[4].text)});
+  }
+  return hold;
+}
+
+struct RedisStore::Closing {
+  std::string_view operation;
+  std::span<const Amount> amounts = {};  // commit: one per charge, or none
+  bool allow_overage = false;
+  std::uint64_t ttl_us = 0;  // extend
+
+  [[nodiscard]] bool is_commit() const { return operation == "commit"; }
+};
+
+// What becomes of an open hold. The meters that it is on must be known before the script can be called, so the hold is
+// looked at first; the script sees whether it is still the same one.
+Result<Settlement> RedisStore::close_hold(std::string_view id, const Closing& closing) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    const auto found = look_for_hold(id);
+    if (!found) return tl::make_unexpected(found.error());
+    if (!*found) return tl::make_unexpected(core::no_hold(id));
+    const FoundHold& hold = **found;
+    if (hold.state != HoldState::kHeld) return tl::make_unexpected(core::not_open(id, hold.state));
+    if (auto ok = check_amounts(hold, closing); !ok) return tl::make_unexpected(ok.error());
+    auto answer = send_closing(id, hold, closing);
+    if (!answer) return tl::make_unexpected(answer.error());
+    const std::string& what = answer->reply.elements[0].text;
+    if (what == "ok") {
+      auto settlement = read_settlement(*answer);
+      if (settlement && closing.is_commit()) settlement->amount = committed_amount(hold, closing);
+      return settlement;
+    }
+    if (what == "nohold") return tl::make_unexpected(core::no_hold(id));
+    if (what == "expired") return tl::make_unexpected(core::not_open(id, HoldState::kExpired));
+    if (what == "final") {
+      return tl::make_unexpected(core::not_open(id, state_of(answer->reply.elements[1].text)));
+    }
+    if (what == "overage") {
+      const auto index = static_cast<std::size_t>(answer->reply.elements[1].integer) - 1;
+      return tl::make_unexpected(
+          core::overage_does_not_fit(answer->meters.list[index].limit->definition().name(),
+                                     static_cast<Amount>(std::stoll(answer->reply.elements[2].text))));
+    }
+    // "changed": another hold has taken its place in between.
+  }
+  return tl::make_unexpected(too_busy());
+}
+
+Amount RedisStore::committed_amount(const FoundHold& hold, const Closing& closing) {
+  Amount committed = 0;
+  for (const Amount amount : closing.amounts) committed += amount;
+  if (closing.amounts.empty()) {
+    for (const FoundHold::Part& part : hold.parts) committed += part.units;
+  }
+  return committed;
+}
+
+Result<void> RedisStore::check_amounts(const FoundHold& hold, const Closing& closing) {
+  if (closing.amounts.empty()) return {};
+  if (closing.amounts.size() != hold.parts.size()) {
+    return tl::make_unexpected(core::wrong_amount_count(hold.parts.size(), closing.amounts.size()));
+  }
+  for (std::size_t i = 0; i < hold.parts.size() && !closing.allow_overage; ++i) {
+    const FoundHold::Part& part = hold.parts[i];
+    if (closing.amounts[i] > part.units) {
+      return tl::make_unexpected(core::exceeds_hold(part.limit, closing.amounts[i], part.units));
+    }
+  }
+  return {};
+}
+
+Result<RedisStore::Answer> RedisStore::send_closing(std::string_view id, const FoundHold& hold,
+                                                    const Closing& closing) {
+  // Parts whose limit is gone, or for which nothing is held, have no meter.
+  const Book known = book();
+  std::vector<Charge> charges;
+  for (const FoundHold::Part& part : hold.parts) {
+    const KnownLimit* limit = known->find(part.limit);
+    if (part.is_backed && limit != nullptr && limit->entry().born == part.born) {
+      charges.push_back({part.limit, part.key, 0});
+    }
+  }
+  const auto write = [&](const Meters& meters, Call& call) {
+    call.arguments.emplace_back(closing.operation);
+    call.arguments.push_back(std::to_string(meters.list.size()) + " " + std::to_string(hold.made_us) + " " +
+                             std::to_string(meters.book->epoch()) + " " + retention_text() + " " +
+                             std::to_string(closing.ttl_us));
+    call.keys.push_back(id_key(id));
+    if (!hold.tag.empty()) call.keys.push_back(tag_key(hold.tag));
+    call.arguments.emplace_back(id);
+    for (std::size_t i = 0; i < hold.parts.size(); ++i) {
+      const FoundHold::Part& part = hold.parts[i];
+      const auto is_on = [&](const Charged& meter) {
+        return part.is_backed && meter.limit->definition().name() == part.limit && meter.key == part.key &&
+               meter.limit->entry().born == part.born;
+      };
+      const auto meter = std::find_if(meters.list.begin(), meters.list.end(), is_on);
+      call.arguments.push_back(meter == meters.list.end() ? "0" : std::to_string(meter - meters.list.begin() + 1));
+      call.arguments.push_back(closing.amounts.empty() ? "-" : std::to_string(closing.amounts[i]));
+    }
+  };
+  return settle(charges, write);
+}
+
+Result<Settlement> RedisStore::do_commit(const CommitRequest& request) {
+  return close_hold(request.id,
+                    {.operation = "commit", .amounts = request.amounts, .allow_overage = request.allow_overage});
+}
+
+Result<Settlement> RedisStore::do_cancel(std::string_view id) { return close_hold(id, {.operation = "cancel"}); }
+
+Result<Duration> RedisStore::do_extend(std::string_view id, Duration ttl) {
+  const auto ttl_us = whole_us(ttl);
+  if (!ttl_us) return tl::make_unexpected(ttl_us.error());
+  return close_hold(id, {.operation = "extend", .ttl_us = *ttl_us}).map([ttl](const Settlement&) { return ttl; });
+}
+
+Result<std::optional<HoldInfo>> RedisStore::do_find_hold(std::string_view id) {
+  const auto found = look_for_hold(id);
+  if (!found) return tl::make_unexpected(found.error());
+  return *found ? std::optional((*found)->info(id)) : std::nullopt;
+}
+
+Result<std::vector<std::string>> RedisStore::do_holds(const MeterName& meter, std::size_t count_max) {
+  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = 0};
+  const auto looked = look({&charge, 1});
+  if (!looked) return tl::make_unexpected(looked.error());
+  std::vector<std::string> ids;
+  const engine::HeldParts* parts = looked->images[0]->access().parts;
+  if (parts == nullptr) return ids;
+  for (const engine::OpenPart& part : *parts) {
+    if (ids.size() == count_max) break;
+    if (ids.empty() || ids.back() != part.id) ids.push_back(part.id);
+  }
+  return ids;
+}
+
+Result<std::vector<std::string>> RedisStore::do_holds_tagged(std::string_view tag) {
+  const std::string key = tag_key(tag);
+  const std::string arguments[] = {"tag"};
+  const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+  if (!reply) return tl::make_unexpected(reply.error());
+  const std::uint64_t now_us = saw(reply->elements[0].text);
+  const auto& fields = reply->elements[1].elements;
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    if (now_us < std::stoull(fields[i + 1].text)) ids.push_back(fields[i].text);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+}  // namespace mete::store::redis

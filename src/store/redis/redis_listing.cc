@@ -1,0 +1,112 @@
+// Listings: they walk through Redis's keys by SCAN, node by node, while everything goes on.
+
+#include <algorithm>
+
+#include "store/redis/names.h"
+#include "store/redis/redis_store.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+constexpr std::size_t kScanCount = 1000;
+// A cursor of ours is one of Redis's and the number of the node it is of. Redis's own are below 2^48: a table of so
+// many places does not exist.
+constexpr int kNodeShift = 48;
+
+}  // namespace
+
+// One step of a SCAN over all nodes.
+Result<RedisStore::ScanPage> RedisStore::scan_keys(std::string_view pattern, std::uint64_t cursor, std::size_t count) {
+  const std::uint64_t node = cursor >> kNodeShift;
+  const std::string node_cursor = std::to_string(cursor & ((std::uint64_t{1} << kNodeShift) - 1));
+  const std::string count_text = std::to_string(count);
+  Batch batch;
+  batch.add({}, {"SCAN", node_cursor, "MATCH", pattern, "COUNT", count_text});
+  Replies replies;
+  const auto nodes = link_->run_on_node(node, batch, replies);
+  if (!nodes) return tl::make_unexpected(nodes.error());
+  const Result<wire::RespValue>& reply = replies[0];
+  if (!reply) return tl::make_unexpected(reply.error());
+  if (reply->is_error() || reply->elements.size() != 2) {
+    return tl::make_unexpected(Error{ErrorCode::kUnavailable, "Redis says: " + reply->text});
+  }
+  ScanPage page;
+  const std::uint64_t next = std::stoull(reply->elements[0].text);
+  if (next != 0) {
+    page.cursor = node << kNodeShift | next;
+  } else if (node + 1 < *nodes) {
+    page.cursor = (node + 1) << kNodeShift;
+  }
+  for (const wire::RespValue& name : reply->elements[1].elements) page.names.push_back(name.text);
+  return page;
+}
+
+Result<UsagePage> RedisStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
+  Book known = book();
+  if (auto found = find_limit(known, limit); !found) return tl::make_unexpected(found.error());
+  auto names = scan_keys(meter_pattern(limit), cursor, std::max<std::size_t>(count, 10));
+  if (!names) return tl::make_unexpected(names.error());
+  UsagePage page{.cursor = names->cursor, .keys = {}};
+  // SCAN may tell a key twice while Redis resizes its table.
+  std::sort(names->names.begin(), names->names.end());
+  names->names.erase(std::unique(names->names.begin(), names->names.end()), names->names.end());
+  for (const std::string& name : names->names) {
+    const auto meter = parse_meter_key(name);
+    if (!meter || meter->limit != limit) continue;
+    const auto usage = do_usage({limit, meter->key});
+    if (!usage) return tl::make_unexpected(usage.error());
+    if (usage->used + usage->held > 0) page.keys.push_back({meter->key, *usage});
+  }
+  return page;
+}
+
+Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max) {
+  std::vector<HoldInfo> holds;
+  std::uint64_t cursor = 0;
+  do {
+    const auto page = scan_keys(id_pattern(), cursor, kScanCount);
+    if (!page) return tl::make_unexpected(page.error());
+    for (const std::string& name : page->names) {
+      const std::string id = id_of_key(name);
+      const auto found = do_find_hold(id);
+      if (!found) return tl::make_unexpected(found.error());
+      if (*found && (*found)->state == HoldState::kHeld) holds.push_back(**found);
+    }
+    cursor = page->cursor;
+  } while (cursor != 0);
+  const auto is_older = [](const HoldInfo& a, const HoldInfo& b) { return a.age > b.age; };
+  std::sort(holds.begin(), holds.end(), is_older);
+  const auto is_same = [](const HoldInfo& a, const HoldInfo& b) { return a.id == b.id; };
+  holds.erase(std::unique(holds.begin(), holds.end(), is_same), holds.end());
+  if (holds.size() > count_max) holds.resize(count_max);
+  return holds;
+}
+
+// Meters that no limit can reach any more, or that were cleared, take room until they are deleted, and nothing else: so
+// this is done a page at a time, behind everything. Returns where to go on; 0 at the end.
+Result<std::uint64_t> RedisStore::sweep_leftovers(std::uint64_t cursor) {
+  const auto page = scan_keys(any_meter_pattern(), cursor, kScanCount);
+  if (!page) return tl::make_unexpected(page.error());
+  for (const std::string& name : page->names) {
+    const auto meter = parse_meter_key(name);
+    if (!meter) continue;
+    const auto value = run_command(name, {"GET", name});
+    if (!value) return tl::make_unexpected(value.error());
+    // The limit is looked up after the value: one that was written since is not touched.
+    if (auto refreshed = refresh_book_if_changed(); !refreshed) return tl::make_unexpected(refreshed.error());
+    const Book known = book();
+    if (const KnownLimit* limit = known->find(meter->limit)) {
+      if (MeterImage::is_of_present_revision(*limit, value->text)) continue;
+      if (auto done = catch_up(*limit, meter->key); !done) return tl::make_unexpected(done.error());
+    } else {
+      const std::string arguments[] = {value->text, "", "", ""};
+      if (auto done = run_script(Script::kReplace, {&name, 1}, arguments); !done) {
+        return tl::make_unexpected(done.error());
+      }
+    }
+  }
+  return page->cursor;
+}
+
+}  // namespace mete::store::redis

@@ -1,0 +1,75 @@
+#include "store/redis/redis_store.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "core/refusals.h"
+#include "store/redis/answers.h"
+#include "store/redis/names.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+std::uint64_t local_us() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+}  // namespace
+
+RedisStore::RedisStore(std::unique_ptr<Link> link, const Options& options)
+    : link_(std::move(link)), id_retention_(options.id_retention) {}
+
+Result<std::unique_ptr<Store>> RedisStore::open(std::string_view url, const Options& options) {
+  if (options.clock != nullptr) {
+    return tl::make_unexpected(Error{ErrorCode::kInvalid, "clock: Redis has a clock of its own, which decides"});
+  }
+  auto link = open_link(url);
+  if (!link) return tl::make_unexpected(link.error());
+  std::unique_ptr<RedisStore> store(new RedisStore(std::move(*link), options));
+  const auto marked = store->run_command(kLimitsKey, {"HSETNX", kLimitsKey, kFormatField, kFormat});
+  if (!marked) return tl::make_unexpected(marked.error());
+  if (auto refreshed = store->refresh_book(); !refreshed) return tl::make_unexpected(refreshed.error());
+  if (auto followed = store->follow_clock(); !followed) return tl::make_unexpected(followed.error());
+  RedisStore* self = store.get();
+  store->refresher_ = std::thread([self] { self->keep_book_fresh(); });
+  return store;
+}
+
+RedisStore::~RedisStore() {
+  is_stopping_.store(true);
+  link_->stop_listening();
+  if (refresher_.joinable()) refresher_.join();
+}
+
+Instant RedisStore::now() const {
+  const auto here = static_cast<std::int64_t>(local_us()) + clock_skew_us_.load(std::memory_order_relaxed);
+  return instant_of(std::max(static_cast<std::uint64_t>(here), session_.floor_us.load(std::memory_order_relaxed)));
+}
+
+Result<std::uint64_t> RedisStore::ask_time() {
+  const std::string arguments[] = {"meters"};
+  const auto reply = run_script(Script::kLook, {}, arguments);
+  if (!reply) return tl::make_unexpected(reply.error());
+  const std::uint64_t there = std::stoull(reply->elements[0].text);
+  clock_skew_us_.store(static_cast<std::int64_t>(there) - static_cast<std::int64_t>(local_us()));
+  return saw(reply->elements[0].text);
+}
+
+Result<void> RedisStore::follow_clock() {
+  if (auto time = ask_time(); !time) return tl::make_unexpected(time.error());
+  return {};
+}
+
+std::string RedisStore::retention_text() const { return std::to_string(id_retention_.ns() / 1000); }
+
+StoreStatistics RedisStore::do_statistics() {
+  StoreStatistics statistics;
+  statistics.limits = book()->names().size();
+  statistics.unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed);
+  return statistics;
+}
+
+}  // namespace mete::store::redis

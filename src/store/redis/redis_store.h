@@ -1,0 +1,183 @@
+// RedisStore: limits whose state is in Redis or Valkey, shared by all who use it. Every operation is one call of a Lua
+// script (lua/), and Redis's clock decides. What an answer says beyond what was charged (waits, what remains) is worked
+// out here, from the state that the script tells, by the same code as in the embedded store.
+//
+//     take ──▶ meters of the charges, with their terms ──▶ script ──▶ state ──▶ Verdict
+//                     ▲                                      │
+//                     └── LimitBook: a copy of mete.limits   └─ "of an earlier revision": catch_up(), and again
+//
+// Thread safety: every call from any thread. One thread of its own keeps the book up to date.
+#pragma once
+
+#include <mete/limiter.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "store/redis/limit_book.h"
+#include "store/redis/link.h"
+#include "store/redis/meter_image.h"
+#include "store/redis/session.h"
+#include "store/store.h"
+
+namespace mete::store::redis {
+
+class RedisStore final : public Store {
+ public:
+  static Result<std::unique_ptr<Store>> open(std::string_view url, const Options& options);
+  ~RedisStore() override;
+
+  [[nodiscard]] Instant now() const override;
+  [[nodiscard]] LinkStatus link_status() const { return link_->status(); }
+
+ private:
+  using Book = std::shared_ptr<const LimitBook>;
+
+  // A meter of an operation: charges on the same one are added up.
+  struct Charged {
+    const KnownLimit* limit = nullptr;
+    std::string_view key;
+    Amount cost = 0;
+    std::uint16_t charges = 0;  // bit i: the operation's charge i is one of them
+    std::string name;           // in Redis
+
+    [[nodiscard]] std::string terms(std::uint64_t window_us) const {
+      return limit->terms(window_us) + " " + std::to_string(cost);
+    }
+  };
+  struct Meters {
+    Book book;  // what the limits are of
+    std::vector<Charged> list;
+  };
+  struct FoundHold;
+  using Images = std::vector<std::unique_ptr<MeterImage>>;
+
+  RedisStore(std::unique_ptr<Link> link, const Options& options);
+
+  Result<void> do_define(const Limit& limit) override;
+  Result<bool> do_drop(std::string_view name) override;
+  Result<std::optional<Limit>> do_limit(std::string_view name) override;
+  Result<std::vector<std::string>> do_limits() override;
+  Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
+  Result<std::optional<Amount>> do_override_of(const MeterName& meter) override;
+  Result<core::Verdict> do_take(const TakeRequest& request) override;
+  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
+  Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) override;
+  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
+  Result<core::Verdict> do_hold(const HoldRequest& request) override;
+  Result<Settlement> do_commit(const CommitRequest& request) override;
+  Result<Settlement> do_cancel(std::string_view id) override;
+  Result<Duration> do_extend(std::string_view id, Duration ttl) override;
+  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override;
+  Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) override;
+  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
+  Result<Usage> do_usage(const MeterName& meter) override;
+  Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
+  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
+  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
+  Result<void> do_clear() override;
+  StoreStatistics do_statistics() override;
+
+  // The definitions (redis_definitions.cc).
+  [[nodiscard]] Book book() const { return std::atomic_load(&book_); }
+  Result<void> refresh_book();
+  Result<void> refresh_book_if_changed();
+  void keep_book_fresh();
+  using Change = std::function<std::vector<std::string>(const LimitBook&, std::uint64_t now_us)>;
+  Result<void> change_definitions(const Change& change);
+  // Null: the book is replaced by a newer one, and what was found in it before must be looked for again.
+  Result<const KnownLimit*> find_limit(Book& book, std::string_view name);
+
+  // Calls (redis_calls.cc).
+  Result<wire::RespValue> run_command(std::string_view routing_key, std::initializer_list<std::string_view> words);
+  Result<wire::RespValue> run_script(Script script, std::span<const std::string> keys,
+                                     std::span<const std::string> arguments);
+  // The reply to the only command of a batch.
+  Result<wire::RespValue> run(Batch& batch);
+  Result<Meters> merge(std::span<const Charge> charges);
+  // What stands in the way of an operation is put out of it; an error if that cannot be. `window_us`: the time that
+  // calendars must be told for.
+  Result<void> mend(const wire::RespValue& problem, const Meters& meters, std::uint64_t& window_us);
+  Result<void> catch_up(const KnownLimit& limit, std::string_view key);
+  // Meters as they were found, brought to the present time.
+  struct Looked {
+    Meters meters;
+    std::uint64_t now_us = 0;
+    std::vector<std::string> values;
+    Images images;
+  };
+  Result<Looked> look(std::span<const Charge> charges);
+  Result<Looked> look_once(Meters meters);
+  // Puts the first meter, as its image is now, in the place of what was found; false if somebody was there.
+  Result<bool> replace(const Looked& looked);
+  // The time that a reply tells, or a later one that was seen before.
+  std::uint64_t saw(const std::string& now_us);
+  static Error too_busy();
+  // How often an operation is tried again because something was put out of its way.
+  static constexpr int kAttemptsMax = 32;
+  [[nodiscard]] std::string floor_text() const;
+
+  // The time by Redis's clock.
+  Result<std::uint64_t> ask_time();
+  Result<void> follow_clock();
+  [[nodiscard]] std::string retention_text() const;
+
+  // Takes (redis_takes.cc).
+  void add_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us, Batch& batch) const;
+  static bool add_meters(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
+                         std::vector<std::string>& arguments);
+  std::optional<Result<core::Verdict>> read_take(const TakeRequest& request, const Meters& meters,
+                                                 const wire::RespValue& reply, std::uint64_t floor_us);
+  core::Verdict read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
+  Result<core::Verdict> read_decision(const wire::RespValue& reply, const Meters& meters, std::span<Usage> usages);
+  static Result<Images> read_meters(const wire::RespValue& reply, const Meters& meters, std::uint64_t now_us);
+  Result<core::Verdict> admit_open(const TakeRequest& request, const Meters& meters, const Error& error);
+  Result<core::Verdict> peek(const TakeRequest& request);
+
+  // What is not a take: a call of settle.lua, and its answer with the meters that it was for.
+  struct Call {
+    std::vector<std::string> keys;       // behind the meters
+    std::vector<std::string> arguments;  // the operation and its options; then those behind the meters
+  };
+  struct Answer {
+    Meters meters;
+    wire::RespValue reply;
+  };
+  using WriteCall = std::function<void(const Meters&, Call&)>;
+  Result<Answer> settle(std::span<const Charge> charges, const WriteCall& write);
+  static Result<Settlement> read_settlement(const Answer& answer);
+
+  // Holds (redis_holds.cc).
+  Result<std::optional<FoundHold>> look_for_hold(std::string_view id);
+  struct Closing;
+  static Amount committed_amount(const FoundHold& hold, const Closing& closing);
+  static Result<void> check_amounts(const FoundHold& hold, const Closing& closing);
+  Result<Answer> send_closing(std::string_view id, const FoundHold& hold, const Closing& closing);
+  Result<Settlement> close_hold(std::string_view id, const Closing& closing);
+
+  // Listings (redis_listing.cc).
+  struct ScanPage {
+    std::uint64_t cursor = 0;
+    std::vector<std::string> names;
+  };
+  Result<ScanPage> scan_keys(std::string_view pattern, std::uint64_t cursor, std::size_t count);
+  Result<std::uint64_t> sweep_leftovers(std::uint64_t cursor);
+
+  std::unique_ptr<Link> link_;
+  Session session_;
+  const Duration id_retention_;
+  std::shared_ptr<const LimitBook> book_ = std::make_shared<const LimitBook>();
+  std::mutex refresh_mutex_;
+  std::atomic<std::int64_t> clock_skew_us_{0};  // of Redis's clock against this machine's
+  std::atomic<std::uint64_t> unrecorded_admissions_{0};
+  std::atomic<bool> has_leftovers_{false};  // meters that nobody can reach any more
+  std::atomic<bool> is_stopping_{false};
+  std::thread refresher_;  // last: it uses all of the above
+};
+
+}  // namespace mete::store::redis

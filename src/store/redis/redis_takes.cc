@@ -1,0 +1,345 @@
+// Takes, and the other operations on meters.
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "core/refusals.h"
+#include "engine/admission.h"
+#include "store/redis/answers.h"
+#include "store/redis/names.h"
+#include "store/redis/redis_store.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+constexpr std::uint64_t kPlainEpochUs = 1'577'836'800'000'000;
+
+char letter_of(Mode mode) {
+  switch (mode) {
+    case Mode::kUpTo:
+      return 'u';
+    case Mode::kForce:
+      return 'f';
+    case Mode::kTake:
+    case Mode::kPeek:
+      return 't';
+  }
+  __builtin_unreachable();
+}
+
+// "[D]seconds microseconds value value…", as take.lua answers a plain take.
+class PlainAnswer {
+ public:
+  explicit PlainAnswer(std::string_view text) : rest_(text) {
+    is_denied_ = rest_.starts_with('D');
+    if (is_denied_) rest_.remove_prefix(1);
+    const std::uint64_t seconds = number();
+    now_us_ = seconds * 1'000'000 + number();
+  }
+
+  [[nodiscard]] bool is_denied() const { return is_denied_; }
+  [[nodiscard]] std::uint64_t now_us() const { return now_us_; }
+  // When the next bucket was full before the take; 0 if there was none.
+  std::uint64_t next_full_us() {
+    if (rest_.starts_with('-')) {
+      rest_.remove_prefix(std::min<std::size_t>(2, rest_.size()));
+      return 0;
+    }
+    return number() / 10 + kPlainEpochUs;
+  }
+
+ private:
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    const char* end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value).ptr;
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    if (!rest_.empty()) rest_.remove_prefix(1);
+    return value;
+  }
+
+  std::string_view rest_;
+  bool is_denied_ = false;
+  std::uint64_t now_us_ = 0;
+};
+
+}  // namespace
+
+Result<core::Verdict> RedisStore::do_take(const TakeRequest& request) {
+  if (request.mode == Mode::kPeek) return peek(request);
+  std::uint64_t window_us = 0;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    const auto meters = merge(request.charges);
+    if (!meters) return tl::make_unexpected(meters.error());
+    const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
+    Batch batch;
+    add_take(request, *meters, std::max(window_us, us_of(now())), batch);
+    const auto reply = run(batch);
+    if (!reply) return admit_open(request, *meters, reply.error());
+    auto answer = read_take(request, *meters, *reply, floor_us);
+    if (answer) return std::move(*answer);
+    if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());
+  }
+  return tl::make_unexpected(too_busy());
+}
+
+void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
+                          Batch& batch) const {
+  std::vector<std::string> arguments = {floor_text(), std::string()};
+  if (!add_meters(request, meters, window_us, arguments)) {
+    const std::string fingerprint =
+        request.id.empty() ? "-"
+                           : fingerprint_of({.kind = 't', .mode = letter_of(request.mode), .charges = request.charges});
+    arguments[1] = std::string(1, letter_of(request.mode)) + (request.usages.empty() ? " 0 " : " 1 ") + fingerprint +
+                   " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
+                   (request.remembers_denial ? " 1" : " 0");
+  }
+  std::vector<std::string_view> words;
+  for (const Charged& meter : meters.list) words.push_back(meter.name);
+  const std::string id = request.id.empty() ? std::string() : id_key(request.id);
+  if (!id.empty()) words.push_back(id);
+  const std::size_t keys = words.size();
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  batch.add_script(meters.list[0].name, Script::kTake, keys, words);
+}
+
+// Three arguments for each meter, and in arguments[1] their slots. False if this is no take on buckets in their plain
+// form: then what is said of that form means nothing.
+bool RedisStore::add_meters(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
+                            std::vector<std::string>& arguments) {
+  bool is_plain = request.mode == Mode::kTake && request.id.empty() && request.usages.empty();
+  for (const Charged& meter : meters.list) {
+    const bool may_be_plain = is_plain && meter.cost > 0 && !meter.limit->definition().is_shadow();
+    const auto charge_us = may_be_plain ? meter.limit->plain_charge_us(meter.cost) : std::nullopt;
+    is_plain = charge_us.has_value();
+    if (is_plain) {
+      arguments[1] += static_cast<char>('0' + meter.limit->entry().slot);
+      arguments.push_back(std::to_string(*charge_us * 10));
+      arguments.push_back(meter.limit->plain_room());
+    } else {
+      arguments.insert(arguments.end(), 2, std::string());
+    }
+    arguments.push_back(meter.terms(window_us));
+  }
+  return is_plain;
+}
+
+// The answer to a take; none if something stands in its way.
+std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& request, const Meters& meters,
+                                                           const wire::RespValue& reply, std::uint64_t floor_us) {
+  if (reply.type == wire::RespType::kBulk) return read_plain_take(meters, reply.text, floor_us);
+  if (reply.elements.empty()) return std::nullopt;
+  const std::string& what = reply.elements[0].text;
+  if (what == "mismatch") return tl::make_unexpected(core::id_mismatch(request.id));
+  if (what != "ok") return std::nullopt;
+  return read_decision(reply, meters, request.usages);
+}
+
+core::Verdict RedisStore::read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us) {
+  PlainAnswer answer(text);
+  const std::uint64_t now_us = std::max(answer.now_us(), floor_us);
+  session_.saw(now_us);
+  core::Verdict verdict{.is_allowed = !answer.is_denied()};
+  const core::Moment moment{instant_of(now_us), {}};
+  if (meters.list.size() == 1) {
+    // What nearly every operation is.
+    const Charged& meter = meters.list[0];
+    const core::Rule& rule = meter.limit->rule().rule();
+    core::State state;
+    state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(answer.next_full_us(), now_us))));
+    const bool is_taken = core::take(rule, state, meter.cost, moment, verdict);
+    CHECK(is_taken == !answer.is_denied());
+    verdict.violated = is_taken ? 0 : meter.charges;
+    core::tell_standing(rule, state, moment, verdict);
+    return verdict;
+  }
+  engine::MeterAccesses accesses;
+  for (const Charged& meter : meters.list) {
+    engine::MeterAccess& access = accesses.emplace_back();
+    access.limit = &meter.limit->record();
+    access.rule = &meter.limit->rule();
+    access.cost = meter.cost;
+    access.charges = meter.charges;
+    access.moment = moment;
+    access.state.bucket.set_full_at(
+        core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next_full_us(), now_us))));
+  }
+  verdict = engine::admit(accesses, Mode::kTake);
+  CHECK(verdict.is_allowed == !answer.is_denied());
+  return verdict;
+}
+
+// A decision that a script has made, with how the meters stand. One that was made earlier is told by the terms of then.
+Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, const Meters& meters,
+                                                std::span<Usage> usages) {
+  const std::uint64_t now_us = std::stoull(reply.elements[1].text);
+  session_.saw(now_us);
+  const auto images = read_meters(reply, meters, now_us);
+  if (!images) return tl::make_unexpected(images.error());
+  engine::MeterAccesses accesses;
+  core::Verdict verdict{.is_allowed = reply.elements[2].integer == 1};
+  for (std::size_t i = 0; i < images->size(); ++i) {
+    const engine::MeterAccess& access = accesses.emplace_back((*images)[i]->access());
+    if (reply.elements[3 + i].elements[0].integer == 1) verdict.violated |= access.charges;
+    if (verdict.is_allowed) verdict.taken += access.cost;
+  }
+  if (!verdict.is_allowed) verdict.retry_after = engine::admission::longest_wait(accesses);
+  const engine::MeterAccess& tightest = *engine::admission::tightest(accesses);
+  core::tell_standing(tightest.rule->rule(), tightest.state, tightest.moment, verdict);
+  engine::tell_usages(accesses, usages);
+  return verdict;
+}
+
+Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply, const Meters& meters,
+                                                   std::uint64_t now_us) {
+  Images images;
+  for (std::size_t i = 0; i < meters.list.size(); ++i) {
+    const Charged& meter = meters.list[i];
+    const auto& told = reply.elements[3 + i].elements;
+    auto image = MeterImage::told(meter.limit->definition().name(), meter.key, told[2].text, told[3], now_us);
+    if (!image) return tl::make_unexpected(image.error());
+    (*image)->access().cost = static_cast<Amount>(std::stoll(told[1].text));
+    (*image)->access().charges = meter.charges;
+    images.push_back(std::move(*image));
+  }
+  return images;
+}
+
+void RedisStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
+  static thread_local Batch batch;
+  static thread_local Replies replies;
+  batch.clear();
+  std::vector<std::optional<Meters>> all(charges.size());
+  const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
+  const std::uint64_t window_us = us_of(now());
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    auto meters = merge(charges.subspan(i, 1));
+    if (!meters) {
+      answers[i] = tl::make_unexpected(meters.error());
+      continue;
+    }
+    add_take({.charges = charges.subspan(i, 1)}, *meters, window_us, batch);
+    all[i] = std::move(*meters);
+  }
+  link_->run(batch, replies);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (!all[i]) continue;
+    const Result<wire::RespValue>& reply = replies[next++];
+    const TakeRequest request{.charges = charges.subspan(i, 1)};
+    if (!reply) {
+      answers[i] = admit_open(request, *all[i], reply.error());
+      continue;
+    }
+    if (!reply->is_error()) {
+      if (auto answer = read_take(request, *all[i], *reply, floor_us)) {
+        answers[i] = std::move(*answer);
+        continue;
+      }
+    }
+    answers[i] = do_take(request);  // with time for what stands in its way
+  }
+}
+
+// While Redis cannot be reached: denied by an error, unless each of the limits says that it is open then.
+Result<core::Verdict> RedisStore::admit_open(const TakeRequest& request, const Meters& meters, const Error& error) {
+  core::Verdict verdict{.is_allowed = true, .limit = kAmountMax};
+  for (const Charged& meter : meters.list) {
+    const bool is_open = meter.limit->definition().on_fail() == OnFail::kOpen;
+    if (!is_open || error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
+    verdict.taken += meter.cost;
+    verdict.limit = std::min(verdict.limit, meter.limit->rule().rule().capacity);
+  }
+  verdict.remaining = verdict.limit;  // nobody knows: as if the meters were fresh
+  for (Usage& usage : request.usages) {
+    usage = {};
+    usage.remaining = usage.limit = verdict.limit;
+  }
+  unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
+  return verdict;
+}
+
+Result<core::Verdict> RedisStore::peek(const TakeRequest& request) {
+  const auto looked = look(request.charges);
+  if (!looked) return tl::make_unexpected(looked.error());
+  engine::MeterAccesses accesses;
+  for (const auto& image : looked->images) accesses.push_back(image->access());
+  const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
+  engine::tell_usages(accesses, request.usages);
+  return verdict;
+}
+
+Result<Settlement> RedisStore::do_give(std::span<const Charge> charges, std::string_view id) {
+  const auto write = [&](const Meters& meters, Call& call) {
+    call.arguments.push_back("give");
+    call.arguments.push_back(std::to_string(meters.list.size()) + " 0 " +
+                             (id.empty() ? "-" : fingerprint_of({.kind = 'g', .charges = charges})) + " " +
+                             retention_text() + " " + std::to_string(meters.book->epoch()));
+    if (!id.empty()) call.keys.push_back(id_key(id));
+  };
+  const auto answer = settle(charges, write);
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (answer->reply.elements[0].text == "mismatch") return tl::make_unexpected(core::id_mismatch(id));
+  return read_settlement(*answer);
+}
+
+Result<Settlement> RedisStore::read_settlement(const Answer& answer) {
+  const std::uint64_t now_us = std::stoull(answer.reply.elements[1].text);
+  const auto images = read_meters(answer.reply, answer.meters, now_us);
+  if (!images) return tl::make_unexpected(images.error());
+  engine::MeterAccesses accesses;
+  for (const auto& image : *images) accesses.push_back(image->access());
+  return engine::settlement_of(static_cast<Amount>(std::stoll(answer.reply.elements[2].text)), accesses);
+}
+
+Result<Usage> RedisStore::do_usage(const MeterName& meter) {
+  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = 0};
+  const auto looked = look({&charge, 1});
+  if (!looked) return tl::make_unexpected(looked.error());
+  return looked->images[0]->access().usage();
+}
+
+Result<Reconciliation> RedisStore::do_reconcile(const MeterName& meter, Amount used) {
+  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = used};
+  const auto write = [](const Meters&, Call& call) {
+    call.arguments.push_back("reconcile");
+    call.arguments.push_back("1");
+  };
+  const auto answer = settle({&charge, 1}, write);
+  if (!answer) return tl::make_unexpected(answer.error());
+  return Reconciliation{.used_before = static_cast<Amount>(std::stoll(answer->reply.elements[2].text)),
+                        .used_now = used};
+}
+
+// Runs settle.lua until nothing stands in its way. `write` adds the operation and its options, then keys and arguments
+// behind those of the meters.
+Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, const WriteCall& write) {
+  std::uint64_t window_us = 0;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    auto meters = merge(charges);
+    if (!meters) return tl::make_unexpected(meters.error());
+    Call call;
+    call.arguments.push_back(floor_text());
+    write(*meters, call);
+    std::vector<std::string> keys;
+    std::vector<std::string> arguments(call.arguments.begin(), call.arguments.begin() + 3);
+    for (const Charged& meter : meters->list) {
+      keys.push_back(meter.name);
+      arguments.push_back(meter.terms(std::max(window_us, us_of(now()))));
+    }
+    keys.insert(keys.end(), call.keys.begin(), call.keys.end());
+    arguments.insert(arguments.end(), call.arguments.begin() + 3, call.arguments.end());
+    auto reply = run_script(Script::kSettle, keys, arguments);
+    if (!reply) return tl::make_unexpected(reply.error());
+    if (!stands_in_the_way(*reply)) {
+      if (reply->elements[0].text == "ok") session_.saw(std::stoull(reply->elements[1].text));
+      return Answer{std::move(*meters), std::move(*reply)};
+    }
+    if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());
+  }
+  return tl::make_unexpected(too_busy());
+}
+
+}  // namespace mete::store::redis

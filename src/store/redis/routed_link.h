@@ -1,0 +1,40 @@
+// RoutedLink: the Link over any Topology.
+#pragma once
+
+#include <memory>
+
+#include "store/redis/link.h"
+#include "store/redis/listener.h"
+#include "store/redis/topology.h"
+
+namespace mete::store::redis {
+
+class RoutedLink final : public Link {
+ public:
+  // `tls`: null without TLS.
+  RoutedLink(std::unique_ptr<net::TlsClient> tls, std::unique_ptr<Topology> topology, Duration timeout)
+      : tls_(std::move(tls)), topology_(std::move(topology)), timeout_(timeout), listener_(*topology_, timeout) {}
+
+  // Connects, and checks that commands are answered.
+  Result<void> open();
+
+  void run(Batch& batch, Replies& replies) override;
+  [[nodiscard]] bool is_cluster() const override { return topology_->shape() == Shape::kCluster; }
+  Result<std::vector<Replies>> run_on_each(const Batch& batch) override;
+  Result<bool> wait_for_message(std::string_view channel, Duration at_most) override {
+    return listener_.wait(channel, at_most);
+  }
+  void stop_listening() override { listener_.stop(); }
+  [[nodiscard]] LinkStatus status() const override;
+
+ private:
+  void count_failures(const Replies& replies);
+
+  std::unique_ptr<net::TlsClient> tls_;  // the nodes refer to it
+  std::unique_ptr<Topology> topology_;
+  const Duration timeout_;
+  Listener listener_;
+  std::atomic<std::uint64_t> failures_ = 0;
+};
+
+}  // namespace mete::store::redis
