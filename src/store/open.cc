@@ -3,6 +3,7 @@
 #include "base/duration_text.h"
 #include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
+#include "store/redis/redis_store.h"
 
 namespace mete {
 
@@ -37,8 +38,9 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
         .directory = std::string(url.substr(kEmbedded.size())), .files = &files, .on_load = std::move(on_load)};
     return EmbeddedStore::open(config, options);
   }
+  if (url.starts_with("redis")) return redis::RedisStore::open(url, options);
   return invalid("url: no store for '" + std::string(url) +
-                 "': use 'embedded:DIR', or 'embedded:' to keep everything in memory alone");
+                 "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, or 'redis://HOST:PORT'");
 }
 
 }  // namespace store

@@ -30,6 +30,10 @@ char letter_of(Mode mode) {
   __builtin_unreachable();
 }
 
+Parameters parameters_of(const TakeRequest& request) {
+  return {.kind = 't', .mode = letter_of(request.mode), .charges = request.charges};
+}
+
 // "[D]seconds microseconds value value…", as take.lua answers a plain take.
 class PlainAnswer {
  public:
@@ -89,9 +93,7 @@ void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std:
                           Batch& batch) const {
   std::vector<std::string> arguments = {floor_text(), std::string()};
   if (!add_meters(request, meters, window_us, arguments)) {
-    const std::string fingerprint =
-        request.id.empty() ? "-"
-                           : fingerprint_of({.kind = 't', .mode = letter_of(request.mode), .charges = request.charges});
+    const std::string fingerprint = request.id.empty() ? "-" : fingerprint_of(parameters_of(request));
     arguments[1] = std::string(1, letter_of(request.mode)) + (request.usages.empty() ? " 0 " : " 1 ") + fingerprint +
                    " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
                    (request.remembers_denial ? " 1" : " 0");
@@ -259,6 +261,24 @@ Result<core::Verdict> RedisStore::admit_open(const TakeRequest& request, const M
   }
   unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
   return verdict;
+}
+
+Result<std::optional<core::Verdict>> RedisStore::do_recall(const TakeRequest& request) {
+  const Book known = book();
+  const std::string key = id_key(request.id);
+  const std::string arguments[] = {"answer", std::to_string(known->epoch()), retention_text(), floor_text()};
+  const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+  if (!reply) return tl::make_unexpected(reply.error());
+  session_.saw(std::stoull(reply->elements[0].text));
+  if (reply->elements.size() < 3) return std::nullopt;
+  if (reply->elements[1].text != fingerprint_of(parameters_of(request))) {
+    return tl::make_unexpected(core::id_mismatch(request.id));
+  }
+  const auto meters = merge(request.charges);
+  if (!meters) return tl::make_unexpected(meters.error());
+  return read_decision(reply->elements[2], *meters, {}).map([](const core::Verdict& verdict) {
+    return std::optional(verdict);
+  });
 }
 
 Result<core::Verdict> RedisStore::peek(const TakeRequest& request) {

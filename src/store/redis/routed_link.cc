@@ -44,19 +44,20 @@ void RoutedLink::run(Batch& batch, Replies& replies) {
   count_failures(replies);
 }
 
-Result<std::vector<Replies>> RoutedLink::run_on_each(const Batch& batch) {
-  std::vector<Replies> all;
-  for (Node* const node : topology_->masters()) {
-    Replies& replies = all.emplace_back(batch.size());
-    const auto deadline = net::Deadline::in(timeout_);
-    Exchange(*topology_, batch, replies, deadline).run_on(*node);
-    count_failures(replies);
-    const auto failed = std::ranges::find_if(replies, [](const auto& reply) { return !reply; });
-    if (failed == replies.end()) continue;
-    topology_->look_again(deadline);
-    return tl::unexpected(failed->error());
+Result<std::size_t> RoutedLink::run_on_node(std::size_t number, Batch& batch, Replies& replies) {
+  const std::vector<Node*> masters = topology_->masters();
+  replies.clear();
+  if (number >= masters.size()) {
+    return tl::unexpected(
+        Error{ErrorCode::kUnavailable, "Redis has " + std::to_string(masters.size()) + " masters by now: begin anew"});
   }
-  return all;
+  replies.resize(batch.size());
+  const auto deadline = net::Deadline::in(timeout_);
+  Exchange(*topology_, batch, replies, deadline).run_on(*masters[number]);
+  count_failures(replies);
+  const auto failed = std::ranges::find_if(replies, [](const auto& reply) { return !reply; });
+  if (failed != replies.end()) return tl::unexpected(failed->error());
+  return masters.size();
 }
 
 void RoutedLink::count_failures(const Replies& replies) {

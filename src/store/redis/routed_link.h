@@ -20,7 +20,7 @@ class RoutedLink final : public Link {
 
   void run(Batch& batch, Replies& replies) override;
   [[nodiscard]] bool is_cluster() const override { return topology_->shape() == Shape::kCluster; }
-  Result<std::vector<Replies>> run_on_each(const Batch& batch) override;
+  Result<std::size_t> run_on_node(std::size_t number, Batch& batch, Replies& replies) override;
   Result<bool> wait_for_message(std::string_view channel, Duration at_most) override {
     return listener_.wait(channel, at_most);
   }

@@ -1,12 +1,18 @@
 -- Looks, and changes nothing.
 --
--- ARGV: what at: "meters" (KEYS: their values), "hold" (KEYS: its record) or "tag" (KEYS: its holds).
+-- ARGV: what at: "meters" (KEYS: their values), "hold" or "answer" (KEYS: the operation's record) or "tag" (KEYS: its
+-- holds); for an answer also the epoch, the retention and the earliest time it can be.
 -- The answer begins with the time. For each meter: its value, its parts' count of changes, and the parts as Redis has
--- them; of a hold its record; of a tag its holds with their expiries.
+-- them; of a hold its record; of an operation its fingerprint and answer; of a tag its holds with their expiries.
+-- include record.lua
 local time = redis.call('TIME')
 local answer = {string.format('%.0f', time[1] * 1000000 + time[2])}
 if ARGV[1] == 'tag' then
   answer[2] = redis.call('HGETALL', KEYS[1])
+elseif ARGV[1] == 'answer' then
+  local now = math.max(tonumber(answer[1]), tonumber(ARGV[4]))
+  local record = recall(KEYS[1], ARGV[2], tonumber(ARGV[3]), now)
+  if record then answer[2], answer[3] = record.fingerprint, record.answer end
 elseif ARGV[1] == 'hold' then
   local text = redis.call('GET', KEYS[1])
   local record = text and cmsgpack.unpack(text)
