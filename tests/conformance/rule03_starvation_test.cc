@@ -37,6 +37,8 @@ const Rate kRates[] = {
 TEST_P(Conformance, Rule03_AGreedyClientGetsExactlyWhatIsDue) {
   for (const Rate& rate : kRates) {
     SCOPED_TRACE(std::to_string(rate.amount) + " per " + std::to_string(rate.period.ns()) + " ns");
+    // Where more than the burst comes back in the clock's smallest step, nobody can ask often enough.
+    if (due(rate, world().clock_resolution()) > 2 * rate.burst) continue;
     const std::string name = unique("rate-" + std::to_string(&rate - kRates));
     define(bucket(name).amount(rate.amount).per(rate.period).burst(rate.burst));
     const Instant start = world().now();

@@ -1,5 +1,6 @@
 #include "store/redis/exchange.h"
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>

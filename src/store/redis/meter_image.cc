@@ -10,7 +10,6 @@ namespace mete::store::redis {
 namespace {
 
 constexpr std::uint64_t kPlainEpochUs = 1'577'836'800'000'000;  // 2020
-constexpr std::uint64_t kMarginMs = 5000;
 
 tl::unexpected<Error> unreadable(std::string_view value) {
   return tl::make_unexpected(Error{ErrorCode::kUnavailable, "a meter in Redis cannot be read: '" + std::string(value) +
@@ -358,8 +357,7 @@ MeterImage::Text MeterImage::text(const KnownLimit& limit) const {
   if (!parts_.empty()) text.value += "+" + std::to_string(us_of(parts_.begin()->expires_at));
   const Duration reset = access_.reset_after();
   if (own_amount_ || reset.is_never()) return text;
-  const Duration needed = std::max(reset, last - access_.moment.now);
-  text.keep_ms = base::to_unsigned(needed.ms()) + kMarginMs;
+  text.until_us = us_of(std::max(access_.moment.now + reset, last)) + 1;
   return text;
 }
 

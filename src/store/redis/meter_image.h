@@ -50,9 +50,9 @@ class MeterImage {
 
   // For putting it in the place of what was found.
   struct Text {
-    std::string value;                     // "": there is nothing to keep
-    std::optional<std::uint64_t> keep_ms;  // none: for ever
-    std::vector<std::string> parts;        // field and text in turn
+    std::string value;                      // "": there is nothing to keep
+    std::optional<std::uint64_t> until_us;  // none: for ever
+    std::vector<std::string> parts;         // field and text in turn
   };
   [[nodiscard]] Text text(const KnownLimit& limit) const;
   // The count of changes of the parts as they were found; empty if there were none.

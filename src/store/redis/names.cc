@@ -49,6 +49,10 @@ std::string meter_key(std::string_view limit, std::string_view key) {
   return name;
 }
 
+std::string held_key(std::string_view meter_key) {
+  return "mete.held" + std::string(meter_key.substr(std::string_view("mete").size()));
+}
+
 std::string id_key(std::string_view id) { return tagged("mete.id:", id); }
 
 std::string tag_key(std::string_view tag) { return tagged("mete.tag:", tag); }

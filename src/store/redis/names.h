@@ -22,6 +22,8 @@ void append_escaped(std::string& out, std::string_view key);
 std::string unescaped(std::string_view text);
 
 std::string meter_key(std::string_view limit, std::string_view key);
+// What is held of a meter, by the meter's name.
+std::string held_key(std::string_view meter_key);
 std::string id_key(std::string_view id);
 std::string tag_key(std::string_view tag);
 

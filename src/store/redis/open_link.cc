@@ -1,6 +1,8 @@
 #include <utility>
 
+#include "store/redis/cluster_topology.h"
 #include "store/redis/routed_link.h"
+#include "store/redis/sentinel_topology.h"
 #include "store/redis/server_topology.h"
 
 namespace mete::store::redis {
@@ -17,8 +19,15 @@ Result<std::unique_ptr<net::TlsClient>> load_tls(const Url& url) {
 }
 
 std::unique_ptr<Topology> make_topology(const Url& url, const net::TlsClient* tls) {
-  const NodeSettings settings{.credentials = url.credentials, .database = url.database, .tls = tls};
-  return std::make_unique<ServerTopology>(url.hosts.front(), settings);
+  switch (url.shape) {
+    case Shape::kServer:
+      return std::make_unique<ServerTopology>(url, tls);
+    case Shape::kSentinel:
+      return std::make_unique<SentinelTopology>(url, tls);
+    case Shape::kCluster:
+      return std::make_unique<ClusterTopology>(url, tls);
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace

@@ -58,25 +58,42 @@ Result<RedisStore::Meters> RedisStore::merge(std::span<const Charge> charges) {
     const auto limit = find_limit(meters.book, charge.limit);
     if (!limit) return tl::make_unexpected(limit.error());
     if (*limit == nullptr) return merge(charges);  // the book is a newer one: all of them by that
-    const auto is_same = [&](const Charged& other) { return other.limit == *limit && other.key == charge.key; };
-    auto same = std::find_if(meters.list.begin(), meters.list.end(), is_same);
-    if (same == meters.list.end()) {
-      same = meters.list.insert(same, {*limit, charge.key, 0, 0, meter_key(charge.limit, charge.key)});
-    }
-    same->cost += charge.cost;
-    same->charges |= static_cast<std::uint16_t>(1U << i);
+    Charged& meter = add_charge(meters.list, charge, i);
+    meter.limit = *limit;
+    if (meter.name.empty()) meter.name = meter_key(charge.limit, charge.key);
   }
   return meters;
+}
+
+RedisStore::Meters RedisStore::merge_names(std::span<const Charge> charges) {
+  Meters meters;
+  for (std::size_t i = 0; i < charges.size(); ++i) add_charge(meters.list, charges[i], i);
+  return meters;
+}
+
+RedisStore::Charged& RedisStore::add_charge(std::vector<Charged>& meters, const Charge& charge, std::size_t index) {
+  const auto is_same = [&](const Charged& other) {
+    return other.limit_name == charge.limit && other.key == charge.key;
+  };
+  auto same = std::find_if(meters.begin(), meters.end(), is_same);
+  if (same == meters.end()) {
+    same = meters.insert(same, Charged());
+    same->limit_name = charge.limit;
+    same->key = charge.key;
+  }
+  same->cost += charge.cost;
+  same->charges |= static_cast<std::uint16_t>(1U << index);
+  return *same;
 }
 
 Result<void> RedisStore::mend(const wire::RespValue& problem, const Meters& meters, std::uint64_t& window_us) {
   const std::string& what = problem.elements[0].text;
   if (what == "stale") return refresh_book();
-  const auto index = static_cast<std::size_t>(problem.elements[1].integer);
+  const auto index = static_cast<std::size_t>(problem.elements[2].integer);
   CHECK(index >= 1 && index <= meters.list.size());
   const Charged& meter = meters.list[index - 1];
   if (what == "window") {
-    window_us = std::stoull(problem.elements[2].text);
+    window_us = std::stoull(problem.elements[3].text);
     return {};
   }
   if (what == "large") return tl::make_unexpected(core::usage_too_large("cost", meter.limit->definition().name()));
@@ -136,7 +153,7 @@ Result<bool> RedisStore::replace(const Looked& looked) {
   MeterImage& image = *looked.images[0];
   MeterImage::Text text = image.text(*meter.limit);
   std::vector<std::string> arguments = {looked.values[0], image.parts_version(), std::move(text.value),
-                                        text.keep_ms ? std::to_string(*text.keep_ms) : std::string()};
+                                        text.until_us ? std::to_string(*text.until_us) : std::string()};
   for (std::string& part : text.parts) arguments.push_back(std::move(part));
   const auto reply = run_script(Script::kReplace, {&meter.name, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());

@@ -40,10 +40,12 @@ Result<void> RedisStore::refresh_book() {
 }
 
 Result<void> RedisStore::refresh_book_if_changed() {
-  const auto generation = run_command(kLimitsKey, {"HGET", kLimitsKey, kGenerationField});
-  if (!generation) return tl::make_unexpected(generation.error());
-  const std::string known = std::to_string(book()->generation());
-  if ((generation->text.empty() ? "0" : generation->text) == known) return {};
+  const std::string key(kLimitsKey);
+  const std::string arguments[] = {"generation"};
+  const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+  if (!reply) return tl::make_unexpected(reply.error());
+  tell_time(reply->elements[0].text);
+  if (reply->elements[1].text == std::to_string(book()->generation())) return {};
   return refresh_book();
 }
 
@@ -53,7 +55,6 @@ void RedisStore::keep_book_fresh() {
     (void)link_->wait_for_message(kLimitsKey, kPollEvery);
     if (is_stopping_.load()) return;
     (void)refresh_book_if_changed();  // unreachable: the next round asks again
-    (void)follow_clock();
     if (sweep_cursor == 0 && !has_leftovers_.exchange(false)) continue;
     sweep_cursor = sweep_leftovers(sweep_cursor).value_or(0);
   }
@@ -74,11 +75,9 @@ Result<const KnownLimit*> RedisStore::find_limit(Book& known, std::string_view n
 // Changes definitions as long as it takes until nobody was there in between. `change` says which fields get which text.
 Result<void> RedisStore::change_definitions(const Change& change) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    if (auto refreshed = refresh_book(); !refreshed) return refreshed;
+    if (auto refreshed = refresh_book_if_changed(); !refreshed) return refreshed;
     const Book known = book();
-    const auto now_us = ask_time();
-    if (!now_us) return tl::make_unexpected(now_us.error());
-    std::vector<std::string> arguments = change(*known, *now_us);
+    std::vector<std::string> arguments = change(*known, session_.floor_us.load(std::memory_order_relaxed));
     if (arguments.empty()) return {};
     arguments.insert(arguments.begin(), std::to_string(known->generation()));
     const std::string key(kLimitsKey);
@@ -93,13 +92,17 @@ Result<void> RedisStore::do_define(const Limit& limit) {
   if (auto ok = check_definition(limit); !ok) return ok;
   LimitEntry probe = redefined({}, limit, 0);
   if (auto made = KnownLimit::make(std::move(probe)); !made) return tl::make_unexpected(made.error());
-  return change_definitions([&](const LimitBook& known, std::uint64_t now_us) -> std::vector<std::string> {
+  bool has_new_revision = false;
+  auto changed = change_definitions([&](const LimitBook& known, std::uint64_t now_us) -> std::vector<std::string> {
     const auto found = known.entries().find(limit.name());
     const LimitEntry before = found == known.entries().end() ? LimitEntry() : found->second;
     const LimitEntry after = redefined(before, limit, now_us);
+    has_new_revision = before.definition && after.rev != before.rev;
     if (after == before) return {};
     return {limit.name(), to_text(after)};
   });
+  if (changed && has_new_revision) return keep_meters(limit.name());
+  return changed;
 }
 
 Result<bool> RedisStore::do_drop(std::string_view name) {

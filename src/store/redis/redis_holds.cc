@@ -58,9 +58,9 @@ struct RedisStore::FoundHold {
 Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
   const auto ttl_us = whole_us(request.ttl);
   if (!ttl_us) return tl::make_unexpected(ttl_us.error());
+  const std::string fingerprint =
+      fingerprint_of({.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
   const auto write = [&](const Meters& meters, Call& call) {
-    const std::string fingerprint =
-        fingerprint_of({.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
     call.arguments.push_back("hold");
     call.arguments.push_back(std::to_string(meters.list.size()) + (request.usages.empty() ? " 0 " : " 1 ") +
                              fingerprint + " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
@@ -79,9 +79,8 @@ Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
       call.arguments.push_back(std::to_string(meter->limit->entry().born));
     }
   };
-  const auto answer = settle(request.charges, write);
+  const auto answer = settle_once(request.charges, {.id = request.id, .fingerprint = fingerprint}, write);
   if (!answer) return tl::make_unexpected(answer.error());
-  if (answer->reply.elements[0].text == "mismatch") return tl::make_unexpected(core::id_mismatch(request.id));
   return read_decision(answer->reply, answer->meters, request.usages);
 }
 
@@ -143,13 +142,13 @@ Result<Settlement> RedisStore::close_hold(std::string_view id, const Closing& cl
     if (what == "nohold") return tl::make_unexpected(core::no_hold(id));
     if (what == "expired") return tl::make_unexpected(core::not_open(id, HoldState::kExpired));
     if (what == "final") {
-      return tl::make_unexpected(core::not_open(id, state_of(answer->reply.elements[1].text)));
+      return tl::make_unexpected(core::not_open(id, state_of(answer->reply.elements[2].text)));
     }
     if (what == "overage") {
-      const auto index = static_cast<std::size_t>(answer->reply.elements[1].integer) - 1;
+      const auto index = static_cast<std::size_t>(answer->reply.elements[2].integer) - 1;
       return tl::make_unexpected(
           core::overage_does_not_fit(answer->meters.list[index].limit->definition().name(),
-                                     static_cast<Amount>(std::stoll(answer->reply.elements[2].text))));
+                                     static_cast<Amount>(std::stoll(answer->reply.elements[3].text))));
     }
     // "changed": another hold has taken its place in between.
   }

@@ -83,6 +83,30 @@ Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max)
   return holds;
 }
 
+// A meter's expiry is that of the rule it was written under. When that changes, usage must last longer than that: so
+// the expiries go, and come back as each meter is brought to the new rule. Until they do, the margin keeps what is
+// about to expire.
+Result<void> RedisStore::keep_meters(std::string_view limit) {
+  std::uint64_t cursor = 0;
+  do {
+    const auto page = scan_keys(meter_pattern(limit), cursor, kScanCount);
+    if (!page) return tl::make_unexpected(page.error());
+    Batch batch;
+    for (const std::string& name : page->names) {
+      batch.add(name, {"PERSIST", name});
+      batch.add(name, {"PERSIST", held_key(name)});
+    }
+    Replies replies;
+    link_->run(batch, replies);
+    for (const Result<wire::RespValue>& reply : replies) {
+      if (!reply) return tl::make_unexpected(reply.error());
+    }
+    cursor = page->cursor;
+  } while (cursor != 0);
+  has_leftovers_.store(true);
+  return {};
+}
+
 // Meters that no limit can reach any more, or that were cleared, take room until they are deleted, and nothing else: so
 // this is done a page at a time, behind everything. Returns where to go on; 0 at the end.
 Result<std::uint64_t> RedisStore::sweep_leftovers(std::uint64_t cursor) {

@@ -31,8 +31,7 @@ Result<std::unique_ptr<Store>> RedisStore::open(std::string_view url, const Opti
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(*link), options));
   const auto marked = store->run_command(kLimitsKey, {"HSETNX", kLimitsKey, kFormatField, kFormat});
   if (!marked) return tl::make_unexpected(marked.error());
-  if (auto refreshed = store->refresh_book(); !refreshed) return tl::make_unexpected(refreshed.error());
-  if (auto followed = store->follow_clock(); !followed) return tl::make_unexpected(followed.error());
+  if (auto refreshed = store->refresh_book_if_changed(); !refreshed) return tl::make_unexpected(refreshed.error());
   RedisStore* self = store.get();
   store->refresher_ = std::thread([self] { self->keep_book_fresh(); });
   return store;
@@ -49,18 +48,11 @@ Instant RedisStore::now() const {
   return instant_of(std::max(static_cast<std::uint64_t>(here), session_.floor_us.load(std::memory_order_relaxed)));
 }
 
-Result<std::uint64_t> RedisStore::ask_time() {
-  const std::string arguments[] = {"meters"};
-  const auto reply = run_script(Script::kLook, {}, arguments);
-  if (!reply) return tl::make_unexpected(reply.error());
-  const std::uint64_t there = std::stoull(reply->elements[0].text);
+// What Redis's clock says; and how far that is from this machine's.
+void RedisStore::tell_time(const std::string& now_us) {
+  const std::uint64_t there = std::stoull(now_us);
   clock_skew_us_.store(static_cast<std::int64_t>(there) - static_cast<std::int64_t>(local_us()));
-  return saw(reply->elements[0].text);
-}
-
-Result<void> RedisStore::follow_clock() {
-  if (auto time = ask_time(); !time) return tl::make_unexpected(time.error());
-  return {};
+  session_.saw(there);
 }
 
 std::string RedisStore::retention_text() const { return std::to_string(id_retention_.ns() / 1000); }

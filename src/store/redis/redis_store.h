@@ -40,7 +40,8 @@ class RedisStore final : public Store {
 
   // A meter of an operation: charges on the same one are added up.
   struct Charged {
-    const KnownLimit* limit = nullptr;
+    const KnownLimit* limit = nullptr;  // null where an answer is recalled whose limit is gone
+    std::string_view limit_name;
     std::string_view key;
     Amount cost = 0;
     std::uint16_t charges = 0;  // bit i: the operation's charge i is one of them
@@ -100,6 +101,8 @@ class RedisStore final : public Store {
   // The reply to the only command of a batch.
   Result<wire::RespValue> run(Batch& batch);
   Result<Meters> merge(std::span<const Charge> charges);
+  static Charged& add_charge(std::vector<Charged>& meters, const Charge& charge, std::size_t index);
+  static Meters merge_names(std::span<const Charge> charges);
   // What stands in the way of an operation is put out of it; an error if that cannot be. `window_us`: the time that
   // calendars must be told for.
   Result<void> mend(const wire::RespValue& problem, const Meters& meters, std::uint64_t& window_us);
@@ -122,9 +125,7 @@ class RedisStore final : public Store {
   static constexpr int kAttemptsMax = 32;
   [[nodiscard]] std::string floor_text() const;
 
-  // The time by Redis's clock.
-  Result<std::uint64_t> ask_time();
-  Result<void> follow_clock();
+  void tell_time(const std::string& now_us);
   [[nodiscard]] std::string retention_text() const;
 
   // Takes (redis_takes.cc).
@@ -138,6 +139,8 @@ class RedisStore final : public Store {
   static Result<Images> read_meters(const wire::RespValue& reply, const Meters& meters, std::uint64_t now_us);
   Result<core::Verdict> admit_open(const TakeRequest& request, const Meters& meters, const Error& error);
   Result<core::Verdict> peek(const TakeRequest& request);
+  // What an operation was answered before, by its id; none if it is a new one.
+  Result<std::optional<wire::RespValue>> recall_answer(std::string_view id, const std::string& fingerprint);
 
   // What is not a take: a call of settle.lua, and its answer with the meters that it was for.
   struct Call {
@@ -150,6 +153,11 @@ class RedisStore final : public Store {
   };
   using WriteCall = std::function<void(const Meters&, Call&)>;
   Result<Answer> settle(std::span<const Charge> charges, const WriteCall& write);
+  struct Identity {
+    std::string_view id;
+    const std::string& fingerprint;
+  };
+  Result<Answer> settle_once(std::span<const Charge> charges, const Identity& identity, const WriteCall& write);
   static Result<Settlement> read_settlement(const Answer& answer);
 
   // Holds (redis_holds.cc).
@@ -166,6 +174,7 @@ class RedisStore final : public Store {
     std::vector<std::string> names;
   };
   Result<ScanPage> scan_keys(std::string_view pattern, std::uint64_t cursor, std::size_t count);
+  Result<void> keep_meters(std::string_view limit);
   Result<std::uint64_t> sweep_leftovers(std::uint64_t cursor);
 
   std::unique_ptr<Link> link_;
@@ -175,7 +184,7 @@ class RedisStore final : public Store {
   std::mutex refresh_mutex_;
   std::atomic<std::int64_t> clock_skew_us_{0};  // of Redis's clock against this machine's
   std::atomic<std::uint64_t> unrecorded_admissions_{0};
-  std::atomic<bool> has_leftovers_{false};  // meters that nobody can reach any more
+  std::atomic<bool> has_leftovers_{false};  // meters of earlier revisions, or that nobody can reach any more
   std::atomic<bool> is_stopping_{false};
   std::thread refresher_;  // last: it uses all of the above
 };

@@ -76,7 +76,12 @@ Result<core::Verdict> RedisStore::do_take(const TakeRequest& request) {
   std::uint64_t window_us = 0;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const auto meters = merge(request.charges);
-    if (!meters) return tl::make_unexpected(meters.error());
+    if (!meters) {
+      // An answer that was given outlives its limit.
+      const auto earlier = recall(request);
+      if (!earlier || !*earlier) return tl::make_unexpected(earlier ? meters.error() : earlier.error());
+      return **earlier;
+    }
     const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
     Batch batch;
     add_take(request, *meters, std::max(window_us, us_of(now())), batch);
@@ -133,8 +138,10 @@ std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& re
                                                            const wire::RespValue& reply, std::uint64_t floor_us) {
   if (reply.type == wire::RespType::kBulk) return read_plain_take(meters, reply.text, floor_us);
   if (reply.elements.empty()) return std::nullopt;
+  session_.saw(std::stoull(reply.elements[1].text));
   const std::string& what = reply.elements[0].text;
   if (what == "mismatch") return tl::make_unexpected(core::id_mismatch(request.id));
+  if (what == "again") return read_decision(reply.elements[2], meters, {});
   if (what != "ok") return std::nullopt;
   return read_decision(reply, meters, request.usages);
 }
@@ -177,7 +184,6 @@ core::Verdict RedisStore::read_plain_take(const Meters& meters, std::string_view
 Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, const Meters& meters,
                                                 std::span<Usage> usages) {
   const std::uint64_t now_us = std::stoull(reply.elements[1].text);
-  session_.saw(now_us);
   const auto images = read_meters(reply, meters, now_us);
   if (!images) return tl::make_unexpected(images.error());
   engine::MeterAccesses accesses;
@@ -200,7 +206,7 @@ Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply,
   for (std::size_t i = 0; i < meters.list.size(); ++i) {
     const Charged& meter = meters.list[i];
     const auto& told = reply.elements[3 + i].elements;
-    auto image = MeterImage::told(meter.limit->definition().name(), meter.key, told[2].text, told[3], now_us);
+    auto image = MeterImage::told(meter.limit_name, meter.key, told[2].text, told[3], now_us);
     if (!image) return tl::make_unexpected(image.error());
     (*image)->access().cost = static_cast<Amount>(std::stoll(told[1].text));
     (*image)->access().charges = meter.charges;
@@ -263,22 +269,24 @@ Result<core::Verdict> RedisStore::admit_open(const TakeRequest& request, const M
   return verdict;
 }
 
-Result<std::optional<core::Verdict>> RedisStore::do_recall(const TakeRequest& request) {
-  const Book known = book();
-  const std::string key = id_key(request.id);
-  const std::string arguments[] = {"answer", std::to_string(known->epoch()), retention_text(), floor_text()};
-  const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+Result<std::optional<wire::RespValue>> RedisStore::recall_answer(std::string_view id, const std::string& fingerprint) {
+  const std::string key = id_key(id);
+  const std::string arguments[] = {"answer", std::to_string(book()->epoch()), retention_text(), floor_text()};
+  auto reply = run_script(Script::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
   session_.saw(std::stoull(reply->elements[0].text));
   if (reply->elements.size() < 3) return std::nullopt;
-  if (reply->elements[1].text != fingerprint_of(parameters_of(request))) {
-    return tl::make_unexpected(core::id_mismatch(request.id));
-  }
-  const auto meters = merge(request.charges);
-  if (!meters) return tl::make_unexpected(meters.error());
-  return read_decision(reply->elements[2], *meters, {}).map([](const core::Verdict& verdict) {
-    return std::optional(verdict);
-  });
+  if (reply->elements[1].text != fingerprint) return tl::make_unexpected(core::id_mismatch(id));
+  return std::move(reply->elements[2]);
+}
+
+Result<std::optional<core::Verdict>> RedisStore::do_recall(const TakeRequest& request) {
+  const auto answer = recall_answer(request.id, fingerprint_of(parameters_of(request)));
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (!*answer) return std::nullopt;
+  const auto verdict = read_decision(**answer, merge_names(request.charges), {});
+  if (!verdict) return tl::make_unexpected(verdict.error());
+  return *verdict;
 }
 
 Result<core::Verdict> RedisStore::peek(const TakeRequest& request) {
@@ -292,17 +300,31 @@ Result<core::Verdict> RedisStore::peek(const TakeRequest& request) {
 }
 
 Result<Settlement> RedisStore::do_give(std::span<const Charge> charges, std::string_view id) {
+  const std::string fingerprint = id.empty() ? "-" : fingerprint_of({.kind = 'g', .charges = charges});
   const auto write = [&](const Meters& meters, Call& call) {
     call.arguments.push_back("give");
-    call.arguments.push_back(std::to_string(meters.list.size()) + " 0 " +
-                             (id.empty() ? "-" : fingerprint_of({.kind = 'g', .charges = charges})) + " " +
-                             retention_text() + " " + std::to_string(meters.book->epoch()));
+    call.arguments.push_back(std::to_string(meters.list.size()) + " 0 " + fingerprint + " " + retention_text() + " " +
+                             std::to_string(meters.book->epoch()));
     if (!id.empty()) call.keys.push_back(id_key(id));
   };
-  const auto answer = settle(charges, write);
+  const auto answer = settle_once(charges, {.id = id, .fingerprint = fingerprint}, write);
   if (!answer) return tl::make_unexpected(answer.error());
-  if (answer->reply.elements[0].text == "mismatch") return tl::make_unexpected(core::id_mismatch(id));
   return read_settlement(*answer);
+}
+
+// As settle(), for operations with an id: an answer that was given outlives its limits.
+Result<RedisStore::Answer> RedisStore::settle_once(std::span<const Charge> charges, const Identity& identity,
+                                                   const WriteCall& write) {
+  auto answer = settle(charges, write);
+  if (answer) {
+    if (answer->reply.elements[0].text == "mismatch") return tl::make_unexpected(core::id_mismatch(identity.id));
+    return answer;
+  }
+  if (answer.error().code != ErrorCode::kNoLimit || identity.id.empty()) return answer;
+  auto earlier = recall_answer(identity.id, identity.fingerprint);
+  if (!earlier) return tl::make_unexpected(earlier.error());
+  if (!*earlier) return answer;
+  return Answer{merge_names(charges), std::move(**earlier)};
 }
 
 Result<Settlement> RedisStore::read_settlement(const Answer& answer) {
@@ -353,10 +375,9 @@ Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, c
     arguments.insert(arguments.end(), call.arguments.begin() + 3, call.arguments.end());
     auto reply = run_script(Script::kSettle, keys, arguments);
     if (!reply) return tl::make_unexpected(reply.error());
-    if (!stands_in_the_way(*reply)) {
-      if (reply->elements[0].text == "ok") session_.saw(std::stoull(reply->elements[1].text));
-      return Answer{std::move(*meters), std::move(*reply)};
-    }
+    session_.saw(std::stoull(reply->elements[1].text));
+    if (reply->elements[0].text == "again") return Answer{std::move(*meters), std::move(reply->elements[2])};
+    if (!stands_in_the_way(*reply)) return Answer{std::move(*meters), std::move(*reply)};
     if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());
   }
   return tl::make_unexpected(too_busy());

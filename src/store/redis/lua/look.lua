@@ -1,13 +1,15 @@
 -- Looks, and changes nothing.
 --
 -- ARGV: what at: "meters" (KEYS: their values), "hold" or "answer" (KEYS: the operation's record) or "tag" (KEYS: its
--- holds); for an answer also the epoch, the retention and the earliest time it can be.
+-- holds) or "generation" (KEYS: mete.limits); for an answer also the epoch, the retention and the earliest time it can be.
 -- The answer begins with the time. For each meter: its value, its parts' count of changes, and the parts as Redis has
 -- them; of a hold its record; of an operation its fingerprint and answer; of a tag its holds with their expiries.
 -- include record.lua
 local time = redis.call('TIME')
 local answer = {string.format('%.0f', time[1] * 1000000 + time[2])}
-if ARGV[1] == 'tag' then
+if ARGV[1] == 'generation' then
+  answer[2] = redis.call('HGET', KEYS[1], '\1generation') or '0'
+elseif ARGV[1] == 'tag' then
   answer[2] = redis.call('HGETALL', KEYS[1])
 elseif ARGV[1] == 'answer' then
   local now = math.max(tonumber(answer[1]), tonumber(ARGV[4]))

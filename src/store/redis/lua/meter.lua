@@ -21,6 +21,8 @@
 --   cleared  of those before, only the key's own amount is left
 --   start, end   of the calendar's period that holds this time
 --   full     how long an empty bucket takes until it is full; an eighth of that is a cell
+--
+-- Whoever includes this says in `clock` what Redis's own clock says: expiries go by that, even while it is behind.
 -- include arithmetic.lua
 local kEpoch, kMax, kMargin = 1577836800000000, 9007199254740991, 5000000
 
@@ -317,14 +319,14 @@ local function store(m)
   if not text then
     text = text_of(m)
     ends = not m.own and fresh_at(m)
-    if ends and m.due then ends = math.max(ends, m.last or 0, m.now + redis.call('PTTL', m.key) * 1000) end
+    if ends and m.due then ends = math.max(ends, m.last or 0, clock + redis.call('PTTL', m.key) * 1000) end
   end
   if not ends then
     redis.call('SET', m.key, text)
     if m.due then redis.call('PERSIST', held_key(m)) end
     return
   end
-  local wait = format(math.ceil((ends - m.now + kMargin) / 1000))
+  local wait = format(math.ceil((ends - clock + kMargin) / 1000))
   redis.call('SET', m.key, text, 'PX', wait)
   if m.due then redis.call('PEXPIRE', held_key(m), wait) end
 end

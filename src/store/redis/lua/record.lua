@@ -15,9 +15,16 @@ local function recall(key, epoch, retention, now)
   return record
 end
 
-local function remember(key, record, retention, now)
+local function remember(key, record, retention, clock)
   local since = record.at
   if record.hold then since = record.hold.state == 'held' and record.hold.expires or record.hold.final end
-  local wait = math.ceil((since + retention - now) / 1000) + 1
+  local wait = math.ceil((since + retention - clock) / 1000) + 1
   redis.call('SET', key, cmsgpack.pack(record), 'PX', string.format('%.0f', wait > 0 and wait or 1))
+end
+
+-- The answer to an operation whose id has been seen.
+local function again(record, fingerprint, now)
+  local time = string.format('%.0f', now)
+  if record.fingerprint ~= fingerprint then return {'mismatch', time} end
+  return {'again', time, record.answer}
 end

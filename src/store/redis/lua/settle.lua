@@ -3,12 +3,13 @@
 -- KEYS: the meters; then, where there is one, the operation's record; then the tag's holds.
 -- ARGV: the earliest time it can be, in microseconds; the operation; its options, in one text; for each meter its terms
 -- and cost (see meter.lua); then what the operation says below.
--- The answer begins with what happened; if that is "ok": the time, and what the operation says below.
--- include meter.lua
--- include record.lua
+-- The answer begins with what happened, and the time; if that is "ok", what the operation says below follows.
 local argv = ARGV
 local time = redis.call('TIME')
-local now = math.max(time[1] * 1000000 + time[2], tonumber(argv[1]))
+local clock = time[1] * 1000000 + time[2]
+local now = math.max(clock, tonumber(argv[1]))
+-- include meter.lua
+-- include record.lua
 local operation, option = argv[2], {}
 for text in string.gmatch(argv[3], '%S+') do option[#option + 1] = text end
 local count = tonumber(option[1])
@@ -18,7 +19,7 @@ local function open_all()
   local meters = {}
   for i = 1, count do
     local m, problem, detail = open(KEYS[i], argv[3 + i], now)
-    if not m then return nil, {problem, i, format(detail or now)} end
+    if not m then return nil, {problem, format(now), i, format(detail or now)} end
     meters[i] = m
   end
   return meters
@@ -63,7 +64,7 @@ end
 
 local function tag_hold(key, id, expires)
   redis.call('HSET', key, id, format(expires))
-  local wait = math.ceil((expires - now) / 1000) + 5000
+  local wait = math.ceil((expires - clock) / 1000) + 5000
   if redis.call('PTTL', key) < wait then redis.call('PEXPIRE', key, format(wait)) end
 end
 
@@ -72,7 +73,7 @@ if operation == 'give' then
   local wants_held, fingerprint, retention, epoch = option[2] == '1', option[3], tonumber(option[4]), option[5]
   if fingerprint ~= '-' then
     local record = recall(KEYS[count + 1], epoch, retention, now)
-    if record then return record.fingerprint == fingerprint and record.answer or {'mismatch'} end
+    if record then return again(record, fingerprint, now) end
   end
   local meters, problem = open_all()
   if not meters then return problem end
@@ -88,7 +89,7 @@ if operation == 'give' then
   end
   local answer = tell({'ok', format(now), format(given)}, meters, wants_held)
   if fingerprint ~= '-' then
-    remember(KEYS[count + 1], {fingerprint = fingerprint, at = now, epoch = epoch, answer = answer}, retention, now)
+    remember(KEYS[count + 1], {fingerprint = fingerprint, at = now, epoch = epoch, answer = answer}, retention, clock)
   end
   return answer
 end
@@ -98,7 +99,7 @@ end
 if operation == 'hold' then
   local fingerprint, retention, epoch = option[3], tonumber(option[4]), option[5]
   local record = recall(KEYS[count + 1], epoch, retention, now)
-  if record then return record.fingerprint == fingerprint and record.answer or {'mismatch'} end
+  if record then return again(record, fingerprint, now) end
   local meters, problem = open_all()
   if not meters then return problem end
   local is_allowed = 1
@@ -128,7 +129,7 @@ if operation == 'hold' then
     if KEYS[count + 2] then tag_hold(KEYS[count + 2], id, expires) end
   end
   record.answer = tell({'ok', format(now), is_allowed}, meters, option[2] == '1' or is_allowed == 0)
-  if is_allowed == 1 or option[6] == '0' then remember(KEYS[count + 1], record, retention, now) end
+  if is_allowed == 1 or option[6] == '0' then remember(KEYS[count + 1], record, retention, clock) end
   return record.answer
 end
 
@@ -139,7 +140,7 @@ if operation == 'reconcile' then
   local m = meters[1]
   local kept = held(m)
   local before = used(m) - kept
-  if m.cost > kMax - kept then return {'large', 1} end
+  if m.cost > kMax - kept then return {'large', format(now), 1} end
   m.units, m.fraction, m.previous, m.early = m.cost + kept, 0, 0, 0
   m.start = m.window
   store(m)
@@ -152,10 +153,10 @@ local key, id = KEYS[count + 1], argv[last + 1]
 local retention = tonumber(option[4])
 local record = recall(key, option[3], retention, now)
 local hold = record and record.hold
-if not hold then return {'nohold'} end
-if format(record.at) ~= option[2] then return {'changed'} end
-if hold.state ~= 'held' then return {'final', hold.state} end
-if now >= hold.expires then return {'expired'} end
+if not hold then return {'nohold', format(now)} end
+if format(record.at) ~= option[2] then return {'changed', format(now)} end
+if hold.state ~= 'held' then return {'final', format(now), hold.state} end
+if now >= hold.expires then return {'expired', format(now)} end
 local meters, problem = open_all()
 if not meters then return problem end
 
@@ -185,7 +186,7 @@ for i, m in ipairs(meters) do
     if fits(m, m.cost) then
       charge(m, m.cost)
     elseif not m.shadow then
-      return {'overage', i, format(m.cost)}
+      return {'overage', format(now), i, format(m.cost)}
     end
   end
 end
@@ -204,5 +205,5 @@ else
   hold.state, hold.final = operation == 'commit' and 'committed' or 'cancelled', now
   if KEYS[count + 2] then redis.call('HDEL', KEYS[count + 2], id) end
 end
-remember(key, record, retention, now)
+remember(key, record, retention, clock)
 return tell({'ok', format(now), format(returned)}, meters, false)

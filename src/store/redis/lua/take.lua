@@ -7,12 +7,13 @@
 --       for each meter three: of a plain take what to add to the value, and the most that may be missing, both in tenths
 --       of a microsecond; and its terms and cost (see meter.lua)
 -- A plain answer is a text: "D" if it is denied; the time as Redis has it; and each value as it was before, or "-".
--- Any other is a table: what happened first; for a decision "ok", the time, allowed, and for each meter whether it was
--- left out, what was charged, its terms and how it stands.
+-- Any other is a table: what happened, and the time; for a decision, which is "ok", allowed, and for each meter whether
+-- it was left out, what was charged, its terms and how it stands.
 local call, argv, keys = redis.call, ARGV, KEYS
 local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
-if now < argv[1] - 0 then now = argv[1] - 0 end
+local clock = time[1] * 1000000 + time[2]
+local now = argv[1] - 0
+if now < clock then now = clock end
 
 -- What nearly every take is: on buckets in their plain form. Each step here was counted: nothing is made that can be
 -- done without, and no text is turned into a number twice.
@@ -60,7 +61,7 @@ if slots < 'a' then
         local cell = math.max(argv[3 * i + 1] / 8, 10000000)
         local index = (to - to % cell) / cell
         call('SET', keys[i], string.format('%d', to + (string.byte(slots, i) - 48) * 2 + index % 2), 'PX',
-          string.format('%d', ((index + 2) * cell - tenths) / 10000 + 5001))
+          string.format('%d', (index + 2) * cell / 10000 - (clock - 1577836800000000) / 1000 + 5001))
       else
         call('INCRBY', keys[i], argv[3 * i])
       end
@@ -80,13 +81,13 @@ end
 local count = fingerprint == '-' and #KEYS or #KEYS - 1
 if fingerprint ~= '-' then
   local record = recall(KEYS[#KEYS], epoch, tonumber(retention), now)
-  if record then return record.fingerprint == fingerprint and record.answer or {'mismatch'} end
+  if record then return again(record, fingerprint, now) end
 end
 
 local meters, is_allowed = {}, 1
 for i = 1, count do
   local m, problem, detail = open(KEYS[i], argv[3 * i + 2], now)
-  if not m then return {problem, i, detail and format(detail) or format(now)} end
+  if not m then return {problem, format(now), i, format(detail or now)} end
   meters[i] = m
   if mode == 'u' and not m.shadow and m.cost > 0 then
     m.cost = math.max(1, math.min(m.cost, m.capacity - used(m)))
@@ -94,7 +95,7 @@ for i = 1, count do
 end
 for i, m in ipairs(meters) do
   if mode == 'f' then
-    if m.cost > kMax - used(m) then return {'large', i} end
+    if m.cost > kMax - used(m) then return {'large', format(now), i} end
   elseif not fits(m, m.cost) then
     m.violated = true
     if not m.shadow then is_allowed = 0 end
@@ -111,6 +112,6 @@ for i, m in ipairs(meters) do
   answer[3 + i] = {m.violated and 1 or 0, format(m.cost), argv[3 * i + 2], told(m, is_wanted)}
 end
 if fingerprint ~= '-' and (is_allowed == 1 or keeps_denial == '1') then
-  remember(KEYS[#KEYS], {fingerprint = fingerprint, at = now, epoch = epoch, answer = answer}, tonumber(retention), now)
+  remember(KEYS[#KEYS], {fingerprint = fingerprint, at = now, epoch = epoch, answer = answer}, tonumber(retention), clock)
 end
 return answer
