@@ -14,9 +14,11 @@ namespace mete::support {
 
 namespace {
 
+constexpr std::size_t kReadBytes = 65'536;
+
 // The bytes that are there; empty at the end of the connection.
 std::string receive(const net::Descriptor& socket) {
-  std::array<char, 64 * 1024> buffer;
+  std::array<char, kReadBytes> buffer;
   const ssize_t received = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
   return received > 0 ? std::string(buffer.data(), static_cast<std::size_t>(received)) : std::string();
 }

@@ -17,6 +17,8 @@ namespace {
 
 constexpr timeval kPatience = {.tv_sec = 10, .tv_usec = 0};
 
+constexpr std::size_t kReadBytes = 16'384;
+
 std::string why() { return std::strerror(errno); }
 
 }  // namespace
@@ -35,7 +37,7 @@ wire::RespValue RedisClient::call(std::span<const std::string_view> words) {
     if (sent <= 0) fail("cannot send to " + where_ + ": " + why());
     rest.remove_prefix(static_cast<std::size_t>(sent));
   }
-  std::array<char, 16 * 1024> buffer;
+  std::array<char, kReadBytes> buffer;
   while (true) {
     auto reply = parser_.next();
     if (!reply) fail("a bad reply of " + where_ + ": " + reply.error().message);

@@ -15,12 +15,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 // No C++ library here: this runs inside of a C program, and before its main().
 namespace {
@@ -55,6 +55,8 @@ long now_us() {
 
 }  // namespace
 
+// The C library's own names for the parameters are reserved.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 extern "C" {
 
 int gettimeofday(timeval* __restrict told, void* __restrict /*zone*/) noexcept {
@@ -78,3 +80,4 @@ int clock_gettime(clockid_t clock, timespec* told) noexcept {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -1,0 +1,79 @@
+#include "faults/load.h"
+
+#include <algorithm>
+
+#include "support/waiting.h"
+
+namespace mete::faults {
+
+using std::chrono::steady_clock;
+
+void Tally::count(const Result<Decision>& answer, std::chrono::nanoseconds took) {
+  slowest = std::max(slowest, took);
+  if (answer) {
+    (answer->allowed() ? allowed : denied) += 1;
+  } else if (answer.error().code == ErrorCode::kUnavailable) {
+    ++unavailable;
+  } else if (wrong.empty()) {
+    wrong = answer.error().message;
+  }
+}
+
+Tally& Tally::operator+=(const Tally& other) {
+  allowed += other.allowed;
+  denied += other.denied;
+  unavailable += other.unavailable;
+  if (wrong.empty()) wrong = other.wrong;
+  slowest = std::max(slowest, other.slowest);
+  return *this;
+}
+
+Load::Load(int threads, const Call& call) : tallies_(static_cast<std::size_t>(threads)) {
+  for (Tally& tally : tallies_) {
+    threads_.emplace_back([this, call, &tally] {
+      while (!is_stopping_) {
+        const auto start = steady_clock::now();
+        const auto answer = call();
+        tally.count(answer, steady_clock::now() - start);
+        if (answer && answer->allowed()) ++allowed_;
+      }
+    });
+  }
+}
+
+Load::~Load() { (void)stop(); }
+
+void Load::await_allowed(Amount count) const {
+  constexpr std::chrono::seconds kPatience{60};
+  if (!support::becomes_true(kPatience, [&] { return allowed_ >= count; }))
+    support::fail("only " + std::to_string(allowed_) + " of " + std::to_string(count) + " calls were allowed");
+}
+
+Tally Load::stop() {
+  is_stopping_ = true;
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  Tally sum;
+  for (const Tally& tally : tallies_) sum += tally;
+  return sum;
+}
+
+Tally exhaust(int threads, const Load::Call& call) {
+  std::vector<Tally> tallies(static_cast<std::size_t>(threads));
+  std::vector<std::thread> running;
+  for (Tally& tally : tallies) {
+    running.emplace_back([&call, &tally] {
+      while (tally.denied == 0 && tally.wrong.empty()) {
+        const auto start = steady_clock::now();
+        const auto answer = call();
+        tally.count(answer, steady_clock::now() - start);
+      }
+    });
+  }
+  for (std::thread& thread : running) thread.join();
+  Tally sum;
+  for (const Tally& tally : tallies) sum += tally;
+  return sum;
+}
+
+}  // namespace mete::faults

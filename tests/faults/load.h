@@ -1,0 +1,61 @@
+// Load: threads that ask a limiter again and again, and count what they are told.
+//
+//     Load load(4, [&] { return limiter.take("stock", "k"); });
+//     server.call({"SCRIPT", "FLUSH"});
+//     const Tally tally = load.stop();
+//     EXPECT_EQ(tally.unavailable, 0);
+#pragma once
+
+#include <mete/mete.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace mete::faults {
+
+// What a call may take while Redis is away: its time-out of 250 ms, and time for what else this machine does.
+inline constexpr std::chrono::seconds kInTime{1};
+// The time-out of those who are to wait for as long as it takes.
+inline constexpr const char* kPatient = "?timeout=20s";
+
+struct Tally {
+  Amount allowed = 0;
+  Amount denied = 0;
+  Amount unavailable = 0;  // may have been charged or not
+  std::string wrong;       // any other answer: the first one
+  std::chrono::nanoseconds slowest{0};
+
+  void count(const Result<Decision>& answer, std::chrono::nanoseconds took);
+  Tally& operator+=(const Tally& other);
+};
+
+class Load {
+ public:
+  using Call = std::function<Result<Decision>()>;
+
+  Load(int threads, const Call& call);
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+  ~Load();
+
+  // Waits until so many were allowed, in real time.
+  void await_allowed(Amount count) const;
+  [[nodiscard]] Amount allowed() const { return allowed_; }
+  // Ends it and tells all that was counted.
+  Tally stop();
+
+ private:
+  std::atomic<bool> is_stopping_{false};
+  std::atomic<Amount> allowed_{0};
+  std::vector<Tally> tallies_;  // one per thread
+  std::vector<std::thread> threads_;
+};
+
+// Asks until it is denied: what is left, taken by as many threads.
+Tally exhaust(int threads, const Load::Call& call);
+
+}  // namespace mete::faults
