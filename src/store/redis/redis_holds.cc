@@ -76,7 +76,7 @@ Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
   };
   const auto answer = settle_once(request.charges, {.id = request.id, .fingerprint = fingerprint}, write);
   if (!answer) return tl::make_unexpected(answer.error());
-  return read_decision(answer->reply, answer->meters, request.usages);
+  return read_decision(answer->reply, answer->meters, Mode::kTake, request.usages);
 }
 
 // Null if there is no hold of that id, or it was forgotten.

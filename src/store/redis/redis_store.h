@@ -137,8 +137,9 @@ class RedisStore final : public Store {
   std::optional<Result<core::Verdict>> read_take(const TakeRequest& request, const Meters& meters,
                                                  const wire::RespValue& reply, std::uint64_t floor_us);
   core::Verdict read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
-  Result<core::Verdict> read_decision(const wire::RespValue& reply, const Meters& meters, std::span<Usage> usages);
-  static Result<Images> read_meters(const wire::RespValue& reply, const Meters& meters, std::uint64_t now_us);
+  static Result<core::Verdict> read_decision(const wire::RespValue& reply, const Meters& meters, Mode mode,
+                                             std::span<Usage> usages);
+  static Result<Images> read_meters(const wire::RespValue& reply, const Meters& meters, bool is_reduced);
   Result<core::Verdict> admit_open(const TakeRequest& request, const Meters& meters, const Error& error);
   Result<core::Verdict> peek(const TakeRequest& request);
   // What an operation was answered before, by its id; none if it is a new one.

@@ -141,9 +141,9 @@ std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& re
   session_.raise_floor(std::stoull(reply.elements[1].text));
   const std::string& what = reply.elements[0].text;
   if (what == "mismatch") return tl::make_unexpected(core::id_mismatch(request.id));
-  if (what == "again") return read_decision(reply.elements[2], meters, {});
+  if (what == "again") return read_decision(reply.elements[2], meters, request.mode, {});
   if (what != "ok") return std::nullopt;
-  return read_decision(reply, meters, request.usages);
+  return read_decision(reply, meters, request.mode, request.usages);
 }
 
 core::Verdict RedisStore::read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us) {
@@ -181,10 +181,9 @@ core::Verdict RedisStore::read_plain_take(const Meters& meters, std::string_view
 }
 
 // A decision that a script has made, with how the meters stand. One that was made earlier is told by the terms of then.
-Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, const Meters& meters,
+Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, const Meters& meters, Mode mode,
                                                 std::span<Usage> usages) {
-  const std::uint64_t now_us = std::stoull(reply.elements[1].text);
-  const auto images = read_meters(reply, meters, now_us);
+  const auto images = read_meters(reply, meters, mode == Mode::kUpTo);
   if (!images) return tl::make_unexpected(images.error());
   engine::MeterAccesses accesses;
   core::Verdict verdict{.is_allowed = reply.elements[2].integer == 1};
@@ -200,15 +199,17 @@ Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, co
   return verdict;
 }
 
+// `is_reduced`: what was charged is what the script says, and not what was asked for.
 Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply, const Meters& meters,
-                                                   std::uint64_t now_us) {
+                                                   bool is_reduced) {
+  const std::uint64_t now_us = std::stoull(reply.elements[1].text);
   Images images;
   for (std::size_t i = 0; i < meters.list.size(); ++i) {
     const Charged& meter = meters.list[i];
     const auto& told = reply.elements[3 + i].elements;
     auto image = MeterImage::told(meter.limit_name, meter.key, told[2].text, told[3], now_us);
     if (!image) return tl::make_unexpected(image.error());
-    (*image)->access().cost = static_cast<Amount>(std::stoll(told[1].text));
+    (*image)->access().cost = is_reduced ? static_cast<Amount>(std::stoll(told[1].text)) : meter.cost;
     (*image)->access().charges = meter.charges;
     images.push_back(std::move(*image));
   }
@@ -284,7 +285,7 @@ Result<std::optional<core::Verdict>> RedisStore::do_recall(const TakeRequest& re
   const auto answer = recall_answer(request.id, fingerprint_of(parameters_of(request)));
   if (!answer) return tl::make_unexpected(answer.error());
   if (!*answer) return std::nullopt;
-  const auto verdict = read_decision(**answer, merge_names(request.charges), {});
+  const auto verdict = read_decision(**answer, merge_names(request.charges), request.mode, {});
   if (!verdict) return tl::make_unexpected(verdict.error());
   return *verdict;
 }
@@ -328,8 +329,7 @@ Result<RedisStore::Answer> RedisStore::settle_once(std::span<const Charge> charg
 }
 
 Result<Settlement> RedisStore::read_settlement(const Answer& answer) {
-  const std::uint64_t now_us = std::stoull(answer.reply.elements[1].text);
-  const auto images = read_meters(answer.reply, answer.meters, now_us);
+  const auto images = read_meters(answer.reply, answer.meters, false);
   if (!images) return tl::make_unexpected(images.error());
   engine::MeterAccesses accesses;
   for (const auto& image : *images) accesses.push_back(image->access());
