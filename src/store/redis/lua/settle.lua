@@ -50,8 +50,11 @@ end
 
 local function put_part(m, part)
   local key = held_key(m)
-  if m.forgotten then redis.call('DEL', key) end
-  for _, field in ipairs(m.expired or {}) do redis.call('HDEL', key, field) end
+  if m.due or m.expired then
+    for _, field in ipairs(m.expired or {}) do redis.call('HDEL', key, field) end
+  else
+    redis.call('DEL', key)  -- what is left of a meter that is gone
+  end
   m.expired, m.forgotten = nil, nil
   local serial = redis.call('HINCRBY', key, 'n', 1)
   part.serial = part.serial or serial
