@@ -32,13 +32,13 @@ std::unique_ptr<Topology> make_topology(const Url& url, const net::TlsClient* tl
 
 }  // namespace
 
-Result<std::unique_ptr<Link>> open_link(std::string_view text) {
-  const auto url = parse_url(text);
-  if (!url) return tl::unexpected(url.error());
-  auto tls = load_tls(*url);
+Result<std::unique_ptr<Link>> open_link(std::string_view url) {
+  const auto parsed = parse_url(url);
+  if (!parsed) return tl::unexpected(parsed.error());
+  auto tls = load_tls(*parsed);
   if (!tls) return tl::unexpected(tls.error());
-  auto topology = make_topology(*url, tls->get());
-  auto link = std::make_unique<RoutedLink>(std::move(*tls), std::move(topology), url->timeout);
+  auto topology = make_topology(*parsed, tls->get());
+  auto link = std::make_unique<RoutedLink>(std::move(*tls), std::move(topology), parsed->timeout);
   if (auto done = link->open(); !done) return tl::unexpected(done.error());
   return link;
 }
