@@ -77,12 +77,6 @@ void set_options(const Descriptor& socket) {
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPCNT, &kKeepAliveProbes, sizeof kKeepAliveProbes);
 }
 
-// What is left, in equal parts: one address that does not answer must not use up the time of the others.
-Deadline share(const Deadline& deadline, std::size_t parts) {
-  const Duration left = deadline.left();
-  return Deadline::in(left.is_never() ? left : Duration::from_ns(left.ns() / static_cast<std::int64_t>(parts)));
-}
-
 }  // namespace
 
 Result<Descriptor> connect_to(const Address& address, const Deadline& deadline, std::string_view how_to_start) {
@@ -92,7 +86,7 @@ Result<Descriptor> connect_to(const Address& address, const Deadline& deadline, 
   std::size_t remaining = found->size();
   for (const SocketAddress& each : *found) {
     Descriptor socket(::socket(each.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    error = socket.is_open() ? connect_socket(socket, each, share(deadline, remaining--)) : errno;
+    error = socket.is_open() ? connect_socket(socket, each, deadline.share(remaining--)) : errno;
     if (error != 0) continue;
     if (each.family() != AF_UNIX) set_options(socket);
     return socket;

@@ -4,6 +4,7 @@
 
 #include <mete/time.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/monotonic.h"
@@ -22,6 +23,12 @@ class Deadline {
     return rest < Duration() ? Duration() : rest;
   }
   [[nodiscard]] bool is_over() const { return left() == Duration(); }
+  // An equal part of what is left, for the first of so many attempts: one that gets no answer must not use up the time
+  // of the others.
+  [[nodiscard]] Deadline share(std::size_t parts) const {
+    const Duration rest = left();
+    return in(rest.is_never() ? rest : Duration::from_ns(rest.ns() / static_cast<std::int64_t>(parts)));
+  }
   // The whole of it, as it was at the start: for messages.
   [[nodiscard]] Duration timeout() const { return timeout_; }
 

@@ -1,9 +1,11 @@
 #include "store/redis/exchange.h"
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "base/duration_text.h"
 #include "store/redis/reply_kind.h"
 
 namespace mete::store::redis {
@@ -23,7 +25,10 @@ void Exchange::go() {
     round();
   }
   // What a node said last is why there is no answer.
-  for (const Open& open : open_) fail(open.command, replies_[open.command]->text);
+  for (const Open& open : open_) {
+    fail(open.command,
+         replies_[open.command]->text + " (and nothing else within " + base::duration_text(deadline_.timeout()) + ")");
+  }
 }
 
 void Exchange::round() {

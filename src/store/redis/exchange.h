@@ -35,7 +35,6 @@ class Exchange {
     bool is_asking = false;
   };
 
-  void open_all(Node* node);
   void go();
   void round();
   NodeCall& call_to(Node& node);

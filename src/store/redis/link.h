@@ -11,6 +11,7 @@
 // TRYAGAIN, CLUSTERDOWN, MASTERDOWN, NOSCRIPT, UNBLOCKED…): those the link deals with itself, or turns into
 // kUnavailable when the time-out is over. A failed command may have happened or not, if its bytes had left; nothing
 // that may have happened is sent a second time, but where Redis itself said that it did not do it.
+// Commands of a batch do not build on each other: one that is sent again comes after those behind it.
 //
 // Never a hang: run() takes the time-out at most. While a node is known to be away, commands for it fail at once (a
 // circuit breaker), and one attempt now and then finds out that it is back; nobody needs to restart anything.

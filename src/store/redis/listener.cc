@@ -10,7 +10,6 @@
 
 #include "base/check.h"
 #include "base/monotonic.h"
-#include "store/redis/batch.h"
 #include "wire/resp_command.h"
 
 namespace mete::store::redis {
@@ -30,8 +29,8 @@ bool is_message(const wire::RespValue& reply) {
 
 }  // namespace
 
-Listener::Listener(Topology& topology, Duration timeout)
-    : topology_(topology), timeout_(timeout), stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Listener::Listener(std::function<Node*()> find_node, Duration timeout)
+    : find_node_(std::move(find_node)), timeout_(timeout), stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   CHECK(stop_event_.is_open());
 }
 
@@ -48,7 +47,6 @@ Result<bool> Listener::wait(std::string_view channel, Duration at_most) {
   if (!client_) {
     if (auto done = subscribe(channel); !done) {
       client_.reset();
-      topology_.look_again(net::Deadline::in(timeout_));
       return unavailable(done.error().message);
     }
   }
@@ -58,7 +56,7 @@ Result<bool> Listener::wait(std::string_view channel, Duration at_most) {
 }
 
 Result<void> Listener::subscribe(std::string_view channel) {
-  Node* const node = topology_.node_for(Batch::kAnySlot);
+  Node* const node = find_node_();
   if (node == nullptr) return unavailable("no node of Redis is known to listen to");
   const auto deadline = net::Deadline::in(timeout_);
   auto client = node->connect_apart(deadline);

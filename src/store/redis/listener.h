@@ -8,13 +8,14 @@
 #include <mete/time.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "net/descriptor.h"
-#include "store/redis/topology.h"
+#include "store/redis/node.h"
 
 namespace mete::store::redis {
 
@@ -23,8 +24,9 @@ class Listener {
   // Without a byte for so long, the server is asked whether it is still there.
   static constexpr Duration kSilenceMax = std::chrono::seconds(1);
 
-  // `timeout`: to connect, and for an answer. The topology outlives the listener.
-  Listener(Topology& topology, Duration timeout);
+  // `find_node`: who is listened to, asked for each connection; null if there is nobody. `timeout`: to connect, and for
+  // an answer.
+  Listener(std::function<Node*()> find_node, Duration timeout);
 
   // As Link::wait_for_message() says it.
   Result<bool> wait(std::string_view channel, Duration at_most);
@@ -41,7 +43,7 @@ class Listener {
   Result<void> check_silence();
   [[nodiscard]] Instant next_check() const;
 
-  Topology& topology_;
+  std::function<Node*()> find_node_;
   const Duration timeout_;
   net::Descriptor stop_event_;
   std::atomic<bool> is_stopped_ = false;

@@ -42,7 +42,7 @@ class Node {
   static constexpr std::size_t kIdleConnectionsMax = 64;
   static constexpr Duration kIdleMax = std::chrono::minutes(1);
 
-  Node(net::Address address, const NodeSettings& settings) : address_(std::move(address)), settings_(settings) {}
+  Node(net::Address address, NodeSettings settings) : address_(std::move(address)), settings_(std::move(settings)) {}
   ~Node() = default;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

@@ -1,6 +1,8 @@
 #include <utility>
 
+#include "store/redis/cluster_topology.h"
 #include "store/redis/routed_link.h"
+#include "store/redis/sentinel_topology.h"
 #include "store/redis/server_topology.h"
 
 namespace mete::store::redis {
@@ -17,19 +19,26 @@ Result<std::unique_ptr<net::TlsClient>> load_tls(const Url& url) {
 }
 
 std::unique_ptr<Topology> make_topology(const Url& url, const net::TlsClient* tls) {
-  const NodeSettings settings{.credentials = url.credentials, .database = url.database, .tls = tls};
-  return std::make_unique<ServerTopology>(url.hosts.front(), settings);
+  switch (url.shape) {
+    case Shape::kServer:
+      return std::make_unique<ServerTopology>(url, tls);
+    case Shape::kSentinel:
+      return std::make_unique<SentinelTopology>(url, tls);
+    case Shape::kCluster:
+      return std::make_unique<ClusterTopology>(url, tls);
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Link>> open_link(std::string_view text) {
-  const auto url = parse_url(text);
-  if (!url) return tl::unexpected(url.error());
-  auto tls = load_tls(*url);
+Result<std::unique_ptr<Link>> open_link(std::string_view url) {
+  const auto parsed = parse_url(url);
+  if (!parsed) return tl::unexpected(parsed.error());
+  auto tls = load_tls(*parsed);
   if (!tls) return tl::unexpected(tls.error());
-  auto topology = make_topology(*url, tls->get());
-  auto link = std::make_unique<RoutedLink>(std::move(*tls), std::move(topology), url->timeout);
+  auto topology = make_topology(*parsed, tls->get());
+  auto link = std::make_unique<RoutedLink>(std::move(*tls), std::move(topology), parsed->timeout);
   if (auto done = link->open(); !done) return tl::unexpected(done.error());
   return link;
 }

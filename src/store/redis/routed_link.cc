@@ -60,6 +60,12 @@ Result<std::size_t> RoutedLink::run_on_node(std::size_t number, Batch& batch, Re
   return masters.size();
 }
 
+Result<bool> RoutedLink::wait_for_message(std::string_view channel, Duration at_most) {
+  auto message = listener_.wait(channel, at_most);
+  if (!message) topology_->look_again(net::Deadline::in(timeout_));
+  return message;
+}
+
 void RoutedLink::count_failures(const Replies& replies) {
   const auto failed = std::ranges::count_if(replies, [](const auto& reply) { return !reply; });
   if (failed > 0) failures_.fetch_add(static_cast<std::uint64_t>(failed), std::memory_order_relaxed);

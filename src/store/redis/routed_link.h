@@ -13,7 +13,10 @@ class RoutedLink final : public Link {
  public:
   // `tls`: null without TLS.
   RoutedLink(std::unique_ptr<net::TlsClient> tls, std::unique_ptr<Topology> topology, Duration timeout)
-      : tls_(std::move(tls)), topology_(std::move(topology)), timeout_(timeout), listener_(*topology_, timeout) {}
+      : tls_(std::move(tls)),
+        topology_(std::move(topology)),
+        timeout_(timeout),
+        listener_([this] { return topology_->node_for(Batch::kAnySlot); }, timeout) {}
 
   // Connects, and checks that commands are answered.
   Result<void> open();
@@ -21,9 +24,7 @@ class RoutedLink final : public Link {
   void run(Batch& batch, Replies& replies) override;
   [[nodiscard]] bool is_cluster() const override { return topology_->shape() == Shape::kCluster; }
   Result<std::size_t> run_on_node(std::size_t number, Batch& batch, Replies& replies) override;
-  Result<bool> wait_for_message(std::string_view channel, Duration at_most) override {
-    return listener_.wait(channel, at_most);
-  }
+  Result<bool> wait_for_message(std::string_view channel, Duration at_most) override;
   void stop_listening() override { listener_.stop(); }
   [[nodiscard]] LinkStatus status() const override;
 

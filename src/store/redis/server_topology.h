@@ -10,7 +10,9 @@ namespace mete::store::redis {
 
 class ServerTopology final : public Topology {
  public:
-  ServerTopology(net::Address address, const NodeSettings& settings) : node_(std::move(address), settings) {}
+  ServerTopology(const Url& url, const net::TlsClient* tls)
+      : node_(url.hosts.front(),
+              {.credentials = url.credentials, .database = url.database, .tls = tls, .has_scripts = true}) {}
 
   [[nodiscard]] Shape shape() const override { return Shape::kServer; }
   Result<void> discover(const net::Deadline& deadline) override {

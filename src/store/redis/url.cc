@@ -73,10 +73,10 @@ Result<Credentials> parse_credentials(std::string_view text) {
 
 Result<net::Address> parse_host(std::string_view text, std::uint16_t default_port) {
   if (text.empty()) return refuse("a host is missing");
+  if (text.starts_with("unix:")) return refuse("a Unix socket is written redis+unix:///path");
   const bool has_port = !text.ends_with(']') && text.find(':') != std::string_view::npos;
   auto address = net::parse_address(std::string(text) + (has_port ? "" : ":" + std::to_string(default_port)));
   if (!address) return refuse(address.error().message);
-  if (address->is_unix()) return refuse("a Unix socket is written redis+unix:///path");
   if (address->port == 0) return refuse("a port is 1 to 65535, and not 0");
   return address;
 }
