@@ -8,8 +8,9 @@
 #include <memory>
 #include <string>
 
+#include "link_fixture.h"
 #include "store/embedded/embedded_store.h"
-#include "store/redis/link.h"
+#include "support/redis_cluster.h"
 #include "support/redis_server.h"
 
 namespace mete::store::redis {
@@ -20,12 +21,32 @@ using support::RedisServer;
 
 // One program on a Redis. Several on one server are several programs.
 struct Program {
-  explicit Program(const RedisServer& server) : link(open_link(server.url()).value()) {}
+  explicit Program(const RedisServer& server) : link(must_open(server.url())) {}
 
   std::unique_ptr<Link> link;
   Session session;
   RedisKeys keys{*link, session};
 };
+
+std::vector<core::ListedKey> sorted(std::vector<core::ListedKey> keys) {
+  std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  return keys;
+}
+
+// All keys, in pages that are too small for them.
+std::vector<core::ListedKey> list(RedisKeys& keys) {
+  std::vector<core::ListedKey> listed;
+  std::uint64_t cursor = 0;
+  int pages = 0;
+  do {
+    auto page = keys.scan(cursor, 10).value();
+    std::move(page.keys.begin(), page.keys.end(), std::back_inserter(listed));
+    cursor = page.cursor;
+    ++pages;
+  } while (cursor != 0);
+  EXPECT_GT(pages, 3);
+  return sorted(std::move(listed));
+}
 
 class RedisKeysTest : public testing::Test {
  protected:
@@ -250,21 +271,30 @@ TEST_F(RedisKeysTest, AListingHasEveryKeyAndNobodyElses) {
   expected.push_back({bytes, KeyType::kThrottle});
   ASSERT_TRUE(keys_.set({.key = "short", .value = 1, .expiry = Expiry::in(1ms)})->is_set);
   advance(1ms);  // has gone, though Redis still has it
-  std::vector<core::ListedKey> listed;
-  std::uint64_t cursor = 0;
-  int pages = 0;
-  do {
-    auto page = keys_.scan(cursor, 10).value();
-    std::move(page.keys.begin(), page.keys.end(), std::back_inserter(listed));
-    cursor = page.cursor;
-    ++pages;
-  } while (cursor != 0);
-  EXPECT_GT(pages, 10);
-  const auto by_key = [](const core::ListedKey& a, const core::ListedKey& b) { return a.key < b.key; };
-  std::sort(expected.begin(), expected.end(), by_key);
-  std::sort(listed.begin(), listed.end(), by_key);
-  EXPECT_EQ(listed, expected);
+  EXPECT_EQ(list(keys_), sorted(expected));
   EXPECT_EQ(keys_.size().value(), 1003U);  // all that Redis has
+}
+
+// In a Cluster every key has a node of its own, and a listing goes from one to the next.
+TEST(RedisKeysInACluster, AreOnEveryNodeAndListedAllTheSame) {
+  const support::RedisCluster cluster;
+  const std::unique_ptr<Link> link = must_open(cluster.url());
+  Session session;
+  RedisKeys keys(*link, session);
+  std::vector<core::ListedKey> expected;
+  for (int i = 0; i < 100; ++i) {
+    const std::string key = "}k" + std::to_string(i);
+    ASSERT_EQ(keys.add(key, i).value(), i);
+    expected.push_back({key, KeyType::kCounter});
+  }
+  ASSERT_TRUE(keys.throttle("}t", {.capacity = 1, .count = 1, .period = 1h})->is_allowed);
+  EXPECT_FALSE(keys.throttle("}t", {.capacity = 1, .count = 1, .period = 1h})->is_allowed);
+  expected.push_back({"}t", KeyType::kThrottle});
+  EXPECT_EQ(list(keys), sorted(expected));
+  EXPECT_EQ(keys.size().value(), expected.size());
+  session.epoch = 1;
+  EXPECT_EQ(keys.sweep().value(), expected.size());
+  EXPECT_EQ(keys.size().value(), 0U);
 }
 
 TEST_F(RedisKeysTest, ACursorOfANodeThatIsNotThereIsRefused) {
