@@ -78,6 +78,8 @@ enum class SetCondition : std::uint8_t { kAlways, kIfAbsent, kIfPresent };
 // Which keys an operation may remove or replace. A quota binds whoever only uses it, and so is not theirs to undo.
 enum class KeyReach : std::uint8_t { kAnyKey, kAllButQuotas };
 
+constexpr bool is_within(KeyReach reach, KeyType type) { return reach == KeyReach::kAnyKey || type != KeyType::kQuota; }
+
 struct SetRequest {
   std::string_view key;
   std::int64_t value = 0;

@@ -63,8 +63,4 @@ auto Keys::with_room(Instant now, Attempt attempt) {
   return try_with_eviction(std::move(attempt), [&] { return evict_(now); });
 }
 
-inline tl::unexpected<Error> wrong_type() {
-  return tl::make_unexpected(Error{ErrorCode::kWrongType, "Operation against a key holding the wrong kind of value"});
-}
-
 }  // namespace mete::engine

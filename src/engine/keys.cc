@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "core/key_errors.h"
 #include "engine/key_access.h"
 
 namespace mete::engine {
@@ -20,10 +21,6 @@ constexpr std::uint8_t payload_size(KeyType type) {
   return type == KeyType::kCounter ? sizeof(CounterRecord) : sizeof(RuledRecord);
 }
 
-tl::unexpected<Error> overflow() {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, "increment or decrement would overflow"});
-}
-
 // The sum, kept within the bounds if it is to saturate; none if it is out of them.
 std::optional<std::int64_t> bounded_sum(std::int64_t value, const core::BoundedAdd& request) {
   using Limits = std::numeric_limits<std::int64_t>;
@@ -35,17 +32,6 @@ std::optional<std::int64_t> bounded_sum(std::int64_t value, const core::BoundedA
   if (request.saturate) return std::clamp(sum, lower, upper);
   if (is_overflow || sum < lower || sum > upper) return std::nullopt;
   return sum;
-}
-
-bool is_within(core::KeyReach reach, KeyType type) {
-  return reach == core::KeyReach::kAnyKey || type != KeyType::kQuota;
-}
-
-Error no_expiry(KeyType type) {
-  const std::string_view reason = type == KeyType::kQuota
-                                      ? "a quota key stays until it is removed: it takes no expiry"
-                                      : "a throttle key goes when it is full again: its expiry cannot be changed";
-  return {ErrorCode::kWrongType, std::string(reason)};
 }
 
 }  // namespace
@@ -211,7 +197,7 @@ Result<std::optional<std::int64_t>> Keys::get(std::string_view key, Instant now)
       case KeyType::kQuota:
         return core::remaining(access.rule->rule(), access.state, access.moment);
       case KeyType::kThrottle:
-        return wrong_type();
+        return core::wrong_type();
     }
     __builtin_unreachable();
   });
@@ -219,13 +205,13 @@ Result<std::optional<std::int64_t>> Keys::get(std::string_view key, Instant now)
 
 Result<core::SetAnswer> Keys::set(const core::SetRequest& request, Instant now) {
   const auto attempt = [&](Access& access) -> Result<core::SetAnswer> {
-    if (request.wants_old && !access.is_counter_or_none()) return wrong_type();
+    if (request.wants_old && !access.is_counter_or_none()) return core::wrong_type();
     core::SetAnswer answer;
     if (access.type == KeyType::kCounter) answer.old = access.counter.value;
     const bool is_present = access.type != KeyType::kNone;
     if (request.condition == core::SetCondition::kIfAbsent && is_present) return answer;
     if (request.condition == core::SetCondition::kIfPresent && !is_present) return answer;
-    answer.is_out_of_reach = !is_within(request.reach, access.type);
+    answer.is_out_of_reach = !core::is_within(request.reach, access.type);
     if (answer.is_out_of_reach) return answer;
     if (access.type == KeyType::kQuota) access.durable = Durable::kAlways;  // a definition that goes
     const Instant expires_at = request.expiry.resolve(access.counter.expires_at, access.now);
@@ -240,7 +226,7 @@ Result<core::SetAnswer> Keys::set(const core::SetRequest& request, Instant now) 
 
 Result<std::optional<std::int64_t>> Keys::take_out(std::string_view key, Instant now) {
   return with_key(key, now, [this](Access& access) -> Result<std::optional<std::int64_t>> {
-    if (!access.is_counter_or_none()) return wrong_type();
+    if (!access.is_counter_or_none()) return core::wrong_type();
     if (access.type == KeyType::kNone) return std::nullopt;
     forget_and_tell(access);
     return access.counter.value;
@@ -250,9 +236,9 @@ Result<std::optional<std::int64_t>> Keys::take_out(std::string_view key, Instant
 Result<std::int64_t> Keys::add(std::string_view key, std::int64_t by, Instant now) {
   const auto attempt = [&](Access& access) -> Result<std::int64_t> {
     if (access.type == KeyType::kQuota) return consume(access, by);
-    if (access.type == KeyType::kThrottle) return wrong_type();
+    if (access.type == KeyType::kThrottle) return core::wrong_type();
     std::int64_t sum = 0;
-    if (__builtin_add_overflow(access.counter.value, by, &sum)) return overflow();
+    if (__builtin_add_overflow(access.counter.value, by, &sum)) return core::counter_overflow();
     if (auto written = write_counter(access, sum, access.counter.expires_at); !written) {
       return tl::make_unexpected(written.error());
     }
@@ -263,12 +249,12 @@ Result<std::int64_t> Keys::add(std::string_view key, std::int64_t by, Instant no
 
 Result<core::BoundedSum> Keys::add_bounded(const core::BoundedAdd& request, Instant now) {
   const auto attempt = [&](Access& access) -> Result<core::BoundedSum> {
-    if (!access.is_counter_or_none()) return wrong_type();
+    if (!access.is_counter_or_none()) return core::wrong_type();
     core::BoundedSum answer{.value = access.counter.value, .applied = 0};
     const std::optional<std::int64_t> sum = bounded_sum(access.counter.value, request);
     if (!sum) return answer;
     // A counter far outside the bounds may saturate further than a number can tell.
-    if (__builtin_sub_overflow(*sum, access.counter.value, &answer.applied)) return overflow();
+    if (__builtin_sub_overflow(*sum, access.counter.value, &answer.applied)) return core::counter_overflow();
     answer.value = *sum;
     const bool keeps = request.expiry_only_if_none && access.counter.is_expiring();
     const core::Expiry& expiry = keeps ? core::Expiry::keep() : request.expiry;
@@ -287,7 +273,7 @@ KeyType Keys::type(std::string_view key, Instant now) {
 
 bool Keys::remove(std::string_view key, core::KeyReach reach, Instant now) {
   return with_key(key, now, [&](Access& access) {
-    if (access.entry == nullptr || !is_within(reach, access.type)) return false;
+    if (access.entry == nullptr || !core::is_within(reach, access.type)) return false;
     forget_and_tell(access);
     return true;
   });
@@ -315,7 +301,7 @@ Result<bool> Keys::expire(std::string_view key, const core::Expiry& expiry, core
                           Instant now) {
   return with_key(key, now, [&](Access& access) -> Result<bool> {
     if (access.type == KeyType::kNone) return false;
-    if (access.type != KeyType::kCounter) return tl::make_unexpected(no_expiry(access.type));
+    if (access.type != KeyType::kCounter) return core::no_expiry(access.type);
     const Instant expires_at = expiry.resolve(access.counter.expires_at, access.now);
     if (!core::is_met(condition, access.counter.expires_at, expires_at)) return false;
     const auto written = write_counter(access, access.counter.value, expires_at);
@@ -326,7 +312,7 @@ Result<bool> Keys::expire(std::string_view key, const core::Expiry& expiry, core
 
 Result<bool> Keys::persist(std::string_view key, Instant now) {
   return with_key(key, now, [this](Access& access) -> Result<bool> {
-    if (access.type == KeyType::kThrottle) return tl::make_unexpected(no_expiry(access.type));
+    if (access.type == KeyType::kThrottle) return core::no_expiry(access.type);
     if (access.type != KeyType::kCounter || !access.counter.is_expiring()) return false;
     const auto written = write_counter(access, access.counter.value, Instant::max());
     CHECK(written.has_value());  // a counter that is there needs no memory

@@ -1,5 +1,6 @@
 // Keys with a rule of their own: quotas and throttles.
 
+#include "core/key_errors.h"
 #include "core/take.h"
 #include "core/validate.h"
 #include "engine/key_access.h"
@@ -70,7 +71,7 @@ Result<void> Keys::quota_set(std::string_view key, const core::QuotaRule& rule, 
       if (!change_rule(access, rule_of(rule))) tell(access);
       return {};
     }
-    if (access.type != KeyType::kNone) return wrong_type();
+    if (access.type != KeyType::kNone) return core::wrong_type();
     if (!make_ruled(access, KeyType::kQuota, rule_of(rule))) return tl::make_unexpected(memory_.out_of_memory());
     tell(access);
     return {};
@@ -81,7 +82,7 @@ Result<void> Keys::quota_set(std::string_view key, const core::QuotaRule& rule, 
 Result<std::optional<core::QuotaStanding>> Keys::quota_get(std::string_view key, Instant now) {
   return with_key(key, now, [](const Access& access) -> Result<std::optional<core::QuotaStanding>> {
     if (access.type == KeyType::kNone) return std::nullopt;
-    if (access.type != KeyType::kQuota) return wrong_type();
+    if (access.type != KeyType::kQuota) return core::wrong_type();
     const core::Rule& rule = access.rule->rule();
     return core::QuotaStanding{.rule = {.amount = rule.amount, .window = rule.period},
                                .remaining = core::remaining(rule, access.state, access.moment)};
@@ -91,7 +92,7 @@ Result<std::optional<core::QuotaStanding>> Keys::quota_get(std::string_view key,
 Result<bool> Keys::quota_remove(std::string_view key, Instant now) {
   return with_key(key, now, [this](Access& access) -> Result<bool> {
     if (access.type == KeyType::kNone) return false;
-    if (access.type != KeyType::kQuota) return wrong_type();
+    if (access.type != KeyType::kQuota) return core::wrong_type();
     forget_and_tell(access);
     return true;
   });
@@ -100,7 +101,7 @@ Result<bool> Keys::quota_remove(std::string_view key, Instant now) {
 Result<Amount> Keys::quota_take(std::string_view key, const core::QuotaRule& rule, Amount units, Instant now) {
   const auto attempt = [&](Access& access) -> Result<Amount> {
     const bool is_new = access.type == KeyType::kNone;
-    if (!is_new && access.type != KeyType::kQuota) return wrong_type();
+    if (!is_new && access.type != KeyType::kQuota) return core::wrong_type();
     if (is_new && !make_ruled(access, KeyType::kQuota, rule_of(rule))) {
       return tl::make_unexpected(memory_.out_of_memory());
     }
@@ -125,7 +126,7 @@ Result<core::Verdict> Keys::throttle(std::string_view key, const core::ThrottleR
 Result<core::Verdict> Keys::take_throttle(Access& access, const core::ThrottleRequest& request) {
   const core::Rule rule = rule_of(request);
   const bool is_new = access.type == KeyType::kNone;
-  if (!is_new && access.type != KeyType::kThrottle) return wrong_type();
+  if (!is_new && access.type != KeyType::kThrottle) return core::wrong_type();
   core::State state = access.state;
   const core::Moment moment{access.now, {}};  // all that a bucket knows of time
   if (!is_new) state = core::rebase({access.rule->rule(), moment}, state, {rule, moment});

@@ -1,89 +1,116 @@
 #include "store/redis/names.h"
 
+#include <charconv>
+
 namespace mete::store::redis {
 
 namespace {
 
-std::string tagged(std::string_view prefix, std::string_view key) {
-  std::string name;
-  name.reserve(prefix.size() + key.size() + 2);
-  name += prefix;
-  name += '{';
-  append_escaped(name, key);
-  name += '}';
-  return name;
+constexpr std::string_view kKeyPrefix = "mete.key:";
+constexpr std::string_view kMeterPrefix = "mete:";
+constexpr std::string_view kIdPrefix = "mete.id:";
+constexpr std::string_view kEscapedPercent = "%25";
+constexpr std::string_view kEscapedBrace = "%7D";
+
+// What follows the braces: nothing for epoch 0, or ":7".
+std::optional<std::uint64_t> parse_epoch(std::string_view text) {
+  if (text.empty()) return 0;
+  if (text.front() != ':') return std::nullopt;
+  text.remove_prefix(1);
+  std::uint64_t epoch = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), epoch);
+  const bool is_whole = error == std::errc{} && end == text.data() + text.size();
+  // Written in one way alone, as a key has one name.
+  if (!is_whole || text.front() == '0') return std::nullopt;
+  return epoch;
 }
 
 }  // namespace
 
-void append_escaped(std::string& out, std::string_view key) {
+std::string escape_key(std::string_view key) {
+  std::string text;
+  text.reserve(key.size());
   for (const char byte : key) {
     if (byte == '%') {
-      out += "%25";
+      text += kEscapedPercent;
     } else if (byte == '}') {
-      out += "%7D";
+      text += kEscapedBrace;
     } else {
-      out += byte;
+      text += byte;
     }
   }
+  return text;
 }
 
-std::string unescaped(std::string_view text) {
+std::optional<std::string> unescape_key(std::string_view text) {
   std::string key;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view escape = text.substr(i, 3);
-    if (escape == "%25" || escape == "%7D") {
-      key += escape == "%25" ? '%' : '}';
-      i += 2;
-    } else {
-      key += text[i];
-    }
+  key.reserve(text.size());
+  while (!text.empty()) {
+    const bool is_percent = text.starts_with(kEscapedPercent);
+    const bool is_brace = text.starts_with(kEscapedBrace);
+    if (!is_percent && !is_brace && (text.front() == '%' || text.front() == '}')) return std::nullopt;
+    key += is_percent ? '%' : is_brace ? '}' : text.front();
+    text.remove_prefix(is_percent || is_brace ? kEscapedBrace.size() : 1);
   }
   return key;
 }
 
+std::string tagged(std::string_view key) { return "{" + escape_key(key) + "}"; }
+
 std::string meter_key(std::string_view limit, std::string_view key) {
-  std::string name = tagged("mete:", key);
+  std::string name = std::string(kMeterPrefix) + tagged(key);
   name += ':';
   name += limit;
   return name;
 }
 
 std::string held_key(std::string_view meter_key) {
-  return "mete.held" + std::string(meter_key.substr(std::string_view("mete").size()));
+  return "mete.held:" + std::string(meter_key.substr(kMeterPrefix.size()));
 }
 
-std::string id_key(std::string_view id) { return tagged("mete.id:", id); }
+std::string id_key(std::string_view id) { return std::string(kIdPrefix) + tagged(id); }
 
-std::string tag_key(std::string_view tag) { return tagged("mete.tag:", tag); }
+std::string tag_key(std::string_view tag) { return "mete.tag:" + tagged(tag); }
 
-std::string literal_pattern(std::string_view text) {
-  std::string pattern;
-  for (const char byte : text) {
+std::optional<MeterKey> parse_meter_key(std::string_view name) {
+  if (!name.starts_with(kMeterPrefix)) return std::nullopt;
+  name.remove_prefix(kMeterPrefix.size());
+  const std::size_t end = name.find('}');
+  if (end == std::string_view::npos || name.front() != '{' || name.substr(end + 1, 1) != ":") return std::nullopt;
+  auto key = unescape_key(name.substr(1, end - 1));
+  if (!key) return std::nullopt;
+  return MeterKey{.limit = std::string(name.substr(end + 2)), .key = std::move(*key)};
+}
+
+std::string meter_pattern(std::string_view limit) {
+  std::string pattern = std::string(kMeterPrefix) + "{*}:";
+  for (const char byte : limit) {
     if (std::string_view("*?[]^-\\").find(byte) != std::string_view::npos) pattern += '\\';
     pattern += byte;
   }
   return pattern;
 }
 
-std::string meter_pattern(std::string_view limit) { return "mete:{*}:" + literal_pattern(limit); }
-
-std::string any_meter_pattern() { return "mete:{*}:*"; }
-
-std::optional<MeterKey> parse_meter_key(std::string_view name) {
-  constexpr std::string_view kBegin = "mete:{";
-  if (!name.starts_with(kBegin)) return std::nullopt;
-  name.remove_prefix(kBegin.size());
-  const std::size_t end = name.find('}');
-  if (end == std::string_view::npos || name.substr(end + 1, 1) != ":") return std::nullopt;
-  return MeterKey{.limit = std::string(name.substr(end + 2)), .key = unescaped(name.substr(0, end))};
+std::optional<std::string> parse_id_key(std::string_view name) {
+  if (!name.starts_with(kIdPrefix) || !name.ends_with('}') || name.size() < kIdPrefix.size() + 2) return std::nullopt;
+  return unescape_key(name.substr(kIdPrefix.size() + 1, name.size() - kIdPrefix.size() - 2));
 }
 
-std::string id_pattern() { return "mete.id:{*}"; }
+std::string key_name(std::string_view key, std::uint64_t epoch) {
+  std::string name = std::string(kKeyPrefix) + tagged(key);
+  if (epoch > 0) name += ":" + std::to_string(epoch);
+  return name;
+}
 
-std::string id_of_key(std::string_view name) {
-  constexpr std::string_view kBegin = "mete.id:{";
-  return unescaped(name.substr(kBegin.size(), name.size() - kBegin.size() - 1));
+std::optional<KeyName> parse_key_name(std::string_view name) {
+  if (!name.starts_with(kKeyPrefix)) return std::nullopt;
+  name.remove_prefix(kKeyPrefix.size());
+  const std::size_t end = name.find('}');
+  if (end == std::string_view::npos || name.front() != '{') return std::nullopt;
+  const auto key = unescape_key(name.substr(1, end - 1));
+  const auto epoch = parse_epoch(name.substr(end + 1));
+  if (!key || key->empty() || !epoch) return std::nullopt;
+  return KeyName{.key = *key, .epoch = *epoch};
 }
 
 }  // namespace mete::store::redis

@@ -1,25 +1,37 @@
-// Names: what the store's keys are called in Redis. A user's key is the hash tag, so that in a Cluster everything of
-// one key lies on one node; '%' and '}' in it are written %25 and %7D, so that the tag ends where the key does.
+// Names: what the parts of a store are called in Redis.
 //
-//   mete:{key}:limit        a meter                       mete.id:{id}      an operation with an id; a hold
-//   mete.held:{key}:limit   what is held of it            mete.tag:{tag}    the open holds of a tag
-//   mete.key:{key}          a counter, quota or throttle  mete.limits       the definitions
+//     mete:{K}:limit         the meter of a limit for the key K
+//     mete.held:{K}:limit    what is held of it
+//     mete.key:{K}           the counter, quota or throttle K
+//     mete.key:{K}:7         the same, after everything was cleared seven times
+//     mete.id:{ID}           an operation with an id, or a hold
+//     mete.tag:{TAG}         the open holds of a tag
+//     mete.limits            the definitions
+//
+// In braces stands what a Cluster chooses the slot by, so that all limits of one key lie on one node. There '}' would
+// end it, and so '}' and the sign that escapes it are written %7D and %25. The epoch stands in a key's name, so that
+// what was written before a clear is not even found after it, and a counter's text is its number alone.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace mete::store::redis {
 
+std::string escape_key(std::string_view key);
+// None if that is no escaped key.
+std::optional<std::string> unescape_key(std::string_view text);
+// The escaped key in its braces.
+std::string tagged(std::string_view key);
+
 inline constexpr std::string_view kLimitsKey = "mete.limits";
+// Its fields that are no limits: a limit's name has no such character.
 inline constexpr std::string_view kGenerationField = "\1generation";
 inline constexpr std::string_view kEpochField = "\1epoch";
 inline constexpr std::string_view kFormatField = "\1format";
 inline constexpr std::string_view kFormat = "1";  // of all that is written here
-
-void append_escaped(std::string& out, std::string_view key);
-std::string unescaped(std::string_view text);
 
 std::string meter_key(std::string_view limit, std::string_view key);
 // What is held of a meter, by the meter's name.
@@ -27,19 +39,29 @@ std::string held_key(std::string_view meter_key);
 std::string id_key(std::string_view id);
 std::string tag_key(std::string_view tag);
 
-// A pattern for SCAN that the meters of a limit match.
-std::string meter_pattern(std::string_view limit);
-// What a meter's name in Redis says; none if it is no such name.
+// What a meter's name says; none if it is no such name.
 struct MeterKey {
   std::string limit;
   std::string key;
 };
 std::optional<MeterKey> parse_meter_key(std::string_view name);
-std::string any_meter_pattern();
-// The names of operations with an id, and the id of one.
-std::string id_pattern();
-std::string id_of_key(std::string_view name);
-// As a pattern that only this text matches.
-std::string literal_pattern(std::string_view text);
+// Patterns for SCAN: the meters of a limit, all of them, and operations with an id.
+std::string meter_pattern(std::string_view limit);
+inline constexpr std::string_view kMeterPattern = "mete:{*}:*";
+inline constexpr std::string_view kIdPattern = "mete.id:{*}";
+std::optional<std::string> parse_id_key(std::string_view name);
+
+std::string key_name(std::string_view key, std::uint64_t epoch);
+
+struct KeyName {
+  std::string key;
+  std::uint64_t epoch = 0;
+
+  bool operator==(const KeyName&) const = default;
+};
+// None if that is not the name of a key: somebody else's, or another part of the store.
+std::optional<KeyName> parse_key_name(std::string_view name);
+// Matches the names of all keys, in all epochs, as SCAN takes it.
+inline constexpr std::string_view kKeyNamePattern = "mete.key:*";
 
 }  // namespace mete::store::redis

@@ -6,20 +6,9 @@
 #include "core/refusals.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
+#include "store/redis/replies.h"
 
 namespace mete::store::redis {
-
-namespace {
-
-// An error reply, as it concerns a caller.
-Error error_of(const std::string& text) {
-  if (text.starts_with("OOM")) {
-    return {ErrorCode::kOutOfMemory, "Redis is out of memory (maxmemory): give it more, or evict other keys"};
-  }
-  return {ErrorCode::kUnavailable, "Redis says: " + text};
-}
-
-}  // namespace
 
 Error RedisStore::too_busy() {
   return {ErrorCode::kUnavailable, "limits are being changed too fast for this operation: try again"};
@@ -38,8 +27,7 @@ Result<wire::RespValue> RedisStore::run(Batch& batch) {
   Replies replies;
   link_->run(batch, replies);
   CHECK(replies.size() == 1);
-  if (replies[0] && replies[0]->is_error()) return tl::make_unexpected(error_of(replies[0]->text));
-  return std::move(replies[0]);
+  return unless_error(std::move(replies[0]));
 }
 
 Result<wire::RespValue> RedisStore::run_script(Script script, std::span<const std::string> keys,
@@ -161,7 +149,7 @@ Result<bool> RedisStore::replace(const Looked& looked) {
 }
 
 std::uint64_t RedisStore::saw(const std::string& now_us) {
-  session_.saw(std::stoull(now_us));
+  session_.raise_floor(std::stoull(now_us));
   return session_.floor_us.load(std::memory_order_relaxed);
 }
 

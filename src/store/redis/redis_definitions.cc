@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "core/refusals.h"
+#include "store/redis/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
 
@@ -19,9 +20,8 @@ Result<void> check_definition(const Limit& limit) {
     return tl::make_unexpected(
         Error{ErrorCode::kInvalid, "scope: escrow needs a shared store behind this one: use node or shared"});
   }
-  if (limit.period() && limit.period()->ns() % 1000 != 0) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kInvalid, "period must be whole microseconds: that is what Redis's clock counts"});
+  if (const auto period = micros_of("period", limit.period().value_or(Duration())); !period) {
+    return tl::make_unexpected(period.error());
   }
   return {};
 }

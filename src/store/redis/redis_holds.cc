@@ -4,18 +4,13 @@
 
 #include "core/refusals.h"
 #include "store/redis/answers.h"
+#include "store/redis/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
 
 namespace mete::store::redis {
 
 namespace {
-
-Result<std::uint64_t> whole_us(Duration ttl) {
-  if (ttl.ns() % 1000 == 0) return static_cast<std::uint64_t>(ttl.ns() / 1000);
-  return tl::make_unexpected(
-      Error{ErrorCode::kInvalid, "ttl must be whole microseconds: that is what Redis's clock counts"});
-}
 
 Duration us(std::uint64_t length) { return Duration(std::chrono::microseconds(length)); }
 
@@ -56,7 +51,7 @@ struct RedisStore::FoundHold {
 };
 
 Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
-  const auto ttl_us = whole_us(request.ttl);
+  const auto ttl_us = micros_of("ttl", request.ttl);
   if (!ttl_us) return tl::make_unexpected(ttl_us.error());
   const std::string fingerprint =
       fingerprint_of({.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
@@ -219,9 +214,10 @@ Result<Settlement> RedisStore::do_commit(const CommitRequest& request) {
 Result<Settlement> RedisStore::do_cancel(std::string_view id) { return close_hold(id, {.operation = "cancel"}); }
 
 Result<Duration> RedisStore::do_extend(std::string_view id, Duration ttl) {
-  const auto ttl_us = whole_us(ttl);
+  const auto ttl_us = micros_of("ttl", ttl);
   if (!ttl_us) return tl::make_unexpected(ttl_us.error());
-  return close_hold(id, {.operation = "extend", .ttl_us = *ttl_us}).map([ttl](const Settlement&) { return ttl; });
+  return close_hold(id, {.operation = "extend", .ttl_us = static_cast<std::uint64_t>(*ttl_us)})
+      .map([ttl](const Settlement&) { return ttl; });
 }
 
 Result<std::optional<HoldInfo>> RedisStore::do_find_hold(std::string_view id) {

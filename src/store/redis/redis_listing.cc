@@ -4,6 +4,7 @@
 
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
+#include "store/redis/replies.h"
 
 namespace mete::store::redis {
 
@@ -26,11 +27,9 @@ Result<RedisStore::ScanPage> RedisStore::scan_keys(std::string_view pattern, std
   Replies replies;
   const auto nodes = link_->run_on_node(node, batch, replies);
   if (!nodes) return tl::make_unexpected(nodes.error());
-  const Result<wire::RespValue>& reply = replies[0];
+  const Result<wire::RespValue> reply = unless_error(std::move(replies[0]));
   if (!reply) return tl::make_unexpected(reply.error());
-  if (reply->is_error() || reply->elements.size() != 2) {
-    return tl::make_unexpected(Error{ErrorCode::kUnavailable, "Redis says: " + reply->text});
-  }
+  if (reply->elements.size() != 2) return tl::make_unexpected(unexpected_reply("SCAN"));
   ScanPage page;
   const std::uint64_t next = std::stoull(reply->elements[0].text);
   if (next != 0) {
@@ -65,11 +64,12 @@ Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max)
   std::vector<HoldInfo> holds;
   std::uint64_t cursor = 0;
   do {
-    const auto page = scan_keys(id_pattern(), cursor, kScanCount);
+    const auto page = scan_keys(kIdPattern, cursor, kScanCount);
     if (!page) return tl::make_unexpected(page.error());
     for (const std::string& name : page->names) {
-      const std::string id = id_of_key(name);
-      const auto found = do_find_hold(id);
+      const auto id = parse_id_key(name);
+      if (!id) continue;
+      const auto found = do_find_hold(*id);
       if (!found) return tl::make_unexpected(found.error());
       if (*found && (*found)->state == HoldState::kHeld) holds.push_back(**found);
     }
@@ -110,7 +110,7 @@ Result<void> RedisStore::keep_meters(std::string_view limit) {
 // Meters that no limit can reach any more, or that were cleared, take room until they are deleted, and nothing else: so
 // this is done a page at a time, behind everything. Returns where to go on; 0 at the end.
 Result<std::uint64_t> RedisStore::sweep_leftovers(std::uint64_t cursor) {
-  const auto page = scan_keys(any_meter_pattern(), cursor, kScanCount);
+  const auto page = scan_keys(kMeterPattern, cursor, kScanCount);
   if (!page) return tl::make_unexpected(page.error());
   for (const std::string& name : page->names) {
     const auto meter = parse_meter_key(name);

@@ -52,7 +52,7 @@ Instant RedisStore::now() const {
 void RedisStore::tell_time(const std::string& now_us) {
   const std::uint64_t there = std::stoull(now_us);
   clock_skew_us_.store(static_cast<std::int64_t>(there) - static_cast<std::int64_t>(local_us()));
-  session_.saw(there);
+  session_.raise_floor(there);
 }
 
 std::string RedisStore::retention_text() const { return std::to_string(id_retention_.ns() / 1000); }

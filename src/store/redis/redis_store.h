@@ -22,6 +22,7 @@
 #include "store/redis/limit_book.h"
 #include "store/redis/link.h"
 #include "store/redis/meter_image.h"
+#include "store/redis/redis_keys.h"
 #include "store/redis/session.h"
 #include "store/store.h"
 
@@ -33,6 +34,7 @@ class RedisStore final : public Store {
   ~RedisStore() override;
 
   [[nodiscard]] Instant now() const override;
+  [[nodiscard]] Keys* keys() override { return &keys_; }
   [[nodiscard]] LinkStatus link_status() const { return link_->status(); }
 
  private:
@@ -179,6 +181,7 @@ class RedisStore final : public Store {
 
   std::unique_ptr<Link> link_;
   Session session_;
+  RedisKeys keys_{*link_, session_};
   const Duration id_retention_;
   std::shared_ptr<const LimitBook> book_ = std::make_shared<const LimitBook>();
   std::mutex refresh_mutex_;

@@ -138,7 +138,7 @@ std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& re
                                                            const wire::RespValue& reply, std::uint64_t floor_us) {
   if (reply.type == wire::RespType::kBulk) return read_plain_take(meters, reply.text, floor_us);
   if (reply.elements.empty()) return std::nullopt;
-  session_.saw(std::stoull(reply.elements[1].text));
+  session_.raise_floor(std::stoull(reply.elements[1].text));
   const std::string& what = reply.elements[0].text;
   if (what == "mismatch") return tl::make_unexpected(core::id_mismatch(request.id));
   if (what == "again") return read_decision(reply.elements[2], meters, {});
@@ -149,7 +149,7 @@ std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& re
 core::Verdict RedisStore::read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us) {
   PlainAnswer answer(text);
   const std::uint64_t now_us = std::max(answer.now_us(), floor_us);
-  session_.saw(now_us);
+  session_.raise_floor(now_us);
   core::Verdict verdict{.is_allowed = !answer.is_denied()};
   const core::Moment moment{instant_of(now_us), {}};
   if (meters.list.size() == 1) {
@@ -274,7 +274,7 @@ Result<std::optional<wire::RespValue>> RedisStore::recall_answer(std::string_vie
   const std::string arguments[] = {"answer", std::to_string(book()->epoch()), retention_text(), floor_text()};
   auto reply = run_script(Script::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
-  session_.saw(std::stoull(reply->elements[0].text));
+  session_.raise_floor(std::stoull(reply->elements[0].text));
   if (reply->elements.size() < 3) return std::nullopt;
   if (reply->elements[1].text != fingerprint) return tl::make_unexpected(core::id_mismatch(id));
   return std::move(reply->elements[2]);
@@ -375,7 +375,7 @@ Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, c
     arguments.insert(arguments.end(), call.arguments.begin() + 3, call.arguments.end());
     auto reply = run_script(Script::kSettle, keys, arguments);
     if (!reply) return tl::make_unexpected(reply.error());
-    session_.saw(std::stoull(reply->elements[1].text));
+    session_.raise_floor(std::stoull(reply->elements[1].text));
     if (reply->elements[0].text == "again") return Answer{std::move(*meters), std::move(reply->elements[2])};
     if (!stands_in_the_way(*reply)) return Answer{std::move(*meters), std::move(*reply)};
     if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());

@@ -1,4 +1,6 @@
-// Session: what a store has learnt of its Redis, and tells it with each operation. Thread safety: every field.
+// Session: what everything that uses one Redis through one store knows in common.
+//
+// Thread safety: any thread, at any time.
 #pragma once
 
 #include <atomic>
@@ -7,15 +9,15 @@
 namespace mete::store::redis {
 
 struct Session {
-  // The latest time that was seen, in microseconds: time never runs backwards, even if another server with a slower
-  // clock takes over.
+  // The latest time that Redis has told, in microseconds since the Unix epoch. It goes with each call, and there time
+  // is never before it: a Redis whose clock is set back, or another one that is master now, goes on from here.
   std::atomic<std::uint64_t> floor_us{0};
-  // Raised by clear(): what was written under another one is forgotten.
+  // How often everything was cleared. What was written under another epoch is as gone.
   std::atomic<std::uint64_t> epoch{0};
 
-  void saw(std::uint64_t now_us) {
-    std::uint64_t so_far = floor_us.load(std::memory_order_relaxed);
-    while (so_far < now_us && !floor_us.compare_exchange_weak(so_far, now_us, std::memory_order_relaxed)) {
+  void raise_floor(std::uint64_t now_us) {
+    std::uint64_t floor = floor_us.load(std::memory_order_relaxed);
+    while (floor < now_us && !floor_us.compare_exchange_weak(floor, now_us, std::memory_order_relaxed)) {
     }
   }
 };

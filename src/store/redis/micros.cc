@@ -1,0 +1,34 @@
+#include "store/redis/micros.h"
+
+#include <limits>
+#include <string>
+
+#include "base/duration_text.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+tl::unexpected<Error> too_fine(std::string_view field, const std::string& told) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::string(field) + " must be whole microseconds, not " +
+                                                            told + ": this store's clock counts microseconds"});
+}
+
+}  // namespace
+
+Result<std::int64_t> micros_of(std::string_view field, Duration length) {
+  if (length.ns() % kNsPerMicro != 0) return too_fine(field, base::duration_text(length));
+  return length.ns() / kNsPerMicro;
+}
+
+Result<std::uint64_t> micros_of(std::string_view field, Instant at) {
+  if (at.ns() % kNsPerMicro != 0) return too_fine(field, std::to_string(at.ns()) + " ns");
+  return at.ns() / kNsPerMicro;
+}
+
+Instant instant_of_micros(std::uint64_t micros) {
+  constexpr std::uint64_t kMicrosMax = std::numeric_limits<std::uint64_t>::max() / kNsPerMicro;
+  return micros > kMicrosMax ? Instant::max() : Instant::from_ns(micros * kNsPerMicro);
+}
+
+}  // namespace mete::store::redis

@@ -1,0 +1,330 @@
+#include "store/redis/redis_keys.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/key_errors.h"
+#include "core/take.h"
+#include "core/validate.h"
+#include "store/redis/micros.h"
+#include "store/redis/names.h"
+#include "store/redis/replies.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+// How the script calls a type.
+std::string_view letter_of(KeyType type) {
+  switch (type) {
+    case KeyType::kNone:
+      return "-";
+    case KeyType::kCounter:
+      return "c";
+    case KeyType::kQuota:
+      return "q";
+    case KeyType::kThrottle:
+      return "t";
+  }
+  __builtin_unreachable();
+}
+
+// The letters of the types for which is_meant() is true.
+template <class IsMeant>
+std::string letters_where(IsMeant is_meant) {
+  std::string letters;
+  for (const KeyType type : {KeyType::kNone, KeyType::kCounter, KeyType::kQuota, KeyType::kThrottle}) {
+    if (is_meant(type)) letters += letter_of(type);
+  }
+  return letters;
+}
+
+bool is_refused(const SetRequest& request, KeyType type) {
+  return request.wants_old && (type == KeyType::kQuota || type == KeyType::kThrottle);
+}
+
+bool is_met(SetCondition condition, KeyType type) {
+  return condition == SetCondition::kAlways || (condition == SetCondition::kIfPresent) == (type != KeyType::kNone);
+}
+
+std::string_view flag(bool is_so) { return is_so ? "1" : "0"; }
+
+// An expiry in the script's words: what it is, and in or at how many microseconds.
+struct ExpiryWords {
+  std::string_view kind;
+  std::string micros = "0";
+};
+
+Result<ExpiryWords> words_of(const Expiry& expiry) {
+  switch (expiry.kind) {
+    case Expiry::Kind::kKeep:
+      return ExpiryWords{"keep"};
+    case Expiry::Kind::kNone:
+      return ExpiryWords{"none"};
+    case Expiry::Kind::kIn:
+      // A length below 0 is one that is over, as 0 is.
+      return micros_of("expiry", expiry.length).map([](std::int64_t micros) {
+        return ExpiryWords{"in", std::to_string(std::max<std::int64_t>(micros, 0))};
+      });
+    case Expiry::Kind::kAt:
+      return micros_of("expiry", expiry.instant).map([](std::uint64_t micros) {
+        return ExpiryWords{"at", std::to_string(micros)};
+      });
+  }
+  __builtin_unreachable();
+}
+
+std::string_view word_of(ExpiryCondition condition) {
+  switch (condition) {
+    case ExpiryCondition::kAlways:
+      return "always";
+    case ExpiryCondition::kIfNone:
+      return "none";
+    case ExpiryCondition::kIfAny:
+      return "any";
+    case ExpiryCondition::kIfLater:
+      return "later";
+    case ExpiryCondition::kIfSooner:
+      return "sooner";
+    case ExpiryCondition::kIfAnyAndSooner:
+      return "any_and_sooner";
+  }
+  __builtin_unreachable();
+}
+
+// A window is whole seconds.
+std::string micros_of(const QuotaRule& rule) { return std::to_string(rule.window.ns() / kNsPerMicro); }
+
+Amount remaining_of(KeyRecord& quota, Instant now) {
+  const core::Moment moment = quota.settle(now);
+  return core::remaining(quota.rule, quota.state, moment);
+}
+
+}  // namespace
+
+void RedisKeys::add_call(Batch& batch, std::string_view key, std::string_view operation,
+                         std::initializer_list<std::string_view> arguments) const {
+  const std::string name = key_name(key, session_.epoch.load(std::memory_order_relaxed));
+  const std::string floor = std::to_string(session_.floor_us.load(std::memory_order_relaxed));
+  std::vector<std::string_view> words = {name, operation, floor};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  batch.add_script(name, Script::kKeys, 1, words);
+}
+
+Result<RedisKeys::Told> RedisKeys::told_by(Result<wire::RespValue> reply) {
+  constexpr std::size_t kReplyParts = 4;
+  auto parts = unless_error(std::move(reply));
+  if (!parts) return tl::make_unexpected(parts.error());
+  if (parts->elements.size() != kReplyParts || parts->elements[0].integer < 0) {
+    return tl::make_unexpected(unexpected_reply("a reply of the script for keys"));
+  }
+  const auto& [now, before, wanted, fits] =
+      std::tie(parts->elements[0], parts->elements[1], parts->elements[2], parts->elements[3]);
+  const auto now_us = static_cast<std::uint64_t>(now.integer);
+  session_.raise_floor(now_us);
+  Told told{.now = instant_of_micros(now_us), .before = {}, .wanted = {}, .fits = fits.integer != 0};
+  if (before.type == wire::RespType::kBulk) {
+    auto record = read_key_record(before.text);
+    if (!record) return tl::make_unexpected(record.error());
+    told.before = *record;
+  }
+  if (wanted.type == wire::RespType::kBulk) {
+    auto record = read_key_record(wanted.text);
+    if (!record) return tl::make_unexpected(record.error());
+    told.wanted = *record;
+  }
+  return told;
+}
+
+Result<RedisKeys::Told> RedisKeys::call(std::string_view key, std::string_view operation,
+                                        std::initializer_list<std::string_view> arguments) {
+  Batch batch;
+  add_call(batch, key, operation, arguments);
+  Replies replies;
+  link_.run(batch, replies);
+  return told_by(std::move(replies.front()));
+}
+
+Result<std::optional<std::int64_t>> RedisKeys::do_get(std::string_view key) {
+  return call(key, "look").and_then([](Told told) -> Result<std::optional<std::int64_t>> {
+    switch (told.before.type) {
+      case KeyType::kNone:
+        return std::nullopt;
+      case KeyType::kCounter:
+        return told.before.value;
+      case KeyType::kQuota:
+        return remaining_of(told.before, told.now);
+      case KeyType::kThrottle:
+        return core::wrong_type();
+    }
+    __builtin_unreachable();
+  });
+}
+
+Result<SetAnswer> RedisKeys::do_set(const SetRequest& request) {
+  const auto expiry = words_of(request.expiry);
+  if (!expiry) return tl::make_unexpected(expiry.error());
+  const std::string replaced = letters_where([&](KeyType type) {
+    return !is_refused(request, type) && is_met(request.condition, type) && core::is_within(request.reach, type);
+  });
+  const auto told = call(request.key, "set", {replaced, std::to_string(request.value), expiry->kind, expiry->micros});
+  if (!told) return tl::make_unexpected(told.error());
+  const KeyType type = told->before.type;
+  if (is_refused(request, type)) return core::wrong_type();
+  SetAnswer answer;
+  if (type == KeyType::kCounter) answer.old = told->before.value;
+  if (!is_met(request.condition, type)) return answer;
+  answer.is_out_of_reach = !core::is_within(request.reach, type);
+  answer.is_set = !answer.is_out_of_reach;
+  return answer;
+}
+
+Result<std::optional<std::int64_t>> RedisKeys::do_take_out(std::string_view key) {
+  return call(key, "remove", {letter_of(KeyType::kCounter)})
+      .and_then([](const Told& told) -> Result<std::optional<std::int64_t>> {
+        if (!told.before.is_counter_or_none()) return core::wrong_type();
+        if (told.before.type == KeyType::kNone) return std::nullopt;
+        return told.before.value;
+      });
+}
+
+Result<std::int64_t> RedisKeys::do_add(std::string_view key, std::int64_t by) {
+  const Result<void> is_consumable = core::validate_consumption(by);
+  return call(key, "add", {std::to_string(by), flag(is_consumable.has_value())})
+      .and_then([&](Told told) -> Result<std::int64_t> {
+        if (told.before.type == KeyType::kThrottle) return core::wrong_type();
+        if (told.before.type == KeyType::kQuota) {
+          if (!is_consumable) return tl::make_unexpected(is_consumable.error());
+          return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;
+        }
+        if (!told.wanted) return core::counter_overflow();
+        return told.wanted->value;
+      });
+}
+
+Result<BoundedSum> RedisKeys::do_add_bounded(const BoundedAdd& request) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const auto expiry = words_of(request.expiry);
+  if (!expiry) return tl::make_unexpected(expiry.error());
+  return call(request.key, "add_bounded",
+              {std::to_string(request.by), std::to_string(request.lower.value_or(Limits::min())),
+               std::to_string(request.upper.value_or(Limits::max())), flag(request.saturate), expiry->kind,
+               expiry->micros, flag(request.expiry_only_if_none)})
+      .and_then([&](const Told& told) -> Result<BoundedSum> {
+        if (!told.before.is_counter_or_none()) return core::wrong_type();
+        if (told.wanted) return BoundedSum{told.wanted->value, told.wanted->value - told.before.value};
+        // There always is a sum to saturate at; but what that adds may be more than a number can tell.
+        if (request.saturate) return core::counter_overflow();
+        return BoundedSum{.value = told.before.value, .applied = 0};
+      });
+}
+
+Result<void> RedisKeys::do_quota_set(std::string_view key, const QuotaRule& rule) {
+  return call(key, "quota_set", {std::to_string(rule.amount), micros_of(rule)})
+      .and_then([](const Told& told) -> Result<void> {
+        if (told.before.type == KeyType::kNone || told.before.type == KeyType::kQuota) return {};
+        return core::wrong_type();
+      });
+}
+
+Result<std::optional<QuotaStanding>> RedisKeys::do_quota_get(std::string_view key) {
+  return call(key, "look").and_then([](Told told) -> Result<std::optional<QuotaStanding>> {
+    if (told.before.type == KeyType::kNone) return std::nullopt;
+    if (told.before.type != KeyType::kQuota) return core::wrong_type();
+    const core::Rule& rule = told.before.rule;
+    return QuotaStanding{.rule = {.amount = rule.amount, .window = rule.period},
+                         .remaining = remaining_of(told.before, told.now)};
+  });
+}
+
+Result<bool> RedisKeys::do_quota_remove(std::string_view key) {
+  return call(key, "remove", {letter_of(KeyType::kQuota)}).and_then([](const Told& told) -> Result<bool> {
+    if (told.before.type == KeyType::kNone) return false;
+    if (told.before.type != KeyType::kQuota) return core::wrong_type();
+    return true;
+  });
+}
+
+Result<Amount> RedisKeys::do_quota_take(std::string_view key, const QuotaRule& rule, Amount units) {
+  return call(key, "quota_take", {std::to_string(rule.amount), micros_of(rule), std::to_string(units)})
+      .and_then([](Told told) -> Result<Amount> {
+        if (told.before.type != KeyType::kNone && told.before.type != KeyType::kQuota) return core::wrong_type();
+        return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;
+      });
+}
+
+Result<core::Verdict> RedisKeys::do_throttle(std::string_view key, const ThrottleRequest& request) {
+  const auto period_us = micros_of("period", request.period);
+  if (!period_us) return tl::make_unexpected(period_us.error());
+  return call(key, "throttle",
+              {std::to_string(request.capacity), std::to_string(request.count), std::to_string(*period_us),
+               std::to_string(request.quantity)})
+      .and_then([&](Told told) -> Result<core::Verdict> {
+        if (!told.wanted) return core::wrong_type();
+        KeyRecord& throttle = *told.wanted;
+        const core::Moment moment = throttle.settle(told.now);
+        core::Verdict verdict;
+        verdict.is_allowed = told.fits;
+        verdict.violated = told.fits ? 0 : 1;
+        verdict.taken = told.fits ? request.quantity : 0;
+        if (!told.fits) {
+          verdict.retry_after = core::wait_for(throttle.rule, throttle.state, request.quantity, moment);
+        }
+        core::tell_standing(throttle.rule, throttle.state, moment, verdict);
+        return verdict;
+      });
+}
+
+Result<KeyType> RedisKeys::do_type(std::string_view key) {
+  return call(key, "look").map([](const Told& told) { return told.before.type; });
+}
+
+Result<bool> RedisKeys::do_remove(std::string_view key, KeyReach reach) {
+  const auto is_removed = [&](KeyType type) { return type != KeyType::kNone && core::is_within(reach, type); };
+  return call(key, "remove", {letters_where(is_removed)}).map([&](const Told& told) {
+    return is_removed(told.before.type);
+  });
+}
+
+Result<std::optional<Instant>> RedisKeys::do_expires_at(std::string_view key) {
+  return call(key, "look").map([](Told told) -> std::optional<Instant> {
+    switch (told.before.type) {
+      case KeyType::kNone:
+        return std::nullopt;
+      case KeyType::kCounter:
+        return told.before.expires_at;
+      case KeyType::kQuota:
+        return Instant::max();
+      case KeyType::kThrottle: {
+        const core::Moment moment = told.before.settle(told.now);
+        const Duration left = core::reset_after(told.before.rule, told.before.state, moment);
+        return left.is_never() ? Instant::max() : moment.now + left;
+      }
+    }
+    __builtin_unreachable();
+  });
+}
+
+Result<bool> RedisKeys::do_expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) {
+  const auto words = words_of(expiry);
+  if (!words) return tl::make_unexpected(words.error());
+  return call(key, "expire", {word_of(condition), words->kind, words->micros})
+      .and_then([](const Told& told) -> Result<bool> {
+        if (!told.before.is_counter_or_none()) return core::no_expiry(told.before.type);
+        return told.wanted.has_value();
+      });
+}
+
+Result<bool> RedisKeys::do_persist(std::string_view key) {
+  const ExpiryWords none = *words_of(Expiry::none());
+  return call(key, "expire", {word_of(ExpiryCondition::kIfAny), none.kind, none.micros})
+      .and_then([](const Told& told) -> Result<bool> {
+        if (told.before.type == KeyType::kThrottle) return core::no_expiry(told.before.type);
+        return told.wanted.has_value();
+      });
+}
+
+}  // namespace mete::store::redis

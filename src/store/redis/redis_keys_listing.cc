@@ -1,0 +1,152 @@
+// Walks over all keys: SCAN on one master after the other.
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "store/redis/redis_keys.h"
+#include "store/redis/replies.h"
+#include "store/redis/slots.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+constexpr std::size_t kSweepPage = 1000;
+
+// A cursor is the number of the master and, in its lower bits, that master's own. There are no more masters than slots,
+// which leaves the sign free: some clients read it as a signed number. Redis makes its cursors of a place in its table,
+// and so they stay far below the limit.
+constexpr int kNodeShift = 49;
+static_assert(std::uint64_t{kSlots} << kNodeShift <= std::uint64_t{1} << 63);
+constexpr std::uint64_t kOwnCursorMax = (std::uint64_t{1} << kNodeShift) - 1;
+
+struct Place {
+  std::uint64_t node = 0;
+  std::uint64_t own_cursor = 0;
+};
+
+Place place_of(std::uint64_t cursor) { return {cursor >> kNodeShift, cursor & kOwnCursorMax}; }
+
+// Where to go on after a page: on the same master, on the next one, or nowhere.
+std::uint64_t cursor_after(const Place& place, std::uint64_t own_cursor, std::size_t nodes) {
+  if (own_cursor != 0) return place.node << kNodeShift | own_cursor;
+  const std::uint64_t next = place.node + 1;
+  return next < nodes ? next << kNodeShift : 0;
+}
+
+// What SCAN says.
+struct Scanned {
+  std::uint64_t own_cursor = 0;
+  std::vector<KeyName> names;
+};
+
+Result<Scanned> read_scanned(Result<wire::RespValue> reply) {
+  const auto parts = unless_error(std::move(reply));
+  if (!parts) return tl::make_unexpected(parts.error());
+  Scanned scanned;
+  if (parts->elements.size() != 2) return tl::make_unexpected(unexpected_reply("a reply to SCAN"));
+  const std::string& cursor = parts->elements[0].text;
+  const auto [end, error] = std::from_chars(cursor.data(), cursor.data() + cursor.size(), scanned.own_cursor);
+  if (error != std::errc{} || end != cursor.data() + cursor.size() || scanned.own_cursor > kOwnCursorMax) {
+    return tl::make_unexpected(unexpected_reply("the cursor " + cursor));
+  }
+  for (const wire::RespValue& name : parts->elements[1].elements) {
+    if (auto parsed = parse_key_name(name.text)) scanned.names.push_back(std::move(*parsed));
+  }
+  return scanned;
+}
+
+}  // namespace
+
+Result<RedisKeys::NamePage> RedisKeys::scan_names(std::uint64_t cursor, std::size_t count) {
+  const Place place = place_of(cursor);
+  Batch batch;
+  batch.add({}, {"SCAN", std::to_string(place.own_cursor), "MATCH", kKeyNamePattern, "COUNT",
+                 std::to_string(std::max<std::size_t>(count, 1))});
+  Replies replies;
+  const auto nodes = link_.run_on_node(place.node, batch, replies);
+  if (!nodes) return tl::make_unexpected(nodes.error());
+  auto scanned = read_scanned(std::move(replies.front()));
+  if (!scanned) return tl::make_unexpected(scanned.error());
+  return NamePage{.cursor = cursor_after(place, scanned->own_cursor, *nodes), .names = std::move(scanned->names)};
+}
+
+Result<KeyPage> RedisKeys::do_scan(std::uint64_t cursor, std::size_t count) {
+  auto names = scan_names(cursor, count);
+  if (!names) return tl::make_unexpected(names.error());
+  const std::uint64_t epoch = session_.epoch.load(std::memory_order_relaxed);
+  std::vector<std::string> keys;
+  for (KeyName& name : names->names) {
+    if (name.epoch == epoch) keys.push_back(std::move(name.key));
+  }
+  // Redis may tell a name twice.
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  Batch batch;
+  for (const std::string& key : keys) add_call(batch, key, "look", {});
+  Replies replies;
+  if (!batch.empty()) link_.run(batch, replies);
+  KeyPage page{.cursor = names->cursor, .keys = {}};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto told = told_by(std::move(replies[i]));
+    if (!told) return tl::make_unexpected(told.error());
+    if (told->before.type != KeyType::kNone) page.keys.push_back({std::move(keys[i]), told->before.type});
+  }
+  return page;
+}
+
+Result<std::size_t> RedisKeys::do_size() {
+  Batch batch;
+  batch.add({}, {"DBSIZE"});
+  std::size_t size = 0;
+  std::size_t nodes = 1;
+  for (std::size_t node = 0; node < nodes; ++node) {
+    Replies replies;
+    const auto count = link_.run_on_node(node, batch, replies);
+    if (!count) return tl::make_unexpected(count.error());
+    nodes = *count;
+    const auto keys = unless_error(std::move(replies.front()));
+    if (!keys) return tl::make_unexpected(keys.error());
+    size += static_cast<std::size_t>(keys->integer);
+  }
+  return size;
+}
+
+Result<std::size_t> RedisKeys::unlink(const std::vector<KeyName>& names) {
+  if (names.empty()) return 0;
+  Batch batch;
+  for (const KeyName& name : names) {
+    const std::string text = key_name(name.key, name.epoch);
+    batch.add(text, {"UNLINK", text});
+  }
+  Replies replies;
+  link_.run(batch, replies);
+  std::size_t removed = 0;
+  for (auto& reply : replies) {
+    const auto count = unless_error(std::move(reply));
+    if (!count) return tl::make_unexpected(count.error());
+    removed += static_cast<std::size_t>(count->integer);
+  }
+  return removed;
+}
+
+Result<std::size_t> RedisKeys::sweep() {
+  // Epochs only grow: what is earlier now is so for everybody, and for ever.
+  const std::uint64_t epoch = session_.epoch.load(std::memory_order_relaxed);
+  std::size_t removed = 0;
+  std::uint64_t cursor = 0;
+  do {
+    auto page = scan_names(cursor, kSweepPage);
+    if (!page) return tl::make_unexpected(page.error());
+    std::erase_if(page->names, [&](const KeyName& name) { return name.epoch >= epoch; });
+    const auto count = unlink(page->names);
+    if (!count) return tl::make_unexpected(count.error());
+    removed += *count;
+    cursor = page->cursor;
+  } while (cursor != 0);
+  return removed;
+}
+
+}  // namespace mete::store::redis
