@@ -70,6 +70,12 @@ std::string held_key(std::string_view meter_key) {
 
 std::string id_key(std::string_view id) { return std::string(kIdPrefix) + tagged(id); }
 
+std::string id_key_at(std::string_view key, std::string_view id) {
+  return std::string(kIdPrefix) + tagged(key) + ":" + std::string(id);
+}
+
+std::string locator_key(std::string_view id) { return "mete.at:" + tagged(id); }
+
 std::string tag_key(std::string_view tag) { return "mete.tag:" + tagged(tag); }
 
 std::optional<MeterKey> parse_meter_key(std::string_view name) {
@@ -91,9 +97,16 @@ std::string meter_pattern(std::string_view limit) {
   return pattern;
 }
 
-std::optional<std::string> parse_id_key(std::string_view name) {
-  if (!name.starts_with(kIdPrefix) || !name.ends_with('}') || name.size() < kIdPrefix.size() + 2) return std::nullopt;
-  return unescape_key(name.substr(kIdPrefix.size() + 1, name.size() - kIdPrefix.size() - 2));
+std::optional<IdKey> parse_id_key(std::string_view name, bool is_cluster) {
+  if (!name.starts_with(kIdPrefix)) return std::nullopt;
+  name.remove_prefix(kIdPrefix.size());
+  const std::size_t end = name.find('}');
+  if (end == std::string_view::npos || name.front() != '{') return std::nullopt;
+  auto tag = unescape_key(name.substr(1, end - 1));
+  const std::string_view rest = name.substr(end + 1);
+  if (!tag || rest.starts_with(':') != is_cluster) return std::nullopt;
+  if (!is_cluster) return IdKey{.id = std::move(*tag), .home = {}};
+  return IdKey{.id = std::string(rest.substr(1)), .home = std::move(*tag)};
 }
 
 std::string key_name(std::string_view key, std::uint64_t epoch) {

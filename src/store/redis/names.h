@@ -5,6 +5,8 @@
 //     mete.key:{K}           the counter, quota or throttle K
 //     mete.key:{K}:7         the same, after everything was cleared seven times
 //     mete.id:{ID}           an operation with an id, or a hold
+//     mete.id:{K}:ID         the same in a Cluster, where it lies with the meters of K
+//     mete.at:{ID}           there: which keys' nodes the operation is on
 //     mete.tag:{TAG}         the open holds of a tag
 //     mete.limits            the definitions
 //
@@ -37,6 +39,8 @@ std::string meter_key(std::string_view limit, std::string_view key);
 // What is held of a meter, by the meter's name.
 std::string held_key(std::string_view meter_key);
 std::string id_key(std::string_view id);
+std::string id_key_at(std::string_view key, std::string_view id);
+std::string locator_key(std::string_view id);
 std::string tag_key(std::string_view tag);
 
 // What a meter's name says; none if it is no such name.
@@ -48,8 +52,13 @@ std::optional<MeterKey> parse_meter_key(std::string_view name);
 // Patterns for SCAN: the meters of a limit, all of them, and operations with an id.
 std::string meter_pattern(std::string_view limit);
 inline constexpr std::string_view kMeterPattern = "mete:{*}:*";
-inline constexpr std::string_view kIdPattern = "mete.id:{*}";
-std::optional<std::string> parse_id_key(std::string_view name);
+inline constexpr std::string_view kIdPattern = "mete.id:{*}*";
+// An operation's id, and in a Cluster the key that it lies with.
+struct IdKey {
+  std::string id;
+  std::string home;
+};
+std::optional<IdKey> parse_id_key(std::string_view name, bool is_cluster);
 
 std::string key_name(std::string_view key, std::uint64_t epoch);
 

@@ -1,6 +1,7 @@
 // Calls: how operations reach Redis, and what stands in their way.
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "core/refusals.h"
@@ -114,24 +115,39 @@ Result<RedisStore::Looked> RedisStore::look(std::span<const Charge> charges) {
   return tl::make_unexpected(too_busy());
 }
 
-// The last image is null if a value is of a revision that the book does not know yet.
+// The last image is null if a value is of a revision that the book does not know yet. In a Cluster the meters of
+// different keys lie apart, and each is read for itself.
 Result<RedisStore::Looked> RedisStore::look_once(Meters meters) {
-  std::vector<std::string> keys;
-  for (const Charged& meter : meters.list) keys.push_back(meter.name);
-  const std::string arguments[] = {"meters"};
-  auto reply = run_script(Script::kLook, keys, arguments);
-  if (!reply) return tl::make_unexpected(reply.error());
-  Looked looked{.meters = std::move(meters), .now_us = saw(reply->elements[0].text), .values = {}, .images = {}};
+  Batch batch;
+  std::vector<std::string_view> words;
+  const std::size_t together = is_cluster_ ? 1 : meters.list.size();
+  for (std::size_t first = 0; first < meters.list.size(); first += together) {
+    words.clear();
+    for (std::size_t i = first; i < first + together; ++i) words.push_back(meters.list[i].name);
+    words.push_back("meters");
+    batch.add_script(words[0], Script::kLook, together, words);
+  }
+  Replies replies;
+  link_->run(batch, replies);
+  Looked looked{.meters = std::move(meters), .now_us = 0, .values = {}, .images = {}};
+  std::vector<wire::RespValue> found;
+  for (Result<wire::RespValue>& each : replies) {
+    auto reply = unless_error(std::move(each));
+    if (!reply) return tl::make_unexpected(reply.error());
+    looked.now_us = saw(reply->elements[0].text);
+    found.insert(found.end(), std::make_move_iterator(reply->elements.begin() + 1),
+                 std::make_move_iterator(reply->elements.end()));
+  }
   for (std::size_t i = 0; i < looked.meters.list.size(); ++i) {
     const Charged& meter = looked.meters.list[i];
-    wire::RespValue& found = reply->elements[i + 1];
-    auto image = MeterImage::found(*meter.limit, meter.key, found.elements[0].text, found.elements[1], looked.now_us);
+    auto& parts = found[i].elements;
+    auto image = MeterImage::found(*meter.limit, meter.key, parts[0].text, parts[1], looked.now_us);
     if (!image) return tl::make_unexpected(image.error());
     looked.images.push_back(std::move(*image));
     if (looked.images.back() == nullptr) break;
     looked.images.back()->access().cost = meter.cost;
     looked.images.back()->access().charges = meter.charges;
-    looked.values.push_back(std::move(found.elements[0].text));
+    looked.values.push_back(std::move(parts[0].text));
   }
   return looked;
 }
@@ -146,6 +162,10 @@ Result<bool> RedisStore::replace(const Looked& looked) {
   const auto reply = run_script(Script::kReplace, {&meter.name, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
   return reply->integer == 1;
+}
+
+std::string RedisStore::record_key(std::string_view id, std::string_view home) const {
+  return is_cluster_ ? id_key_at(home, id) : id_key(id);
 }
 
 std::uint64_t RedisStore::saw(const std::string& now_us) {

@@ -56,6 +56,7 @@ void RedisStore::keep_book_fresh() {
     if (is_stopping_.load()) return;
     (void)refresh_book_if_changed();  // unreachable: the next round asks again
     if (sweep_cursor == 0 && !has_leftovers_.exchange(false)) continue;
+    if (sweep_cursor == 0) (void)keys_.sweep();
     sweep_cursor = sweep_leftovers(sweep_cursor).value_or(0);
   }
 }

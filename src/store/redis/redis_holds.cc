@@ -6,13 +6,12 @@
 #include "store/redis/answers.h"
 #include "store/redis/micros.h"
 #include "store/redis/names.h"
+#include "store/redis/redis_hold.h"
 #include "store/redis/redis_store.h"
 
 namespace mete::store::redis {
 
 namespace {
-
-Duration us(std::uint64_t length) { return Duration(std::chrono::microseconds(length)); }
 
 HoldState state_of(std::string_view text) {
   return text == "committed" ? HoldState::kCommitted : text == "cancelled" ? HoldState::kCancelled : HoldState::kHeld;
@@ -20,37 +19,11 @@ HoldState state_of(std::string_view text) {
 
 }  // namespace
 
-// A hold as its record tells it.
-struct RedisStore::FoundHold {
-  struct Part {
-    std::string limit;
-    std::string key;
-    Amount units = 0;
-    bool is_backed = true;
-    std::uint64_t born = 0;  // the limit's: one that was dropped and defined anew has no part in this hold
-  };
-
-  std::uint64_t now_us = 0;
-  std::uint64_t made_us = 0;
-  HoldState state = HoldState::kHeld;
-  std::uint64_t expires_us = 0;
-  std::string tag;
-  std::vector<Part> parts;
-
-  [[nodiscard]] HoldInfo info(std::string_view id) const {
-    HoldInfo info{.id = std::string(id),
-                  .state = state,
-                  .expires_in = {},
-                  .age = us(now_us - made_us),
-                  .tag = tag,
-                  .charges = {}};
-    if (state == HoldState::kHeld) info.expires_in = us(expires_us - now_us);
-    for (const Part& part : parts) info.charges.push_back({part.limit, part.key, part.units});
-    return info;
-  }
-};
-
 Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
+  return is_cluster_ ? hold_in_cluster(request) : hold_at_home(request);
+}
+
+Result<core::Verdict> RedisStore::hold_at_home(const HoldRequest& request) {
   const auto ttl_us = micros_of("ttl", request.ttl);
   if (!ttl_us) return tl::make_unexpected(ttl_us.error());
   const std::string fingerprint =
@@ -60,8 +33,8 @@ Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
     call.arguments.push_back(std::to_string(meters.list.size()) + (request.usages.empty() ? " 0 " : " 1 ") +
                              fingerprint + " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
                              (request.is_id_random ? " 1 " : " 0 ") + std::to_string(*ttl_us));
-    call.keys.push_back(id_key(request.id));
-    if (!request.tag.empty()) call.keys.push_back(tag_key(request.tag));
+    call.keys.push_back(record_key(request.id, request.charges[0].key));
+    if (!request.tag.empty() && !is_cluster_) call.keys.push_back(tag_key(request.tag));
     call.arguments.emplace_back(request.id);
     call.arguments.emplace_back(request.tag);
     for (std::size_t i = 0; i < request.charges.size(); ++i) {
@@ -74,14 +47,15 @@ Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
       call.arguments.push_back(std::to_string(meter->limit->entry().born));
     }
   };
-  const auto answer = settle_once(request.charges, {.id = request.id, .fingerprint = fingerprint}, write);
+  const auto answer = settle_once(
+      request.charges, {.id = request.id, .fingerprint = fingerprint, .home = request.charges[0].key}, write);
   if (!answer) return tl::make_unexpected(answer.error());
   return read_decision(answer->reply, answer->meters, Mode::kTake, request.usages);
 }
 
 // Null if there is no hold of that id, or it was forgotten.
-Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::string_view id) {
-  const std::string key = id_key(id);
+Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::string_view id, std::string_view home) {
+  const std::string key = record_key(id, home);
   const std::string arguments[] = {"hold"};
   const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
@@ -107,20 +81,11 @@ Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::stri
   return hold;
 }
 
-struct RedisStore::Closing {
-  std::string_view operation;
-  std::span<const Amount> amounts = {};  // commit: one per charge, or none
-  bool allow_overage = false;
-  std::uint64_t ttl_us = 0;  // extend
-
-  [[nodiscard]] bool is_commit() const { return operation == "commit"; }
-};
-
 // What becomes of an open hold. The meters that it is on must be known before the script can be called, so the hold is
 // looked at first; the script sees whether it is still the same one.
-Result<Settlement> RedisStore::close_hold(std::string_view id, const Closing& closing) {
+Result<Settlement> RedisStore::close_at_home(std::string_view id, const Closing& closing) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const auto found = look_for_hold(id);
+    const auto found = look_for_hold(id, closing.home);
     if (!found) return tl::make_unexpected(found.error());
     if (!*found) return tl::make_unexpected(core::no_hold(id));
     const FoundHold& hold = **found;
@@ -189,8 +154,8 @@ Result<RedisStore::Answer> RedisStore::send_closing(std::string_view id, const F
     call.arguments.push_back(std::to_string(meters.list.size()) + " " + std::to_string(hold.made_us) + " " +
                              std::to_string(meters.book->epoch()) + " " + retention_text() + " " +
                              std::to_string(closing.ttl_us));
-    call.keys.push_back(id_key(id));
-    if (!hold.tag.empty()) call.keys.push_back(tag_key(hold.tag));
+    call.keys.push_back(record_key(id, closing.home));
+    if (!hold.tag.empty() && !is_cluster_) call.keys.push_back(tag_key(hold.tag));
     call.arguments.emplace_back(id);
     for (std::size_t i = 0; i < hold.parts.size(); ++i) {
       const FoundHold::Part& part = hold.parts[i];
@@ -204,6 +169,10 @@ Result<RedisStore::Answer> RedisStore::send_closing(std::string_view id, const F
     }
   };
   return settle(charges, write);
+}
+
+Result<Settlement> RedisStore::close_hold(std::string_view id, const Closing& closing) {
+  return is_cluster_ ? close_in_cluster(id, closing) : close_at_home(id, closing);
 }
 
 Result<Settlement> RedisStore::do_commit(const CommitRequest& request) {
@@ -221,7 +190,7 @@ Result<Duration> RedisStore::do_extend(std::string_view id, Duration ttl) {
 }
 
 Result<std::optional<HoldInfo>> RedisStore::do_find_hold(std::string_view id) {
-  const auto found = look_for_hold(id);
+  const auto found = is_cluster_ ? find_in_cluster(id) : look_for_hold(id, {});
   if (!found) return tl::make_unexpected(found.error());
   return *found ? std::optional((*found)->info(id)) : std::nullopt;
 }

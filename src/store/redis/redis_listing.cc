@@ -67,9 +67,9 @@ Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max)
     const auto page = scan_keys(kIdPattern, cursor, kScanCount);
     if (!page) return tl::make_unexpected(page.error());
     for (const std::string& name : page->names) {
-      const auto id = parse_id_key(name);
+      const auto id = parse_id_key(name, is_cluster_);
       if (!id) continue;
-      const auto found = do_find_hold(*id);
+      const auto found = do_find_hold(id->id);
       if (!found) return tl::make_unexpected(found.error());
       if (*found && (*found)->state == HoldState::kHeld) holds.push_back(**found);
     }

@@ -20,7 +20,7 @@ std::uint64_t local_us() {
 }  // namespace
 
 RedisStore::RedisStore(std::unique_ptr<Link> link, const Options& options)
-    : link_(std::move(link)), id_retention_(options.id_retention) {}
+    : link_(std::move(link)), is_cluster_(link_->is_cluster()), id_retention_(options.id_retention) {}
 
 Result<std::unique_ptr<Store>> RedisStore::open(std::string_view url, const Options& options) {
   if (options.clock != nullptr) {

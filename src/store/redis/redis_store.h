@@ -143,7 +143,12 @@ class RedisStore final : public Store {
   Result<core::Verdict> admit_open(const TakeRequest& request, const Meters& meters, const Error& error);
   Result<core::Verdict> peek(const TakeRequest& request);
   // What an operation was answered before, by its id; none if it is a new one.
-  Result<std::optional<wire::RespValue>> recall_answer(std::string_view id, const std::string& fingerprint);
+  struct Identity {
+    std::string_view id;
+    const std::string& fingerprint;
+    std::string_view home;  // the key that the record lies with, in a Cluster
+  };
+  Result<std::optional<wire::RespValue>> recall_answer(const Identity& identity);
 
   // What is not a take: a call of settle.lua, and its answer with the meters that it was for.
   struct Call {
@@ -156,20 +161,42 @@ class RedisStore final : public Store {
   };
   using WriteCall = std::function<void(const Meters&, Call&)>;
   Result<Answer> settle(std::span<const Charge> charges, const WriteCall& write);
-  struct Identity {
-    std::string_view id;
-    const std::string& fingerprint;
-  };
   Result<Answer> settle_once(std::span<const Charge> charges, const Identity& identity, const WriteCall& write);
   static Result<Settlement> read_settlement(const Answer& answer);
 
   // Holds (redis_holds.cc).
-  Result<std::optional<FoundHold>> look_for_hold(std::string_view id);
+  Result<std::optional<FoundHold>> look_for_hold(std::string_view id, std::string_view home);
   struct Closing;
   static Amount committed_amount(const FoundHold& hold, const Closing& closing);
   static Result<void> check_amounts(const FoundHold& hold, const Closing& closing);
   Result<Answer> send_closing(std::string_view id, const FoundHold& hold, const Closing& closing);
   Result<Settlement> close_hold(std::string_view id, const Closing& closing);
+
+  // Where all keys of an operation lie on one node (redis_takes.cc, redis_holds.cc): one script.
+  Result<core::Verdict> take_at_home(const TakeRequest& request);
+  Result<Settlement> give_at_home(std::span<const Charge> charges, std::string_view id);
+  Result<core::Verdict> hold_at_home(const HoldRequest& request);
+  Result<Settlement> close_at_home(std::string_view id, const Closing& closing);
+  [[nodiscard]] std::string record_key(std::string_view id, std::string_view home) const;
+
+  // Where they may lie apart (redis_cluster.cc).
+  struct Locator;
+  struct Group;
+  static std::vector<Group> group(std::span<const Charge> charges);
+  Result<core::Verdict> take_in_cluster(const TakeRequest& request);
+  Result<core::Verdict> take_across(const TakeRequest& request);
+  Result<Settlement> give_in_cluster(std::span<const Charge> charges, std::string_view id);
+  Result<core::Verdict> hold_in_cluster(const HoldRequest& request);
+  Result<std::optional<std::uint16_t>> hold_across(const HoldRequest& request);
+  Result<Settlement> close_in_cluster(std::string_view id, const Closing& closing);
+  Result<Settlement> close_across(std::string_view id, const FoundHold& hold, const Locator& locator,
+                                  const Closing& closing);
+  Result<std::optional<FoundHold>> find_in_cluster(std::string_view id);
+  Result<Locator> claim(std::string_view id, const Locator& wanted, Duration keep);
+  Result<std::optional<Locator>> locate(std::string_view id);
+  Result<void> keep_answer(std::string_view id, Locator locator, const core::Verdict& verdict);
+  Result<core::Verdict> stand(const TakeRequest& request, core::Verdict verdict);
+  Result<void> tag_hold(std::string_view tag, std::string_view id, std::uint64_t expires_us);
 
   // Listings (redis_listing.cc).
   struct ScanPage {
@@ -181,6 +208,7 @@ class RedisStore final : public Store {
   Result<std::uint64_t> sweep_leftovers(std::uint64_t cursor);
 
   std::unique_ptr<Link> link_;
+  const bool is_cluster_;
   Session session_;
   RedisKeys keys_{*link_, session_};
   const Duration id_retention_;

@@ -73,12 +73,16 @@ class PlainAnswer {
 
 Result<core::Verdict> RedisStore::do_take(const TakeRequest& request) {
   if (request.mode == Mode::kPeek) return peek(request);
+  return is_cluster_ ? take_in_cluster(request) : take_at_home(request);
+}
+
+Result<core::Verdict> RedisStore::take_at_home(const TakeRequest& request) {
   std::uint64_t window_us = 0;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const auto meters = merge(request.charges);
     if (!meters) {
       // An answer that was given outlives its limit.
-      const auto earlier = recall(request);
+      const auto earlier = request.id.empty() ? std::nullopt : do_recall(request);
       if (!earlier || !*earlier) return tl::make_unexpected(earlier ? meters.error() : earlier.error());
       return **earlier;
     }
@@ -105,7 +109,7 @@ void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std:
   }
   std::vector<std::string_view> words;
   for (const Charged& meter : meters.list) words.push_back(meter.name);
-  const std::string id = request.id.empty() ? std::string() : id_key(request.id);
+  const std::string id = request.id.empty() ? std::string() : record_key(request.id, meters.list[0].key);
   if (!id.empty()) words.push_back(id);
   const std::size_t keys = words.size();
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -270,19 +274,20 @@ Result<core::Verdict> RedisStore::admit_open(const TakeRequest& request, const M
   return verdict;
 }
 
-Result<std::optional<wire::RespValue>> RedisStore::recall_answer(std::string_view id, const std::string& fingerprint) {
-  const std::string key = id_key(id);
+Result<std::optional<wire::RespValue>> RedisStore::recall_answer(const Identity& identity) {
+  const std::string key = record_key(identity.id, identity.home);
   const std::string arguments[] = {"answer", std::to_string(book()->epoch()), retention_text(), floor_text()};
   auto reply = run_script(Script::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
   session_.raise_floor(std::stoull(reply->elements[0].text));
   if (reply->elements.size() < 3) return std::nullopt;
-  if (reply->elements[1].text != fingerprint) return tl::make_unexpected(core::id_mismatch(id));
+  if (reply->elements[1].text != identity.fingerprint) return tl::make_unexpected(core::id_mismatch(identity.id));
   return std::move(reply->elements[2]);
 }
 
 Result<std::optional<core::Verdict>> RedisStore::do_recall(const TakeRequest& request) {
-  const auto answer = recall_answer(request.id, fingerprint_of(parameters_of(request)));
+  const auto answer = recall_answer(
+      {.id = request.id, .fingerprint = fingerprint_of(parameters_of(request)), .home = request.charges[0].key});
   if (!answer) return tl::make_unexpected(answer.error());
   if (!*answer) return std::nullopt;
   const auto verdict = read_decision(**answer, merge_names(request.charges), request.mode, {});
@@ -301,14 +306,18 @@ Result<core::Verdict> RedisStore::peek(const TakeRequest& request) {
 }
 
 Result<Settlement> RedisStore::do_give(std::span<const Charge> charges, std::string_view id) {
+  return is_cluster_ ? give_in_cluster(charges, id) : give_at_home(charges, id);
+}
+
+Result<Settlement> RedisStore::give_at_home(std::span<const Charge> charges, std::string_view id) {
   const std::string fingerprint = id.empty() ? "-" : fingerprint_of({.kind = 'g', .charges = charges});
   const auto write = [&](const Meters& meters, Call& call) {
     call.arguments.push_back("give");
     call.arguments.push_back(std::to_string(meters.list.size()) + " 0 " + fingerprint + " " + retention_text() + " " +
                              std::to_string(meters.book->epoch()));
-    if (!id.empty()) call.keys.push_back(id_key(id));
+    if (!id.empty()) call.keys.push_back(record_key(id, charges[0].key));
   };
-  const auto answer = settle_once(charges, {.id = id, .fingerprint = fingerprint}, write);
+  const auto answer = settle_once(charges, {.id = id, .fingerprint = fingerprint, .home = charges[0].key}, write);
   if (!answer) return tl::make_unexpected(answer.error());
   return read_settlement(*answer);
 }
@@ -322,7 +331,7 @@ Result<RedisStore::Answer> RedisStore::settle_once(std::span<const Charge> charg
     return answer;
   }
   if (answer.error().code != ErrorCode::kNoLimit || identity.id.empty()) return answer;
-  auto earlier = recall_answer(identity.id, identity.fingerprint);
+  auto earlier = recall_answer(identity);
   if (!earlier) return tl::make_unexpected(earlier.error());
   if (!*earlier) return answer;
   return Answer{merge_names(charges), std::move(**earlier)};
