@@ -11,6 +11,8 @@ namespace mete::store::redis {
 namespace {
 
 constexpr std::size_t kScanCount = 1000;
+constexpr std::size_t kScanCountMin = 100;
+constexpr std::size_t kLookTogether = 100;  // meters in one call of a script
 // A cursor of ours is one of Redis's and the number of the node it is of. Redis's own are below 2^48: a table of so
 // many places does not exist.
 constexpr int kNodeShift = 48;
@@ -44,20 +46,40 @@ Result<RedisStore::ScanPage> RedisStore::scan_keys(std::string_view pattern, std
 Result<UsagePage> RedisStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
   Book known = book();
   if (auto found = find_limit(known, limit); !found) return tl::make_unexpected(found.error());
-  auto names = scan_keys(meter_pattern(limit), cursor, std::max<std::size_t>(count, 10));
-  if (!names) return tl::make_unexpected(names.error());
-  UsagePage page{.cursor = names->cursor, .keys = {}};
-  // SCAN may tell a key twice while Redis resizes its table.
-  std::sort(names->names.begin(), names->names.end());
-  names->names.erase(std::unique(names->names.begin(), names->names.end()), names->names.end());
-  for (const std::string& name : names->names) {
-    const auto meter = parse_meter_key(name);
-    if (!meter || meter->limit != limit) continue;
-    const auto usage = do_usage({limit, meter->key});
-    if (!usage) return tl::make_unexpected(usage.error());
-    if (usage->used + usage->held > 0) page.keys.push_back({meter->key, *usage});
-  }
+  UsagePage page{.cursor = cursor, .keys = {}};
+  // Redis may hold much else: a page is full when enough of this limit's keys were met.
+  do {
+    auto names = scan_keys(meter_pattern(limit), page.cursor, std::clamp(count, kScanCountMin, kScanCount));
+    if (!names) return tl::make_unexpected(names.error());
+    page.cursor = names->cursor;
+    // SCAN may tell a key twice while Redis resizes its table.
+    std::sort(names->names.begin(), names->names.end());
+    names->names.erase(std::unique(names->names.begin(), names->names.end()), names->names.end());
+    if (auto added = add_usages(limit, names->names, page.keys); !added) return tl::make_unexpected(added.error());
+  } while (page.cursor != 0 && page.keys.size() < count);
   return page;
+}
+
+// The keys in use among the meters of these names, looked at together.
+Result<void> RedisStore::add_usages(std::string_view limit, std::span<const std::string> names,
+                                    std::vector<KeyUsage>& keys) {
+  for (std::size_t first = 0; first < names.size(); first += kLookTogether) {
+    std::vector<std::string> found;
+    for (const std::string& name : names.subspan(first, std::min(kLookTogether, names.size() - first))) {
+      auto meter = parse_meter_key(name);
+      if (meter && meter->limit == limit) found.push_back(std::move(meter->key));
+    }
+    if (found.empty()) continue;
+    std::vector<Charge> charges;
+    for (const std::string& key : found) charges.push_back({.limit = limit, .key = key, .cost = 0});
+    const auto looked = look(charges);
+    if (!looked) return tl::make_unexpected(looked.error());
+    for (const auto& image : looked->images) {
+      const engine::MeterAccess& meter = image->access();
+      if (meter.used() > 0) keys.push_back({std::string(meter.key), meter.usage()});
+    }
+  }
+  return {};
 }
 
 Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max) {

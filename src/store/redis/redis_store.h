@@ -204,6 +204,7 @@ class RedisStore final : public Store {
     std::vector<std::string> names;
   };
   Result<ScanPage> scan_keys(std::string_view pattern, std::uint64_t cursor, std::size_t count);
+  Result<void> add_usages(std::string_view limit, std::span<const std::string> names, std::vector<KeyUsage>& keys);
   Result<void> keep_meters(std::string_view limit);
   Result<std::uint64_t> sweep_leftovers(std::uint64_t cursor);
 
