@@ -12,7 +12,8 @@ enum ShutdownArgument : std::uint8_t { kNoSave, kSave };
 // Null, and an error is replied, where the store keeps no files.
 store::Persistence* persistence_of(CommandContext& context) {
   store::Persistence* const persistence = context.service.store.persistence();
-  if (persistence == nullptr) context.reply.error("ERR", "nothing to save to: the data is kept in memory only");
+  if (persistence == nullptr)
+    context.reply.error("ERR", "nothing to save to: the data is in memory only, or in a store of its own");
   return persistence;
 }
 

@@ -145,7 +145,7 @@ constexpr Setting kSettings[] = {
      kUrl,
      &Config::store_url,
      kAtStart,
-     "The store, as \"embedded:./mete-data\"; instead of server.data",
+     "The store, as \"embedded:./mete-data\" or \"redis://127.0.0.1:6379\"; instead of server.data",
      {},
      {},
      "store"},

@@ -1,4 +1,6 @@
 // About the server itself.
+#include <fmt/format.h>
+
 #include "server/http_fields.h"
 #include "server/http_handlers.h"
 #include "server/http_problem.h"
@@ -16,6 +18,10 @@ Result<wire::HttpResponse> handle_readiness(HttpCall& call) {
   }
   if (const store::Persistence* const persistence = call.store.persistence()) {
     if (const auto failure = persistence->failure()) return tl::make_unexpected(*failure);
+  }
+  if (const auto remote = call.store.remote(); remote && !remote->is_reachable) {
+    return problem(503, "the store does not answer: " + fmt::format("{}", fmt::join(remote->nodes, ", ")),
+                   to_string(ErrorCode::kUnavailable));
   }
   return json_answer([](wire::JsonWriter& writer) { writer.member("status", "ready"); });
 }

@@ -144,6 +144,15 @@ void write_stats(std::string& text, Service& service, const Readings& readings) 
   line(text, "reloads_failed", service.reloads.failed.load());
 }
 
+void write_remote(std::string& text, const store::RemoteStatus& status) {
+  line(text, "store_shape", status.shape);
+  line(text, "store_nodes", fmt::format("{}", fmt::join(status.nodes, ",")));
+  line(text, "store_reachable", status.is_reachable ? 1 : 0);
+  line(text, "store_connections", status.connections);
+  line(text, "store_reconnects", status.reconnects);
+  line(text, "store_failures", status.failures);
+}
+
 void write_store(std::string& text, Service& /*service*/, const Readings& readings) {
   line(text, "limits", readings.store.limits);
   line(text, "rules", readings.store.rules);
@@ -153,6 +162,7 @@ void write_store(std::string& text, Service& /*service*/, const Readings& readin
   line(text, "ids", readings.store.ids);
   line(text, "holds_open", readings.store.open_holds);
   line(text, "holds_expired", readings.store.expired_holds);
+  if (readings.remote) write_remote(text, *readings.remote);
 }
 
 void write_replication(std::string& text, Service& /*service*/, const Readings& /*readings*/) {

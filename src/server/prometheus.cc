@@ -115,6 +115,18 @@ void write_persistence(std::string& text, const Readings& readings) {
   write_snapshots(text, *readings.persistence);
 }
 
+void write_remote(std::string& text, const store::RemoteStatus& status) {
+  single(text, "mete_store_reachable", "gauge", "1 while the store's servers answer.", status.is_reachable ? 1 : 0);
+  single(text, "mete_store_nodes", "gauge", "Masters of the store that are in use.", status.nodes.size());
+  single(text, "mete_store_connections", "gauge", "Open connections to the store.", status.connections);
+  single(text, "mete_store_reconnects_total", "counter", "Connections to the store that were lost and made anew.",
+         status.reconnects);
+  single(text, "mete_store_failures_total", "counter", "Commands that the store did not answer in time.",
+         status.failures);
+  single(text, "mete_store_script_reloads_total", "counter", "Times that the store had lost its scripts.",
+         status.script_reloads);
+}
+
 void write_traffic(std::string& text, const Service& service, const Readings& readings) {
   single(text, "mete_connections", "gauge", "Open connections.", readings.connections);
   single(text, "mete_connections_accepted_total", "counter", "Connections accepted.",
@@ -159,6 +171,7 @@ std::string prometheus_text(const Service& service) {
   write_latency(text, readings);
   write_store(text, readings.store);
   write_persistence(text, readings);
+  if (readings.remote) write_remote(text, *readings.remote);
   write_traffic(text, service, readings);
   write_server(text, service, readings);
   return text;

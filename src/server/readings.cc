@@ -48,6 +48,7 @@ Readings read(const Service& service) {
   if (const store::Persistence* const persistence = service.store.persistence()) {
     readings.persistence = persistence->status();
   }
+  readings.remote = service.store.remote();
   for (const auto& worker : service.workers) {
     const LoopMetrics& metrics = worker->metrics;
     metrics.add_decisions_to(readings.decisions);

@@ -32,10 +32,12 @@ constexpr Duration kHttpRequestMax = std::chrono::seconds(10);
 constexpr std::size_t kOtherDescriptors = 64;
 
 // An event loop with few connections wakes up for each of their requests, one with many for several at a time: so there
-// are fewer loops than cores.
-std::size_t worker_count(const Config& config) {
+// are fewer loops than cores. But where the store lies elsewhere, a loop waits for it most of the time, and others go
+// on meanwhile.
+std::size_t worker_count(const Config& config, const store::Store& store) {
   if (config.threads != 0) return config.threads;
-  return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 16);
+  const std::size_t cores = std::thread::hardware_concurrency();
+  return store.remote() ? std::clamp<std::size_t>(cores * 2, 4, 32) : std::clamp<std::size_t>(cores / 2, 1, 16);
 }
 
 std::vector<std::unique_ptr<Worker>> make_workers(std::size_t count) {
@@ -133,7 +135,7 @@ Server::Server(const ConfigSources& sources, Startup startup, base::Log& log)
     : sources_(sources),
       log_(log),
       store_(std::move(startup.store)),
-      service_(*store_, startup.config, make_workers(worker_count(startup.config))),
+      service_(*store_, startup.config, make_workers(worker_count(startup.config, *store_))),
       http_api_(*store_,
                 {.metrics = [this] { return prometheus_text(service_); },
                  .is_ready = [this] { return service_.is_ready.load(); },

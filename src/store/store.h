@@ -22,6 +22,7 @@
 #include "core/verdict.h"
 #include "store/keys.h"
 #include "store/persistence.h"
+#include "store/remote.h"
 
 namespace mete::store {
 
@@ -79,6 +80,8 @@ class Store {
   [[nodiscard]] virtual Instant now() const = 0;
   // Null where the store has none. Owned by the store.
   [[nodiscard]] virtual Keys* keys() { return nullptr; }
+  // None where the state is in this process.
+  [[nodiscard]] virtual std::optional<RemoteStatus> remote() const { return std::nullopt; }
   // Null where the store keeps no files itself. Owned by the store.
   [[nodiscard]] virtual Persistence* persistence() { return nullptr; }
 

@@ -33,22 +33,12 @@
 #include <vector>
 
 #include "store/redis/batch.h"
+#include "store/remote.h"
 #include "wire/resp_reply.h"
 
 namespace mete::store::redis {
 
 using Replies = std::vector<Result<wire::RespValue>>;
-
-// What an operator wants to see of the way to Redis.
-struct LinkStatus {
-  std::string shape;                 // "server", "sentinel" or "cluster"
-  std::vector<std::string> nodes;    // masters in use, as host:port
-  std::size_t connections = 0;       // open now
-  std::uint64_t reconnects = 0;      // since the start
-  std::uint64_t failures = 0;        // commands that ended in kUnavailable
-  std::uint64_t script_reloads = 0;  // after NOSCRIPT
-  bool is_reachable = true;          // no breaker is open
-};
 
 class Link {
  public:
@@ -72,7 +62,7 @@ class Link {
   // Ends a wait_for_message() that is under way on another thread, now and for ever.
   virtual void stop_listening() = 0;
 
-  [[nodiscard]] virtual LinkStatus status() const = 0;
+  [[nodiscard]] virtual RemoteStatus status() const = 0;
 };
 
 // Opens the way, and checks it: connects, authenticates, loads the scripts. `url`:

@@ -35,7 +35,7 @@ class RedisStore final : public Store {
 
   [[nodiscard]] Instant now() const override;
   [[nodiscard]] Keys* keys() override { return &keys_; }
-  [[nodiscard]] LinkStatus link_status() const { return link_->status(); }
+  [[nodiscard]] std::optional<RemoteStatus> remote() const override { return link_->status(); }
 
  private:
   using Book = std::shared_ptr<const LimitBook>;

@@ -71,8 +71,8 @@ void RoutedLink::count_failures(const Replies& replies) {
   if (failed > 0) failures_.fetch_add(static_cast<std::uint64_t>(failed), std::memory_order_relaxed);
 }
 
-LinkStatus RoutedLink::status() const {
-  LinkStatus status;
+RemoteStatus RoutedLink::status() const {
+  RemoteStatus status;
   status.shape = name_of(topology_->shape());
   for (const Node* const node : topology_->masters()) {
     status.nodes.push_back(node->address().to_string());

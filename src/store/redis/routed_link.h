@@ -26,7 +26,7 @@ class RoutedLink final : public Link {
   Result<std::size_t> run_on_node(std::size_t number, Batch& batch, Replies& replies) override;
   Result<bool> wait_for_message(std::string_view channel, Duration at_most) override;
   void stop_listening() override { listener_.stop(); }
-  [[nodiscard]] LinkStatus status() const override;
+  [[nodiscard]] RemoteStatus status() const override;
 
  private:
   void count_failures(const Replies& replies);

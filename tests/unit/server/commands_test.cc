@@ -411,8 +411,8 @@ TEST_F(CommandsTest, Server) {
   expect({
       {"TIME", "[\"1700000000\", \"0\"]"},
       {"LASTSAVE", "1700000000"},
-      {"SAVE", "-ERR nothing to save to: the data is kept in memory only"},
-      {"BGSAVE", "-ERR nothing to save to: the data is kept in memory only"},
+      {"SAVE", "-ERR nothing to save to: the data is in memory only, or in a store of its own"},
+      {"BGSAVE", "-ERR nothing to save to: the data is in memory only, or in a store of its own"},
       {"CONFIG GET maxclients", "[\"maxclients\", \"10000\"]"},
       {"CONFIG GET server.slowlog_threshold databases",
        "[\"server.slowlog_threshold\", \"10ms\", \"databases\", \"1\"]"},

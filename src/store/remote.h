@@ -1,0 +1,21 @@
+// RemoteStatus: what an operator wants to see of a store that lies elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mete::store {
+
+struct RemoteStatus {
+  std::string shape;                 // "server", "sentinel" or "cluster"
+  std::vector<std::string> nodes;    // masters in use, as host:port
+  std::size_t connections = 0;       // open now
+  std::uint64_t reconnects = 0;      // since the start
+  std::uint64_t failures = 0;        // commands that ended in kUnavailable
+  std::uint64_t script_reloads = 0;  // since the server had lost its scripts
+  bool is_reachable = true;          // none of the nodes is known to be away
+};
+
+}  // namespace mete::store
