@@ -6,6 +6,7 @@
 #include "cli/data/data_commands.h"
 #include "cli/decision_commands.h"
 #include "cli/hold_commands.h"
+#include "cli/import/import_command.h"
 #include "cli/limit_commands.h"
 #include "cli/serve.h"
 #include "cli/top/top_command.h"
@@ -42,6 +43,7 @@ std::span<const Command> commands() {
       extend_command(),
       holds_command(),
       // Tools.
+      import_redis_command(),
       top_command(),
       bench_command(),
       help_command(),

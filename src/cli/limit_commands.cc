@@ -1,12 +1,12 @@
 #include "cli/limit_commands.h"
 
-#include <optional>
 #include <ostream>
 
 #include "cli/answers.h"
 #include "cli/client/client.h"
 #include "cli/client/client_options.h"
 #include "cli/client/explain.h"
+#include "cli/client/limit_definition.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "wire/text.h"
@@ -15,42 +15,21 @@ namespace mete::cli {
 
 namespace {
 
-struct LimitMember {
-  std::string name;
-  wire::RespValue value;  // an integer or a text
-};
-// As the server tells it: name, kind, amount, and what else was said when it was defined.
-using Definition = std::vector<LimitMember>;
-
 std::string text_of(const LimitMember& member) {
   return member.value.type == wire::RespType::kInteger ? number_text(member.value.integer)
                                                        : printable(member.value.text);
 }
 
 // "-" where there is no such member.
-std::string text_of(const Definition& definition, std::string_view name) {
+std::string text_of(const LimitDefinition& definition, std::string_view name) {
   for (const LimitMember& member : definition) {
     if (member.name == name) return text_of(member);
   }
   return "-";
 }
 
-// None if there is no such limit.
-Result<std::optional<Definition>> find_limit(Client& client, const std::string& name) {
-  const auto reply = client.call({"LIMIT", "GET", name});
-  if (!reply) return tl::unexpected(reply.error());
-  if (is_nil(*reply)) return std::nullopt;
-  Definition definition;
-  ReplyReader reader(*reply);
-  while (reader.has_more()) {
-    std::string member = reader.text();
-    definition.push_back({std::move(member), reader.any()});
-  }
-  return reader.finish().map([&](Done) { return std::optional(definition); });
-}
-
 // In JSON shadow is a boolean, which RESP2 does not have.
-void write_definition(const Definition& definition, wire::JsonWriter& writer) {
+void write_definition(const LimitDefinition& definition, wire::JsonWriter& writer) {
   for (const LimitMember& member : definition) {
     if (member.name == "shadow") {
       writer.member(member.name, member.value.integer != 0);
@@ -151,12 +130,12 @@ int run_limit_get(const Invocation& invocation, Console& console) {
 }
 
 // Those that are deleted between the list and the look at them are left out.
-Result<std::vector<Definition>> list_limits(const Invocation& invocation, Console& console) {
+Result<std::vector<LimitDefinition>> list_limits(const Invocation& invocation, Console& console) {
   auto client = Client::open(invocation, console);
   if (!client) return tl::unexpected(client.error());
   const auto reply = client->call({"LIMIT", "LIST"});
   if (!reply) return tl::unexpected(reply.error());
-  std::vector<Definition> limits;
+  std::vector<LimitDefinition> limits;
   ReplyReader reader(*reply);
   while (reader.has_more()) {
     auto definition = find_limit(*client, reader.text());
@@ -167,7 +146,7 @@ Result<std::vector<Definition>> list_limits(const Invocation& invocation, Consol
 }
 
 // What has no column of its own: "burst 200, shadow".
-std::string other_members(const Definition& definition) {
+std::string other_members(const LimitDefinition& definition) {
   std::string text;
   for (const LimitMember& member : definition) {
     if (member.name == "name" || member.name == "kind" || member.name == "amount" || member.name == "period") continue;
@@ -183,7 +162,7 @@ int run_limit_list(const Invocation& invocation, Console& console) {
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
       writer.name("limits").begin_array();
-      for (const Definition& definition : *limits) {
+      for (const LimitDefinition& definition : *limits) {
         writer.begin_object();
         write_definition(definition, writer);
         writer.end_object();
@@ -197,7 +176,7 @@ int run_limit_list(const Invocation& invocation, Console& console) {
     return kExitDone;
   }
   Table table({{"NAME"}, {"KIND"}, {"AMOUNT", Table::kRight}, {"PER"}, {"OPTIONS"}});
-  for (const Definition& definition : *limits) {
+  for (const LimitDefinition& definition : *limits) {
     table.add({text_of(definition, "name"), text_of(definition, "kind"), text_of(definition, "amount"),
                text_of(definition, "period"), other_members(definition)});
   }

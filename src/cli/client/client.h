@@ -9,6 +9,7 @@
 
 #include <mete/result.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class Client {
   static Result<Client> open(const Invocation& invocation, const Console& console, Duration patience = {});
 
   Result<wire::RespValue> call(const std::vector<std::string>& words);
+  // Many commands, sent without waiting for each other's replies: replies[i] answers command i. An error reply is the
+  // Error, once the others have come too; the commands behind it may have been carried out.
+  Result<std::vector<wire::RespValue>> call_all(std::span<const std::vector<std::string>> commands);
 
  private:
   explicit Client(Connection connection) : connection_(std::move(connection)) {}

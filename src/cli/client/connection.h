@@ -45,6 +45,10 @@ class Connection {
     return call(std::span(words.begin(), words.size()));
   }
 
+  // The same in two halves, for many commands at once, as wire::append_command() writes them.
+  Result<void> send(std::string_view bytes) { return client_.send(bytes, net::Deadline::in(timeout_)); }
+  Result<wire::RespValue> receive() { return client_.receive(net::Deadline::in(timeout_)); }
+
   // The server is on this machine.
   [[nodiscard]] bool is_local() { return client_.socket().is_local(); }
   // Hands the socket over, for whoever does his own reading and writing; not with TLS.

@@ -22,13 +22,6 @@ constexpr Advice kAdvice[] = {
     {"OOM", "; the ceiling is --max-memory of: mete serve"},
 };
 
-// As a word of a shell; a name that would need quotes stays for the reader to fill in.
-std::string word_for_shell(std::string_view name) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/@%+=";
-  const bool is_plain = !name.empty() && name.find_first_not_of(kPlain) == std::string_view::npos;
-  return is_plain ? std::string(name) : "NAME";
-}
-
 // "unknown limit 'api'" → "api".
 std::string_view quoted_part(std::string_view text) {
   const std::size_t first = text.find('\'');
@@ -53,6 +46,12 @@ Error explain(std::string_view reply) {
     if (advice.code == code) message += advice.next;
   }
   return {ErrorCode::kInvalid, std::move(message)};
+}
+
+std::string word_for_shell(std::string_view name) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/@%+=";
+  const bool is_plain = !name.empty() && name.find_first_not_of(kPlain) == std::string_view::npos;
+  return is_plain ? std::string(name) : "NAME";
 }
 
 Error no_limit(std::string_view name) {

@@ -19,27 +19,28 @@ constexpr std::string_view kClearLine = "\r\x1b[K";
 
 }  // namespace
 
-std::string bar_text(std::string_view what, std::uint64_t done, std::uint64_t total) {
+std::string bar_text(std::string_view what, std::uint64_t done, std::uint64_t total, std::string_view tail) {
   // A file that grows while it is read has more than was thought.
   const std::uint64_t known = std::max<std::uint64_t>({done, total, 1});
   const auto share = [&](std::uint64_t of) {
     return static_cast<std::size_t>(base::div_floor(base::multiply(done, of), known));
   };
   const std::size_t filled = share(kBarColumns);
+  const std::string sizes =
+      size_text(static_cast<std::int64_t>(done)) + " of " + size_text(static_cast<std::int64_t>(known));
   return std::string(what) + "  [" + std::string(filled, '#') + std::string(kBarColumns - filled, '.') + "]  " +
-         std::to_string(share(100)) + "%  " + size_text(static_cast<std::int64_t>(done)) + " of " +
-         size_text(static_cast<std::int64_t>(known));
+         std::to_string(share(100)) + "%  " + (tail.empty() ? sizes : std::string(tail));
 }
 
 ProgressBar::ProgressBar(Console& console) : out_(console.error), is_shown_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 
-void ProgressBar::show(std::string_view what, std::uint64_t done, std::uint64_t total) {
+void ProgressBar::show(std::string_view what, std::uint64_t done, std::uint64_t total, std::string_view tail) {
   if (!is_shown_) return;
   const std::uint64_t now = base::monotonic_ns();
   if (is_drawn_ && now - drawn_ns_ < kDrawEveryNs) return;
-  out_ << kClearLine << bar_text(what, done, total) << std::flush;
+  out_ << kClearLine << bar_text(what, done, total, tail) << std::flush;
   is_drawn_ = true;
   drawn_ns_ = now;
 }

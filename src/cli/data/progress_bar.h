@@ -13,8 +13,8 @@
 
 namespace mete::cli {
 
-// The line, without its ends.
-std::string bar_text(std::string_view what, std::uint64_t done, std::uint64_t total);
+// The line, without its ends. Of bytes it tells how many; of anything else, what `tail` says.
+std::string bar_text(std::string_view what, std::uint64_t done, std::uint64_t total, std::string_view tail = {});
 
 class ProgressBar {
  public:
@@ -26,7 +26,7 @@ class ProgressBar {
 
   [[nodiscard]] bool is_shown() const { return is_shown_; }
   // As often as one likes: it draws now and then.
-  void show(std::string_view what, std::uint64_t done, std::uint64_t total);
+  void show(std::string_view what, std::uint64_t done, std::uint64_t total, std::string_view tail = {});
   // Takes it away.
   void clear();
 

@@ -18,7 +18,7 @@ namespace mete::store::redis {
 
 class ClusterTopology final : public Topology {
  public:
-  ClusterTopology(const Url& url, const net::TlsClient* tls);
+  ClusterTopology(const Url& url, const net::TlsClient* tls, bool has_scripts);
 
   [[nodiscard]] Shape shape() const override { return Shape::kCluster; }
   Result<void> discover(const net::Deadline& deadline) override;

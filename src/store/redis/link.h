@@ -65,12 +65,15 @@ class Link {
   [[nodiscard]] virtual RemoteStatus status() const = 0;
 };
 
-// Opens the way, and checks it: connects, authenticates, loads the scripts. `url`:
+// What a link is for. Who only reads leaves no scripts behind, and needs no right to have any.
+enum class LinkUse : std::uint8_t { kStore, kReading };
+
+// Opens the way, and checks it: connects, authenticates, loads the scripts if there will be any. `url`:
 //   redis://[[user]:password@]host[:port][/db][?…]   rediss://… (TLS) redis+sentinel://…@host:port,host:port/name[/db]
 //   redis+cluster://host:port,host:port   (rediss+sentinel://, rediss+cluster://: the same over TLS)
 //   unix sockets: redis://unix:/path is written redis+unix:///path
 // parameters: timeout=250ms (for each call), ca=, cert=, key=, verify=no (TLS), sentinel_user=, sentinel_password=.
 // An error says what is wrong with the URL, or why the server does not answer, and what to do; a password is not in it.
-Result<std::unique_ptr<Link>> open_link(std::string_view url);
+Result<std::unique_ptr<Link>> open_link(std::string_view url, LinkUse use = LinkUse::kStore);
 
 }  // namespace mete::store::redis

@@ -28,7 +28,7 @@ struct NodeSettings {
   Credentials credentials = {};
   std::int64_t database = 0;
   const net::TlsClient* tls = nullptr;  // null: without TLS
-  bool has_scripts = true;              // a Sentinel has none
+  bool has_scripts = true;              // a Sentinel has none, and who only reads needs none
 };
 
 // A connection for the time of a call.

@@ -21,7 +21,7 @@ namespace mete::store::redis {
 
 class SentinelTopology final : public Topology {
  public:
-  SentinelTopology(const Url& url, const net::TlsClient* tls);
+  SentinelTopology(const Url& url, const net::TlsClient* tls, bool has_scripts);
   ~SentinelTopology() override;
 
   [[nodiscard]] Shape shape() const override { return Shape::kSentinel; }

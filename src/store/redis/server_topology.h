@@ -10,9 +10,9 @@ namespace mete::store::redis {
 
 class ServerTopology final : public Topology {
  public:
-  ServerTopology(const Url& url, const net::TlsClient* tls)
+  ServerTopology(const Url& url, const net::TlsClient* tls, bool has_scripts)
       : node_(url.hosts.front(),
-              {.credentials = url.credentials, .database = url.database, .tls = tls, .has_scripts = true}) {}
+              {.credentials = url.credentials, .database = url.database, .tls = tls, .has_scripts = has_scripts}) {}
 
   [[nodiscard]] Shape shape() const override { return Shape::kServer; }
   Result<void> discover(const net::Deadline& deadline) override {

@@ -143,6 +143,7 @@ TEST(ProgressBar, IsALine) {
   EXPECT_EQ(bar_text("loading", 0, 0), "loading  [........................]  0%  0 B of 1 B");
   EXPECT_EQ(bar_text("loading", 512, 1024), "loading  [############............]  50%  512 B of 1 kB");
   EXPECT_EQ(bar_text("loading", 2048, 1024), "loading  [########################]  100%  2 kB of 2 kB");
+  EXPECT_EQ(bar_text("importing", 1, 2, "7 keys"), "importing  [############............]  50%  7 keys");
 }
 
 }  // namespace

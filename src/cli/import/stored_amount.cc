@@ -1,0 +1,45 @@
+#include "cli/import/stored_amount.h"
+
+#include "cli/text.h"
+#include "wire/text.h"
+
+namespace mete::cli {
+
+namespace {
+
+constexpr std::size_t kShownColumns = 40;
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "2e+17": what a Lua script makes of a number above 10^17 when it hands it to SET.
+bool has_exponent(std::string_view text) {
+  const std::size_t exponent = text.find_first_of("eE");
+  return exponent != std::string_view::npos && exponent > 0 &&
+         text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+}
+
+std::string why_no_integer(std::string_view text) {
+  if (has_exponent(text)) return " is not an integer: a script has written it as a fraction, and units may be lost";
+  if (text.size() > 1 && is_digits(text) && text.front() != '0') return " is more than " + number_text(kAmountMax);
+  return " is not an integer";
+}
+
+}  // namespace
+
+StoredAmount read_amount(const wire::RespValue& reply, Amount least) {
+  if (reply.type == wire::RespType::kNull) return std::nullopt;
+  if (reply.is_error()) return tl::unexpected<std::string>("is no string: " + escaped(reply.text));
+  const auto number = wire::parse_integer(reply.text);
+  const auto refuse = [&](const std::string& why) {
+    return tl::unexpected(shown(cut(reply.text, kShownColumns)) + why);
+  };
+  if (!number) return refuse(why_no_integer(reply.text));
+  if (*number < 0) return refuse(" is below 0");
+  if (*number < least) return refuse(": an amount is 1 at least");
+  if (*number > kAmountMax) return refuse(" is more than " + number_text(kAmountMax));
+  return *number;
+}
+
+}  // namespace mete::cli
