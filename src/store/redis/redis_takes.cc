@@ -342,7 +342,9 @@ Result<Settlement> RedisStore::read_settlement(const Answer& answer) {
   if (!images) return tl::make_unexpected(images.error());
   engine::MeterAccesses accesses;
   for (const auto& image : *images) accesses.push_back(image->access());
-  return engine::settlement_of(static_cast<Amount>(std::stoll(answer.reply.elements[2].text)), accesses);
+  Amount returned = 0;
+  for (const wire::RespValue& units : answer.reply.elements[2].elements) returned += std::stoll(units.text);
+  return engine::settlement_of(returned, accesses);
 }
 
 Result<Usage> RedisStore::do_usage(const MeterName& meter) {

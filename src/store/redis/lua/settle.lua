@@ -71,7 +71,8 @@ local function tag_hold(key, id, expires)
   if redis.call('PTTL', key) < wait then redis.call('PEXPIRE', key, format(wait)) end
 end
 
--- option: meters, whether to tell what is held, fingerprint or "-", retention, epoch. Answer: what was given back.
+-- option: meters, whether to tell what is held, fingerprint or "-", retention, epoch. Answer: what was given back to
+-- each meter: the sum may be more than Lua can tell.
 if operation == 'give' then
   local wants_held, fingerprint, retention, epoch = option[2] == '1', option[3], tonumber(option[4]), option[5]
   if fingerprint ~= '-' then
@@ -80,7 +81,7 @@ if operation == 'give' then
   end
   local meters, problem = open_all()
   if not meters then return problem end
-  local given = 0
+  local given = {}
   for _, m in ipairs(meters) do
     local own = m.kind == 's' and m.units or used(m)
     local units = math.max(0, math.min(own - held(m), m.cost))
@@ -88,9 +89,9 @@ if operation == 'give' then
       release(m, units, m.now)
       store(m)
     end
-    given = given + units
+    given[#given + 1] = format(units)
   end
-  local answer = tell({'ok', format(now), format(given)}, meters, wants_held)
+  local answer = tell({'ok', format(now), given}, meters, wants_held)
   if fingerprint ~= '-' then
     remember(KEYS[count + 1], {fingerprint = fingerprint, at = now, epoch = epoch, answer = answer}, retention, clock)
   end
@@ -163,7 +164,7 @@ if now >= hold.expires then return {'expired', format(now)} end
 local meters, problem = open_all()
 if not meters then return problem end
 
-local returned, expires = 0, now + tonumber(option[5])
+local returned, expires = {}, now + tonumber(option[5])
 for i, charge_of in ipairs(hold.charges) do
   local m, field = meters[tonumber(argv[last + 2 * i])], (i - 1) .. ':' .. id
   local amount = argv[last + 2 * i + 1]
@@ -174,7 +175,7 @@ for i, charge_of in ipairs(hold.charges) do
   elseif part and operation == 'cancel' then
     local before = used(m)
     release(m, part.units, part.made)
-    returned = returned + before - used(m)
+    returned[#returned + 1] = format(before - used(m))
   elseif part and amount ~= '-' then
     amount = tonumber(amount)
     release(m, math.max(part.units - amount, 0), part.made)
@@ -209,4 +210,4 @@ else
   if KEYS[count + 2] then redis.call('HDEL', KEYS[count + 2], id) end
 end
 remember(key, record, retention, clock)
-return tell({'ok', format(now), format(returned)}, meters, false)
+return tell({'ok', format(now), returned}, meters, false)
