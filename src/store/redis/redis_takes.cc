@@ -88,7 +88,7 @@ Result<core::Verdict> RedisStore::take_at_home(const TakeRequest& request) {
     }
     const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
     Batch batch;
-    add_take(request, *meters, std::max(window_us, us_of(now())), batch);
+    add_take(request, *meters, window_us != 0 ? window_us : us_of(now()), batch);
     const auto reply = run(batch);
     if (!reply) return admit_open(request, *meters, reply.error());
     auto answer = read_take(request, *meters, *reply, floor_us);
@@ -380,7 +380,7 @@ Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, c
     std::vector<std::string> arguments(call.arguments.begin(), call.arguments.begin() + 3);
     for (const Charged& meter : meters->list) {
       keys.push_back(meter.name);
-      arguments.push_back(meter.terms(std::max(window_us, us_of(now()))));
+      arguments.push_back(meter.terms(window_us != 0 ? window_us : us_of(now())));
     }
     keys.insert(keys.end(), call.keys.begin(), call.keys.end());
     arguments.insert(arguments.end(), call.arguments.begin() + 3, call.arguments.end());
