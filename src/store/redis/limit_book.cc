@@ -48,7 +48,7 @@ std::string terms_of(const LimitEntry& entry, const core::Rule& rule, const core
                                    window.end.ns() / 1000,
                                    entry.definition->is_shadow() ? 1U : 0U};
   for (const std::uint64_t number : numbers) text += " " + std::to_string(number);
-  return text + " " + std::to_string(entry.slot) + " " + std::to_string(times ? times->full_us : 0);
+  return text + " " + std::to_string(entry.slot) + " " + std::to_string(times ? times->cell_us : 0);
 }
 
 }  // namespace
@@ -67,7 +67,10 @@ Result<std::unique_ptr<KnownLimit>> KnownLimit::make(LimitEntry entry) {
   limit->record_->generation = limit->entry_.born;
   limit->record_->rule = limit->rule_.get();
   limit->times_ = bucket_times(limit->rule_->rule());
-  if (limit->times_) limit->plain_room_ = std::to_string(limit->times_->full_us * 10);
+  const core::Rule& numbers = limit->rule_->rule();
+  const std::uint64_t period_us = numbers.period_ns() / 1000;
+  const std::uint64_t amount = base::to_unsigned(numbers.amount);
+  if (period_us % amount == 0) limit->unit_us_ = period_us / amount;
   limit->terms_ = terms_of(limit->entry_, limit->rule_->rule(), {}, limit->times_);
   return limit;
 }
@@ -78,7 +81,10 @@ std::string KnownLimit::terms(std::uint64_t now_us) const {
 }
 
 std::optional<std::uint64_t> KnownLimit::plain_charge_us(Amount cost) const {
-  if (entry_.slot == kNoSlot || !times_ || cost > rule_->rule().capacity) return std::nullopt;
+  if (entry_.slot == kNoSlot || !times_ || cost < 1 || cost > rule_->rule().capacity || definition().is_shadow()) {
+    return std::nullopt;
+  }
+  if (unit_us_ > 0) return base::to_unsigned(cost) * unit_us_;  // at most what an empty bucket needs
   const auto ticks = base::multiply(base::to_unsigned(cost), rule_->rule().period_ns() / 1000);
   const auto charge_us = base::div_floor(ticks, base::to_unsigned(rule_->rule().amount));
   if (charge_us * base::to_unsigned(rule_->rule().amount) != ticks) return std::nullopt;

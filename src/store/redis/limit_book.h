@@ -42,11 +42,9 @@ class KnownLimit {
   [[nodiscard]] const std::optional<BucketTimes>& times() const { return times_; }
   // The terms of the scripts (lua/meter.lua); a calendar's are those of the period that holds this time.
   [[nodiscard]] std::string terms(std::uint64_t now_us) const;
-  // What a charge adds to a plain value, in microseconds; none if that is no whole number, or there are no plain
-  // values.
+  // What a charge adds to a plain value, in microseconds; none if lua/charge.lua is not to make it: a charge of no
+  // whole number, or of more or less than there can be, or on a limit without plain values, or that only watches.
   [[nodiscard]] std::optional<std::uint64_t> plain_charge_us(Amount cost) const;
-  // The most that may be missing from a plain bucket, in tenths of a microsecond.
-  [[nodiscard]] const std::string& plain_room() const { return plain_room_; }
 
  private:
   explicit KnownLimit(LimitEntry entry) : entry_(std::move(entry)) {}
@@ -56,8 +54,8 @@ class KnownLimit {
   std::unique_ptr<engine::LimitRecord> record_;
   std::vector<Revision> earlier_;
   std::optional<BucketTimes> times_;
-  std::string terms_;  // of all kinds but calendars
-  std::string plain_room_;
+  std::string terms_;          // of all kinds but calendars
+  std::uint64_t unit_us_ = 0;  // what one unit adds to a plain value, if that is a whole number
 };
 
 class LimitBook {

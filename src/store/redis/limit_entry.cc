@@ -13,7 +13,7 @@ constexpr std::string_view kNone = "-";
 constexpr std::uint64_t kDayUs = 86'400'000'000;
 constexpr std::uint64_t kMarginUs = 5'000'000;
 constexpr std::uint64_t kCellUsMin = 1'000'000;
-constexpr std::uint64_t kCellsPerBucket = 8;
+constexpr std::uint64_t kCellsPerBucket = 4;
 constexpr std::uint64_t kPlainUsMax = 100'000'000'000'000;  // three years: further ahead there are no plain values
 
 // The words of a line.

@@ -4,12 +4,11 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "store/redis/plain_take.h"
 
 namespace mete::store::redis {
 
 namespace {
-
-constexpr std::uint64_t kPlainEpochUs = 1'577'836'800'000'000;  // 2020
 
 tl::unexpected<Error> unreadable(std::string_view value) {
   return tl::make_unexpected(Error{ErrorCode::kUnavailable, "a meter in Redis cannot be read: '" + std::string(value) +
@@ -45,10 +44,12 @@ std::vector<std::uint64_t> take_numbers(std::string_view& text) {
 Result<Value> parse_value(std::string_view text) {
   Value value;
   std::string_view rest = text;
+  value.is_plain = !rest.starts_with('r');
+  if (!value.is_plain) rest.remove_prefix(1);
   value.numbers = take_numbers(rest);
-  if (value.numbers.size() == 1 && rest.empty()) {
+  if (value.is_plain) {
+    if (value.numbers.size() != 1 || !rest.empty()) return unreadable(text);
     const std::uint64_t number = value.numbers[0];
-    value.is_plain = true;
     value.slot = static_cast<int>(number % 10 / 2);
     value.numbers[0] = number / 10 + kPlainEpochUs;
     return value;
@@ -345,7 +346,7 @@ MeterImage::Text MeterImage::text(const KnownLimit& limit) const {
       break;
   }
   Text text;
-  for (const std::uint64_t number : numbers) text.value += (text.value.empty() ? "" : ":") + std::to_string(number);
+  for (const std::uint64_t number : numbers) text.value += (text.value.empty() ? "r" : ":") + std::to_string(number);
   if (own_amount_) text.value += "o" + std::to_string(*own_amount_);
   Instant last = access_.moment.now;
   for (const engine::OpenPart& part : parts_) {

@@ -25,11 +25,11 @@ std::optional<std::uint64_t> parse_epoch(std::string_view text) {
   return epoch;
 }
 
-}  // namespace
-
-std::string escape_key(std::string_view key) {
-  std::string text;
-  text.reserve(key.size());
+void append_escaped(std::string& text, std::string_view key) {
+  if (key.find_first_of("%}") == std::string_view::npos) {
+    text += key;
+    return;
+  }
   for (const char byte : key) {
     if (byte == '%') {
       text += kEscapedPercent;
@@ -39,6 +39,13 @@ std::string escape_key(std::string_view key) {
       text += byte;
     }
   }
+}
+
+}  // namespace
+
+std::string escape_key(std::string_view key) {
+  std::string text;
+  append_escaped(text, key);
   return text;
 }
 
@@ -58,10 +65,17 @@ std::optional<std::string> unescape_key(std::string_view text) {
 std::string tagged(std::string_view key) { return "{" + escape_key(key) + "}"; }
 
 std::string meter_key(std::string_view limit, std::string_view key) {
-  std::string name = std::string(kMeterPrefix) + tagged(key);
-  name += ':';
-  name += limit;
+  std::string name;
+  append_meter_key(name, limit, key);
   return name;
+}
+
+void append_meter_key(std::string& output, std::string_view limit, std::string_view key) {
+  output += kMeterPrefix;
+  output += '{';
+  append_escaped(output, key);
+  output += "}:";
+  output += limit;
 }
 
 std::string held_key(std::string_view meter_key) {

@@ -36,6 +36,8 @@ inline constexpr std::string_view kFormatField = "\1format";
 inline constexpr std::string_view kFormat = "1";  // of all that is written here
 
 std::string meter_key(std::string_view limit, std::string_view key);
+// The same behind what is there already.
+void append_meter_key(std::string& output, std::string_view limit, std::string_view key);
 // What is held of a meter, by the meter's name.
 std::string held_key(std::string_view meter_key);
 std::string id_key(std::string_view id);

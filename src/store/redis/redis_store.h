@@ -132,11 +132,8 @@ class RedisStore final : public Store {
 
   // Takes (redis_takes.cc).
   void add_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us, Batch& batch) const;
-  static bool add_meters(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
-                         std::vector<std::string>& arguments);
   std::optional<Result<core::Verdict>> read_take(const TakeRequest& request, const Meters& meters,
-                                                 const wire::RespValue& reply, std::uint64_t floor_us);
-  core::Verdict read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
+                                                 const wire::RespValue& reply);
   static Result<core::Verdict> read_decision(const wire::RespValue& reply, const Meters& meters, Mode mode,
                                              std::span<Usage> usages);
   static Result<Images> read_meters(const wire::RespValue& reply, const Meters& meters, bool is_reduced);
@@ -149,6 +146,24 @@ class RedisStore final : public Store {
     std::string_view home;  // the key that the record lies with, in a Cluster
   };
   Result<std::optional<wire::RespValue>> recall_answer(const Identity& identity);
+
+  // Takes on buckets in their plain form, and takes that have arrived together (redis_plain_takes.cc).
+  // None if it is no such take, or the meters are not in that form.
+  std::optional<Result<core::Verdict>> take_plainly(const TakeRequest& request, const Meters& meters);
+  core::Verdict read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
+  // The same for one charge alone.
+  core::Verdict read_plain_charge(const KnownLimit& limit, Amount cost, std::string_view text, std::uint64_t floor_us);
+  struct Together;
+  struct EachContext {
+    const Book& book;
+    std::span<const Charge> charges;
+    std::uint64_t floor_us = 0;
+  };
+  void write_each(Together& together, const EachContext& context) const;
+  void read_each(Together& together, const EachContext& context, std::span<Result<core::Verdict>> answers);
+  Result<core::Verdict> read_other(const TakeRequest& request, const Meters& meters,
+                                   const Result<wire::RespValue>& reply);
+  static Meters meters_of(const Book& book, const KnownLimit& limit, const Charge& charge);
 
   // What is not a take: a call of settle.lua, and its answer with the meters that it was for.
   struct Call {

@@ -1,10 +1,8 @@
 // Takes, and the other operations on meters.
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
 #include "store/redis/answers.h"
@@ -14,8 +12,6 @@
 namespace mete::store::redis {
 
 namespace {
-
-constexpr std::uint64_t kPlainEpochUs = 1'577'836'800'000'000;
 
 char letter_of(Mode mode) {
   switch (mode) {
@@ -34,41 +30,6 @@ Parameters parameters_of(const TakeRequest& request) {
   return {.kind = 't', .mode = letter_of(request.mode), .charges = request.charges};
 }
 
-// "[D]seconds microseconds value value…", as take.lua answers a plain take.
-class PlainAnswer {
- public:
-  explicit PlainAnswer(std::string_view text) : rest_(text) {
-    is_denied_ = rest_.starts_with('D');
-    if (is_denied_) rest_.remove_prefix(1);
-    const std::uint64_t seconds = number();
-    now_us_ = seconds * 1'000'000 + number();
-  }
-
-  [[nodiscard]] bool is_denied() const { return is_denied_; }
-  [[nodiscard]] std::uint64_t now_us() const { return now_us_; }
-  // When the next bucket was full before the take; 0 if there was none.
-  std::uint64_t next_full_us() {
-    if (rest_.starts_with('-')) {
-      rest_.remove_prefix(std::min<std::size_t>(2, rest_.size()));
-      return 0;
-    }
-    return number() / 10 + kPlainEpochUs;
-  }
-
- private:
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    const char* end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value).ptr;
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    if (!rest_.empty()) rest_.remove_prefix(1);
-    return value;
-  }
-
-  std::string_view rest_;
-  bool is_denied_ = false;
-  std::uint64_t now_us_ = 0;
-};
-
 }  // namespace
 
 Result<core::Verdict> RedisStore::do_take(const TakeRequest& request) {
@@ -86,12 +47,13 @@ Result<core::Verdict> RedisStore::take_at_home(const TakeRequest& request) {
       if (!earlier || !*earlier) return tl::make_unexpected(earlier ? meters.error() : earlier.error());
       return **earlier;
     }
-    const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
+    // First as what nearly every take is.
+    if (auto verdict = take_plainly(request, *meters)) return std::move(*verdict);
     Batch batch;
     add_take(request, *meters, window_us != 0 ? window_us : us_of(now()), batch);
     const auto reply = run(batch);
     if (!reply) return admit_open(request, *meters, reply.error());
-    auto answer = read_take(request, *meters, *reply, floor_us);
+    auto answer = read_take(request, *meters, *reply);
     if (answer) return std::move(*answer);
     if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());
   }
@@ -100,13 +62,12 @@ Result<core::Verdict> RedisStore::take_at_home(const TakeRequest& request) {
 
 void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
                           Batch& batch) const {
-  std::vector<std::string> arguments = {floor_text(), std::string()};
-  if (!add_meters(request, meters, window_us, arguments)) {
-    const std::string fingerprint = request.id.empty() ? "-" : fingerprint_of(parameters_of(request));
-    arguments[1] = std::string(1, letter_of(request.mode)) + (request.usages.empty() ? " 0 " : " 1 ") + fingerprint +
-                   " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
-                   (request.remembers_denial ? " 1" : " 0");
-  }
+  const std::string fingerprint = request.id.empty() ? "-" : fingerprint_of(parameters_of(request));
+  std::vector<std::string> arguments = {
+      floor_text(), std::string(1, letter_of(request.mode)) + (request.usages.empty() ? " 0 " : " 1 ") + fingerprint +
+                        " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
+                        (request.remembers_denial ? " 1" : " 0")};
+  for (const Charged& meter : meters.list) arguments.push_back(meter.terms(window_us));
   std::vector<std::string_view> words;
   for (const Charged& meter : meters.list) words.push_back(meter.name);
   const std::string id = request.id.empty() ? std::string() : record_key(request.id, meters.list[0].key);
@@ -116,31 +77,9 @@ void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std:
   batch.add_script(meters.list[0].name, Script::kTake, keys, words);
 }
 
-// Three arguments for each meter, and in arguments[1] their slots. False if this is no take on buckets in their plain
-// form: then what is said of that form means nothing.
-bool RedisStore::add_meters(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
-                            std::vector<std::string>& arguments) {
-  bool is_plain = request.mode == Mode::kTake && request.id.empty() && request.usages.empty();
-  for (const Charged& meter : meters.list) {
-    const bool may_be_plain = is_plain && meter.cost > 0 && !meter.limit->definition().is_shadow();
-    const auto charge_us = may_be_plain ? meter.limit->plain_charge_us(meter.cost) : std::nullopt;
-    is_plain = charge_us.has_value();
-    if (is_plain) {
-      arguments[1] += static_cast<char>('0' + meter.limit->entry().slot);
-      arguments.push_back(std::to_string(*charge_us * 10));
-      arguments.push_back(meter.limit->plain_room());
-    } else {
-      arguments.insert(arguments.end(), 2, std::string());
-    }
-    arguments.push_back(meter.terms(window_us));
-  }
-  return is_plain;
-}
-
 // The answer to a take; none if something stands in its way.
 std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& request, const Meters& meters,
-                                                           const wire::RespValue& reply, std::uint64_t floor_us) {
-  if (reply.type == wire::RespType::kBulk) return read_plain_take(meters, reply.text, floor_us);
+                                                           const wire::RespValue& reply) {
   if (reply.elements.empty()) return std::nullopt;
   session_.raise_floor(std::stoull(reply.elements[1].text));
   const std::string& what = reply.elements[0].text;
@@ -148,40 +87,6 @@ std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& re
   if (what == "again") return read_decision(reply.elements[2], meters, request.mode, {});
   if (what != "ok") return std::nullopt;
   return read_decision(reply, meters, request.mode, request.usages);
-}
-
-core::Verdict RedisStore::read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us) {
-  PlainAnswer answer(text);
-  const std::uint64_t now_us = std::max(answer.now_us(), floor_us);
-  session_.raise_floor(now_us);
-  core::Verdict verdict{.is_allowed = !answer.is_denied()};
-  const core::Moment moment{instant_of(now_us), {}};
-  if (meters.list.size() == 1) {
-    // What nearly every operation is.
-    const Charged& meter = meters.list[0];
-    const core::Rule& rule = meter.limit->rule().rule();
-    core::State state;
-    state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(answer.next_full_us(), now_us))));
-    const bool is_taken = core::take(rule, state, meter.cost, moment, verdict);
-    CHECK(is_taken == !answer.is_denied());
-    verdict.violated = is_taken ? 0 : meter.charges;
-    core::tell_standing(rule, state, moment, verdict);
-    return verdict;
-  }
-  engine::MeterAccesses accesses;
-  for (const Charged& meter : meters.list) {
-    engine::MeterAccess& access = accesses.emplace_back();
-    access.limit = &meter.limit->record();
-    access.rule = &meter.limit->rule();
-    access.cost = meter.cost;
-    access.charges = meter.charges;
-    access.moment = moment;
-    access.state.bucket.set_full_at(
-        core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next_full_us(), now_us))));
-  }
-  verdict = engine::admit(accesses, Mode::kTake);
-  CHECK(verdict.is_allowed == !answer.is_denied());
-  return verdict;
 }
 
 // A decision that a script has made, with how the meters stand. One that was made earlier is told by the terms of then.
@@ -218,42 +123,6 @@ Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply,
     images.push_back(std::move(*image));
   }
   return images;
-}
-
-void RedisStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  static thread_local Batch batch;
-  static thread_local Replies replies;
-  batch.clear();
-  std::vector<std::optional<Meters>> all(charges.size());
-  const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
-  const std::uint64_t window_us = us_of(now());
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    auto meters = merge(charges.subspan(i, 1));
-    if (!meters) {
-      answers[i] = tl::make_unexpected(meters.error());
-      continue;
-    }
-    add_take({.charges = charges.subspan(i, 1)}, *meters, window_us, batch);
-    all[i] = std::move(*meters);
-  }
-  link_->run(batch, replies);
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (!all[i]) continue;
-    const Result<wire::RespValue>& reply = replies[next++];
-    const TakeRequest request{.charges = charges.subspan(i, 1)};
-    if (!reply) {
-      answers[i] = admit_open(request, *all[i], reply.error());
-      continue;
-    }
-    if (!reply->is_error()) {
-      if (auto answer = read_take(request, *all[i], *reply, floor_us)) {
-        answers[i] = std::move(*answer);
-        continue;
-      }
-    }
-    answers[i] = do_take(request);  // with time for what stands in its way
-  }
 }
 
 // While Redis cannot be reached: denied by an error, unless each of the limits says that it is open then.

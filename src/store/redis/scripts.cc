@@ -32,6 +32,8 @@ std::array<std::string, kScriptCount> make_digests() {
 
 std::string_view script_text(Script script) {
   switch (script) {
+    case Script::kCharge:
+      return kChargeLua;
     case Script::kTake:
       return kTakeLua;
     case Script::kSettle:

@@ -11,6 +11,7 @@
 namespace mete::store::redis {
 
 enum class Script : std::uint8_t {
+  kCharge,   // takes on buckets in their plain form
   kTake,     // takes: one charge or several
   kSettle,   // gives, holds, and what becomes of holds
   kLook,     // reads meters, and changes nothing
@@ -18,7 +19,7 @@ enum class Script : std::uint8_t {
   kDefine,   // limits, likewise
   kKeys,     // counters, quotas and throttles
 };
-inline constexpr std::size_t kScriptCount = 6;
+inline constexpr std::size_t kScriptCount = 7;
 
 // The whole text, as EVAL and SCRIPT LOAD take it.
 std::string_view script_text(Script script);

@@ -1,7 +1,7 @@
 -- A meter: the state of one (limit, key), and what is held of it. Times are microseconds since the epoch, amounts whole
 -- numbers below 2^53: exact as doubles, and products of two go through muldiv.
 --
---   value    = plain | rev ":" state [ "o" amount ] [ "+" due ]
+--   value    = plain | "r" rev ":" state [ "o" amount ] [ "+" due ]
 --   plain    = (full - kEpoch) * 10 + tag      a bucket that is full again at `full`, and nothing else to tell
 --   state    = at ":" units ":" fraction       bucket: what is missing at `at`, the fraction in 1/period of a unit
 --            | start ":" used                  window and calendar
@@ -16,11 +16,11 @@
 -- expiry as it is: so the expiry is set for two cells of time further than needed, and the parity of the cell of `full`
 -- at that time tells how far that was.
 --
--- terms, as the caller tells them: kind amount capacity period rev born cleared start end shadow slot full cost
+-- terms, as the caller tells them: kind amount capacity period rev born cleared start end shadow slot cell cost
 --   born     values of earlier revisions are of a limit that was dropped: as if they were not there
 --   cleared  of those before, only the key's own amount is left
 --   start, end   of the calendar's period that holds this time
---   full     how long an empty bucket takes until it is full; an eighth of that is a cell
+--   cell     of the times that the expiry of plain values goes by
 --
 -- Whoever includes this says in `clock` what Redis's own clock says: expiries go by that, even while it is behind.
 -- include arithmetic.lua
@@ -173,13 +173,12 @@ local function open(key, terms, now)
   for text in string.gmatch(terms, '%S+') do word[#word + 1] = text end
   local m = {key = key, kind = word[1], amount = tonumber(word[2]), capacity = tonumber(word[3]), now = now,
     period = tonumber(word[4]), rev = tonumber(word[5]), window = tonumber(word[8]), ends = tonumber(word[9]),
-    shadow = word[10] == '1', slot = tonumber(word[11]),
-    cell = math.max(tonumber(word[12]) / 8, 1000000), cost = tonumber(word[13])}
+    shadow = word[10] == '1', slot = tonumber(word[11]), cell = tonumber(word[12]), cost = tonumber(word[13])}
   local value = redis.call('GET', key)
   m.raw = value
   local state, due
-  if value and string.find(value, ':', 1, true) then
-    local head, own, first = string.match(value, '^([%d:]+)o?(%d*)%+?(%d*)$')
+  if value and string.byte(value) == 114 then
+    local head, own, first = string.match(value, '^r([%d:]+)o?(%d*)%+?(%d*)$')
     state = numbers(head)
     m.own, due = tonumber(own), tonumber(first)
     if state[1] < tonumber(word[6]) then
@@ -284,7 +283,7 @@ end
 
 -- The value in its longer form.
 local function text_of(m)
-  local text = format(m.rev) .. ':'
+  local text = 'r' .. format(m.rev) .. ':'
   if m.kind == 'b' then
     text = text .. format(m.now) .. ':' .. format(m.units) .. ':' .. format(m.fraction)
   elseif m.kind == 'k' then
