@@ -8,6 +8,7 @@ from bars import Bar, median, spread
 from measure import tell
 
 KEYS = 2_000
+SLICE = 200  # calls of one kind at a time: what disturbs the machine then disturbs its neighbours too
 MEMORY_KEYS = 100_000
 KEY_BYTES = 19
 
@@ -47,21 +48,24 @@ class Meter:
 
 
 def measure_in_turns(run, some_calls, rounds, is_fresh=False):
-    """Lists of (by commandstats, of the processor) by call, a pair of each round. The order changes from round to round.
+    """Lists of (by commandstats, of the processor) by call, a pair of each slice. The order changes from slice to slice.
     `is_fresh`: no key exists."""
-    chunks = {call: call.chunks(keys(KEYS)) for call in some_calls}
+    all_keys = keys(KEYS)
+    slices = [{call: call.chunks(all_keys[first:first + SLICE]) for call in some_calls} for first in range(0, KEYS, SLICE)]
     times = {call: [] for call in some_calls}
     with calls.Connection(run.redis) as connection:
         meter = Meter(run.redis, connection)
         for number in range(rounds + 1):  # the first makes the keys, and does not count
-            for call in (some_calls if number % 2 else reversed(some_calls)):
-                if is_fresh:
-                    run.forget_keys(connection)
-                meter.begin()
-                for chunk in chunks[call]:
-                    connection.pipeline(chunk)
-                if number:
-                    times[call].append(meter.end())
+            if is_fresh:
+                run.forget_keys(connection)
+            for chunks in slices:
+                some_calls = list(reversed(some_calls))
+                for call in some_calls:
+                    meter.begin()
+                    for chunk in chunks[call]:
+                        connection.pipeline(chunk)
+                    if number:
+                        times[call].append(meter.end())
     return times
 
 

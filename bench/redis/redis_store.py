@@ -92,7 +92,8 @@ def write(arguments, findings, version):
 
 - machine: {report.machine()}
 - commit: {report.commit(ROOT)}; {version}
-- {arguments.rounds} rounds in turns; ratios are medians of the rounds' ratios
+- {arguments.rounds} rounds; what is compared runs in turns, and ratios are medians of those of neighbours: slices of {costs.SLICE} calls, or whole
+  runs of redis-benchmark with {throughput.CONNECTIONS} connections
 """
     path = arguments.output / "redis.md"
     page = path.read_text(encoding="utf-8") if path.exists() else f"# The Redis store\n\n{BEGIN}{END}"
