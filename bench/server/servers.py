@@ -118,9 +118,13 @@ def ask(connection, *words):
 
 def start_mete(program, directory=None, *flags, start_seconds_max=START_SECONDS_MAX):
     """In memory alone, unless there is a directory."""
-    port, http_port = free_port(), free_port()
     store = ("--store", f"embedded:{directory}") if directory else ("--data", "")
-    command = [program, "serve", "--resp", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http_port}", *store, *flags]
+    return start_mete_with(program, (*store, *flags), start_seconds_max)
+
+
+def start_mete_with(program, flags, start_seconds_max=START_SECONDS_MAX):
+    port, http_port = free_port(), free_port()
+    command = [program, "serve", "--resp", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http_port}", *flags]
     return Server("Mete", command, port, http_port, start_seconds_max)
 
 

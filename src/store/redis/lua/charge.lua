@@ -20,7 +20,7 @@ local clock = (time[1] - 1577836800) * 10000000 + (time[2] * 10 + 9)
 if now < clock then now = clock end
 if now > 8000000000000000 then return end  -- In 2045: a value would soon be too large to be exact.
 
--- Of the meters whose value is not just counted up by its charge: by how much else, or where to it is set.
+-- Of the meters whose value is not just counted up by its charge: by how much else, or what it is set to.
 local steps, ends
 local is_denied, answer
 for i = 1, count do
@@ -54,19 +54,19 @@ for i = 1, count do
 end
 if is_denied then return 'D' .. time[1] .. ' ' .. time[2] .. ' ' .. answer end
 
-for i = 1, count do
-  local to, step = nil, argv[i]
-  if steps then
-    to = ends[i]
-    if steps[i] then step = string.format('%d', steps[i]) end
-  end
-  if to then
-    charge, room, cell = unpack('<ddd', numbers, 24 * i - 15)
-    local index = (to - to % cell) / cell
-    call('SET', keys[i], string.format('%d', to + room % 10 + index % 2), 'PX',
-      string.format('%d', ((index + 2) * cell - clock) / 10000 + 5001))
-  else
-    call('INCRBY', keys[i], step)
+if not steps then
+  for i = 1, count do call('INCRBY', keys[i], argv[i]) end
+else
+  for i = 1, count do
+    local to = ends[i]
+    if to then
+      charge, room, cell = unpack('<ddd', numbers, 24 * i - 15)
+      local index = (to - to % cell) / cell
+      call('SET', keys[i], string.format('%d', to + room % 10 + index % 2), 'PX',
+        string.format('%d', ((index + 2) * cell - clock) / 10000 + 5001))
+    else
+      call('INCRBY', keys[i], steps[i] and string.format('%d', steps[i]) or argv[i])
+    end
   end
 end
 return time[1] .. ' ' .. time[2] .. ' ' .. answer

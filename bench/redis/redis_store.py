@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Measures what the Redis store costs: Redis's processor time and memory beside a usual token bucket in Lua, and decisions a
+second through `mete serve` beside redis-benchmark; and judges the bars.
+
+It starts one redis-server, and a `mete serve` that uses it, takes the calls of the scripts from Redis's MONITOR, and sends the same for
+other keys. The tables are printed, and written to docs/bench/redis.md between its marks. The exit status is 1 if a bar is missed.
+"""
+
+import argparse
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [str(ROOT / "bench/server"), str(ROOT / "bench/durability")]  # servers, measure, report; bars
+
+import calls
+import costs
+import instructions_in_redis
+import report
+import servers
+import throughput
+from bars import Findings
+
+# Buckets that stay in use while they are measured, and never run empty.
+LIMITS = [calls.Limit(name, 10_000, 864_000) for name in "abc"]
+# One that is full again whenever it is taken from.
+QUICK_LIMIT = calls.Limit("q", 1_000_000, 1)
+BEGIN, END = "<!-- measured -->\n", "<!-- end of what was measured -->\n"
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=ROOT / "build/mete", type=Path, help="the built program (build/mete)")
+    parser.add_argument("--rounds", default=15, type=int, help="how often each is measured (15)")
+    parser.add_argument("--requests", default=200_000, type=int, help="of each measurement of decisions a second (200000)")
+    parser.add_argument("--threads", default=4, type=int, help="of mete serve, which wait for Redis (4)")
+    parser.add_argument("--instructions", action="store_true", help="count the instructions of each call too, with callgrind")
+    parser.add_argument("--output", default=ROOT / "docs/bench", type=Path, help="folder to write to (docs/bench)")
+    return parser.parse_args()
+
+
+class Run:
+    """The servers, and the calls that are compared."""
+
+    def __init__(self, arguments, redis, mete):
+        self.rounds = arguments.rounds
+        self.requests = arguments.requests
+        self.threads = arguments.threads
+        self.redis = redis
+        self.mete = mete
+        self.limit = LIMITS[0]
+        with calls.Connection(mete) as client:
+            for limit in (*LIMITS, QUICK_LIMIT):
+                client.call(*limit.definition)
+        with calls.Connection(redis) as connection:
+            self.usual = calls.usual_call(connection, self.limit)
+            self.usual_full = calls.usual_call(connection, QUICK_LIMIT)
+        self.take = self._capture("Mete, one limit", LIMITS[:1])
+        self.take_two = self._capture("Mete, two limits", LIMITS[:2])
+        self.take_three = self._capture("Mete, three limits", LIMITS)
+        self.take_full = self._capture("Mete, one limit", [QUICK_LIMIT])
+
+    def _capture(self, title, limits):
+        words = " AND ".join(f"{limit.name} KEY" for limit in limits).split()
+        return calls.capture(self.redis, self.mete, title, "TAKE", *words)
+
+    def forget_keys(self, connection):
+        """All but the definitions."""
+        definitions = connection.call("HGETALL", "mete.limits")
+        connection.call("FLUSHALL")
+        connection.call("HSET", "mete.limits", *definitions)
+
+
+@contextlib.contextmanager
+def running(arguments, start_redis=servers.start_redis, timeout="1s"):
+    with start_redis() as redis:
+        store = ("--store", f"redis://127.0.0.1:{redis.port}?timeout={timeout}", "--threads", str(arguments.threads))
+        with servers.start_mete_with(str(arguments.program), store) as mete:
+            yield Run(arguments, redis, mete)
+
+
+def sections(findings):
+    bars = report.table(["bar", "measured", "must be", "verdict"], [bar.cells for bar in findings.bars])
+    return [f"Bars\n\n{bars}", "Medians (least–most)\n\n" + report.table(["what", "measured"], findings.rows)]
+
+
+def write(arguments, findings, version):
+    """Replaces what stands between the marks; the rest of the page is written by hand."""
+    facts = f"""Written by `bench/redis/redis_store.py` (`./x bench redis` runs it); do not edit between the marks.
+
+- machine: {report.machine()}
+- commit: {report.commit(ROOT)}; {version}
+- {arguments.rounds} rounds; what is compared runs in turns, and ratios are medians of those of neighbours: slices of {costs.SLICE} calls, or whole
+  runs of redis-benchmark with {throughput.CONNECTIONS} connections
+"""
+    path = arguments.output / "redis.md"
+    page = path.read_text(encoding="utf-8") if path.exists() else f"# The Redis store\n\n{BEGIN}{END}"
+    before, rest = page.split(BEGIN)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(before + BEGIN + facts + "\n" + "\n\n".join(sections(findings)) + "\n" + END + rest.split(END)[1],
+                    encoding="utf-8")
+
+
+def main():
+    arguments = parse_arguments()
+    findings = Findings()
+    try:
+        servers.check_program(arguments.program)
+        with running(arguments) as run:
+            version = run.redis.version()
+            costs.measure(run, findings)
+            throughput.measure(run, findings)
+        if arguments.instructions:
+            with running(arguments, instructions_in_redis.start, timeout="60s") as run:
+                instructions_in_redis.measure(run, findings)
+    except (servers.Missing, RuntimeError, OSError, subprocess.SubprocessError) as error:
+        print(f"redis_store.py: {error}", file=sys.stderr)
+        return 1
+    write(arguments, findings, version)
+    print("\n\n".join(sections(findings)))
+    return 0 if all(bar.is_reached for bar in findings.bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
