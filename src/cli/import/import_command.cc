@@ -186,12 +186,11 @@ Command import_redis_command() {
                      .help = "The names of counters per month: the first star is the key, the second the month",
                      .is_optional = true}},
       .options = client_options(import_options()),
-      .examples =
-          {{"mete import redis --used 'quota:tenant:*:used' --limit 'quota:tenant:*:limit' --as storage --dry-run",
-            "See what would be imported"},
-           {"mete import redis --used 'quota:tenant:*:used' --limit 'quota:tenant:*:limit' --as storage",
-            "Import usage and amounts"},
-           {"mete import redis --as links 'users:*:quota:*'", "Import the counters of this month"}},
+      .examples = {{"mete import redis --used 'quota:tenant:*:used' --as storage --dry-run",
+                    "See what would be imported"},
+                   {"mete import redis --used 'quota:tenant:*:used' --limit 'quota:tenant:*:limit' --as storage",
+                    "Import usage and amounts"},
+                   {"mete import redis --as links 'users:*:quota:*'", "Import the counters of this month"}},
       .statuses = {{kExitNo, "some keys were skipped, those of earlier months aside, or none was found"}},
       .run = run_import_redis};
 }

@@ -29,7 +29,7 @@ Result<void> RedisSource::read_pairs(const PairPatterns& patterns, const OnFindi
   if (auto done = expect_walks(has_both ? 2 : 1); !done) return done;
   for (const auto& pattern : {patterns.used, patterns.amount}) {
     if (!pattern) continue;
-    const auto done = walk(*pattern, [&](const Names& names) -> Result<void> {
+    auto done = walk(*pattern, [&](const Names& names) -> Result<void> {
       Findings findings;
       if (auto added = add_pairs(names, *pattern, patterns, findings); !added) return added;
       return on_findings(findings);
@@ -124,7 +124,7 @@ Result<std::size_t> RedisSource::walk_node(std::size_t node, const std::string& 
     Batch batch;
     batch.add({}, {"SCAN", cursor, "MATCH", glob, "COUNT", std::to_string(kScanCount)});
     Replies replies;
-    const auto nodes = link_->run_on_node(node, batch, replies);
+    auto nodes = link_->run_on_node(node, batch, replies);
     if (!nodes) return nodes;
     const auto page = store::redis::unless_error(std::move(replies.front()));
     if (!page) return tl::unexpected(page.error());
