@@ -87,7 +87,7 @@ class RedisWorld final : public World {
   void travel_to(Instant at) override {
     limiter_ = open("embedded:").value();  // nobody is there while its data goes
     support::shared_redis().set_time(at);
-    limiter_ = open(server_.url()).value();
+    limiter_ = open(server_.patient_url()).value();
   }
   bool set_clock_back(Duration step) override {
     server_.set_time(now() + Duration::from_ns(-step.ns()));
@@ -99,7 +99,7 @@ class RedisWorld final : public World {
   static constexpr Duration kMicrosecond = 1us;
 
   support::RedisServer& server_ = support::shared_redis();
-  Limiter limiter_ = open(server_.url()).value();
+  Limiter limiter_ = open(server_.patient_url()).value();
 };
 
 template <class SomeWorld>

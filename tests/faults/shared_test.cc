@@ -26,14 +26,14 @@ Tally take_all(const std::string& url) {
 TEST(Shared, SixteenProcessesAdmitExactlyTheAmount) {
   const support::RedisServer server;
   constexpr Amount kAmount = 100'000;
-  ASSERT_TRUE(open(server.url()).value().define(stock("stock").amount(kAmount)).has_value());
+  ASSERT_TRUE(open(server.patient_url()).value().define(stock("stock").amount(kAmount)).has_value());
   Processes processes(kProcesses, [&] { return take_all(server.url() + kPatient); });
   const Tally tally = processes.join();
   EXPECT_EQ(tally.wrong, "");
   EXPECT_EQ(tally.unavailable, 0);
   EXPECT_EQ(tally.allowed, kAmount);
   EXPECT_EQ(tally.denied, kProcesses * kConnections) << "each stops at its first denial";
-  EXPECT_EQ(open(server.url()).value().usage("stock", "k").value().used, kAmount);
+  EXPECT_EQ(open(server.patient_url()).value().usage("stock", "k").value().used, kAmount);
 }
 
 // A bucket refills while they take: the greedy sixteen get what is due in the time, and no more.
@@ -63,7 +63,7 @@ TEST(Shared, ClientsThatArePausedHoldUpNobody) {
   constexpr Amount kAmount = 20'000;
   Limiter limiter = open(server.url() + kPatient).value();
   ASSERT_TRUE(limiter.define(stock("stock").amount(kAmount)).has_value());
-  Processes processes(kProcesses / 2, [&] { return take_all(server.url()); });
+  Processes processes(kProcesses / 2, [&] { return take_all(server.patient_url()); });
   const auto used = [&] { return limiter.usage("stock", "k").value().used; };
   ASSERT_TRUE(support::becomes_true(30s, [&] { return used() > kAmount / 10; }));
   const pid_t paused[] = {processes.pids()[0], processes.pids()[1]};
@@ -79,8 +79,8 @@ TEST(Shared, ClientsThatArePausedHoldUpNobody) {
 
 TEST(Shared, ADefinitionReachesTheOtherWithinASecond) {
   const support::RedisServer server;
-  Limiter first = open(server.url()).value();
-  Limiter second = open(server.url()).value();
+  Limiter first = open(server.patient_url()).value();
+  Limiter second = open(server.patient_url()).value();
   const auto within_a_second = [](const auto& question) { return support::becomes_true(1s, question); };
 
   ASSERT_TRUE(first.define(stock("stock").amount(10)).has_value());

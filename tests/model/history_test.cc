@@ -101,7 +101,7 @@ class RedisOnTime {
     clock_ = &clock;
     server_ = &support::shared_redis();
     server_->set_time(clock.now());
-    return open(server_->url()).value();
+    return open(server_->patient_url()).value();
   }
   // A limiter can only hold on to a time that it has seen, and not every call asks Redis for it: before the clock is
   // set back, one does.

@@ -45,7 +45,7 @@ class KeysInRedis {
  private:
   const Clock& clock_;
   support::RedisServer& server_ = support::shared_redis();
-  std::unique_ptr<store::redis::Link> link_ = store::redis::open_link(server_.url()).value();
+  std::unique_ptr<store::redis::Link> link_ = store::redis::open_link(server_.patient_url()).value();
   store::redis::Session session_;
   store::redis::RedisKeys keys_{*link_, session_};
 };

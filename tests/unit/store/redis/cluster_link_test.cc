@@ -91,7 +91,7 @@ TEST(ClusterLink, FollowsASlotOnItsWay) {
 
 TEST(ClusterLink, FollowsAReplicaThatTakesOver) {
   RedisCluster cluster;
-  const auto link = must_open(cluster.url());
+  const auto link = must_open(cluster.url() + "?timeout=10s");
   const std::size_t master = cluster.master_of(cluster.slot_of("{a}"));
   EXPECT_EQ(text_of(run_one(*link, {"SET", "{a}", "1"}, "{a}")), "OK");
   ASSERT_TRUE(link->wait_for_message("news", 1ms));

@@ -21,7 +21,7 @@ using support::RedisServer;
 
 // One program on a Redis. Several on one server are several programs.
 struct Program {
-  explicit Program(const RedisServer& server) : link(must_open(server.url())) {}
+  explicit Program(const RedisServer& server) : link(must_open(server.patient_url())) {}
 
   std::unique_ptr<Link> link;
   Session session;
@@ -278,7 +278,7 @@ TEST_F(RedisKeysTest, AListingHasEveryKeyAndNobodyElses) {
 // In a Cluster every key has a node of its own, and a listing goes from one to the next.
 TEST(RedisKeysInACluster, AreOnEveryNodeAndListedAllTheSame) {
   const support::RedisCluster cluster;
-  const std::unique_ptr<Link> link = must_open(cluster.url());
+  const std::unique_ptr<Link> link = must_open(cluster.url() + "?timeout=10s");
   Session session;
   RedisKeys keys(*link, session);
   std::vector<core::ListedKey> expected;

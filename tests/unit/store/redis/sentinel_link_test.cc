@@ -15,7 +15,7 @@ constexpr Duration kPatience = 30s;
 
 TEST(SentinelLink, FollowsTheMaster) {
   support::RedisSentinels world;
-  const auto link = must_open(world.url());
+  const auto link = must_open(world.url() + "?timeout=10s");
   EXPECT_EQ(text_of(run_one(*link, {"SET", "a", "1"})), "OK");
   EXPECT_EQ(link->status().shape, "sentinel");
   EXPECT_EQ(link->status().nodes, std::vector<std::string>{world.server(0).address()});
@@ -23,7 +23,7 @@ TEST(SentinelLink, FollowsTheMaster) {
 
   // One Sentinel that is gone is not missed.
   world.sentinel(0).kill_hard();
-  EXPECT_EQ(text_of(run_one(*must_open(world.url()), {"GET", "a"})), "1");
+  EXPECT_EQ(text_of(run_one(*must_open(world.url() + "?timeout=10s"), {"GET", "a"})), "1");
   world.sentinel(0).start_again();
 
   // The master crashes: until the replica takes over each call ends in time, and then all is well.

@@ -24,7 +24,7 @@ bool answers(Link& link) { return run_one(link, {"PING"}).has_value(); }
 
 TEST(ServerLink, AnswersEachCommandOfABatch) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   Batch batch;
   batch.add("a", {"SET", "a", "1"});
   batch.add("a", {"INCRBY", "a", "41"});
@@ -89,7 +89,7 @@ TEST(ServerLink, LoadsFlushedScriptsOnceHoweverManyThreadsMissThem) {
 
 TEST(ServerLink, LoadsTheScriptsWhenItConnects) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   for (std::size_t script = 0; script < kScriptCount; ++script) {
     const auto exists = server.call({"SCRIPT", "EXISTS", script_digest(static_cast<Script>(script))});
     ASSERT_EQ(exists.elements.size(), 1U);
@@ -100,7 +100,7 @@ TEST(ServerLink, LoadsTheScriptsWhenItConnects) {
 
 TEST(ServerLink, CallersDoNotNoticeARestart) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   for (int i = 0; i < 3; ++i) {
     server.stop();
     server.start_again();
@@ -118,7 +118,7 @@ TEST(ServerLink, CallersDoNotNoticeARestart) {
 
 TEST(ServerLink, IsUnavailableWhileTheServerIsAwayAndComesBack) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   server.kill_hard();
   for (int i = 0; i < 20; ++i) {
     Result<wire::RespValue> reply;
@@ -214,7 +214,7 @@ TEST(ServerLink, WaitsForAReplicaToBecomeTheMaster) {
 
 TEST(ServerLink, OutOfMemoryIsAnAnswer) {
   RedisServer server({.arguments = {"--maxmemory", "1"}});
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   const auto reply = run_one(*link, {"SET", "a", "1"});
   ASSERT_TRUE(reply);
   EXPECT_TRUE(reply->is_error());
@@ -259,7 +259,7 @@ TEST(ServerLink, SaysWhyItCannotBeOpened) {
 
 TEST(ServerLink, OneNodeIsAllThereIs) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   Batch batch;
   batch.add("", {"DBSIZE"});
   Replies replies;
@@ -273,7 +273,7 @@ TEST(ServerLink, OneNodeIsAllThereIs) {
 
 TEST(ServerLink, HearsMessages) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   EXPECT_FALSE(link->wait_for_message("news", 1ms).value());
   server.call({"PUBLISH", "other", "x"});
   EXPECT_FALSE(link->wait_for_message("news", 1ms).value());
@@ -284,7 +284,7 @@ TEST(ServerLink, HearsMessages) {
 
 TEST(ServerLink, HearsMessagesAgainAfterALoss) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   ASSERT_TRUE(link->wait_for_message("news", 1ms));
   server.kill_hard();
   ASSERT_TRUE(becomes_true(kPatience, [&] { return !link->wait_for_message("news", 1ms); }));
@@ -296,7 +296,7 @@ TEST(ServerLink, HearsMessagesAgainAfterALoss) {
 
 TEST(ServerLink, NoticesThatNobodyIsThereToListenTo) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   ASSERT_TRUE(link->wait_for_message("news", 1ms));
   // As long as it answers, silence is no failure: longer than the time after which it is asked.
   EXPECT_FALSE(link->wait_for_message("news", 1500ms).value());
@@ -307,7 +307,7 @@ TEST(ServerLink, NoticesThatNobodyIsThereToListenTo) {
 
 TEST(ServerLink, ListeningCanBeStopped) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = must_open(server.patient_url());
   ASSERT_TRUE(link->wait_for_message("news", 1ms));
   std::thread stopper([&] {
     std::this_thread::sleep_for(20ms);
