@@ -27,6 +27,15 @@ std::string fingerprint_of(const Parameters& parameters) {
   return text;
 }
 
+core::Verdict in_clock_steps(core::Verdict verdict) {
+  constexpr std::int64_t kStepNs = 1000;
+  const std::int64_t over = verdict.retry_after.ns() % kStepNs;
+  if (!verdict.retry_after.is_never() && over > 0) {
+    verdict.retry_after = verdict.retry_after + Duration::from_ns(kStepNs - over);
+  }
+  return verdict;
+}
+
 bool stands_in_the_way(const wire::RespValue& reply) {
   constexpr std::array<std::string_view, 5> kProblems = {"stale", "old", "slot", "window", "large"};
   if (reply.elements.empty()) return false;

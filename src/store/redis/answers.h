@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/verdict.h"
 #include "wire/resp_reply.h"
 
 namespace mete::store::redis {
@@ -20,6 +21,10 @@ struct Parameters {
   std::string_view tag = {};
 };
 std::string fingerprint_of(const Parameters& parameters);
+
+// Redis's clock counts whole microseconds, and shows what has passed of one only at its end: so that a wait is enough,
+// it is told in those, rounded up.
+core::Verdict in_clock_steps(core::Verdict verdict);
 
 // Whether a script could not do its work before the caller has done something.
 bool stands_in_the_way(const wire::RespValue& reply);

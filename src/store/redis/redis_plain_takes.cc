@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "engine/admission.h"
+#include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/plain_take.h"
 #include "store/redis/redis_store.h"
+#include "store/redis/replies.h"
 
 namespace mete::store::redis {
 
@@ -29,7 +30,7 @@ std::optional<Result<core::Verdict>> RedisStore::take_plainly(const TakeRequest&
   return read_plain_take(meters, reply->text, floor_us);
 }
 
-core::Verdict RedisStore::read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us) {
+Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us) {
   PlainAnswer answer(text);
   const std::uint64_t now_us = std::max(answer.now_us(), floor_us);
   session_.raise_floor(now_us);
@@ -45,12 +46,12 @@ core::Verdict RedisStore::read_plain_take(const Meters& meters, std::string_view
         core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next_full_us(), now_us))));
   }
   const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
-  CHECK(verdict.is_allowed == !answer.is_denied());
-  return verdict;
+  if (verdict.is_allowed == answer.is_denied()) return tl::make_unexpected(unexpected_reply(text));
+  return in_clock_steps(verdict);
 }
 
-core::Verdict RedisStore::read_plain_charge(const KnownLimit& limit, Amount cost, std::string_view text,
-                                            std::uint64_t floor_us) {
+Result<core::Verdict> RedisStore::read_plain_charge(const KnownLimit& limit, Amount cost, std::string_view text,
+                                                    std::uint64_t floor_us) {
   PlainAnswer answer(text);
   const std::uint64_t now_us = std::max(answer.now_us(), floor_us);
   session_.raise_floor(now_us);
@@ -60,10 +61,10 @@ core::Verdict RedisStore::read_plain_charge(const KnownLimit& limit, Amount cost
   state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(answer.next_full_us(), now_us))));
   core::Verdict verdict{.is_allowed = !answer.is_denied()};
   const bool is_taken = core::take(rule, state, cost, moment, verdict);
-  CHECK(is_taken == verdict.is_allowed);
+  if (is_taken == answer.is_denied()) return tl::make_unexpected(unexpected_reply(text));
   verdict.violated = is_taken ? 0 : 1;
   core::tell_standing(rule, state, moment, verdict);
-  return verdict;
+  return in_clock_steps(verdict);
 }
 
 // What takes that have arrived together need on their way; the memory is used again.

@@ -150,9 +150,10 @@ class RedisStore final : public Store {
   // Takes on buckets in their plain form, and takes that have arrived together (redis_plain_takes.cc).
   // None if it is no such take, or the meters are not in that form.
   std::optional<Result<core::Verdict>> take_plainly(const TakeRequest& request, const Meters& meters);
-  core::Verdict read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
+  Result<core::Verdict> read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
   // The same for one charge alone.
-  core::Verdict read_plain_charge(const KnownLimit& limit, Amount cost, std::string_view text, std::uint64_t floor_us);
+  Result<core::Verdict> read_plain_charge(const KnownLimit& limit, Amount cost, std::string_view text,
+                                          std::uint64_t floor_us);
   struct Together;
   struct EachContext {
     const Book& book;

@@ -102,6 +102,7 @@ Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, co
     if (verdict.is_allowed) verdict.taken += access.cost;
   }
   if (!verdict.is_allowed) verdict.retry_after = engine::admission::longest_wait(accesses);
+  verdict = in_clock_steps(verdict);
   const engine::MeterAccess& tightest = *engine::admission::tightest(accesses);
   core::tell_standing(tightest.rule->rule(), tightest.state, tightest.moment, verdict);
   engine::tell_usages(accesses, usages);
@@ -171,7 +172,7 @@ Result<core::Verdict> RedisStore::peek(const TakeRequest& request) {
   for (const auto& image : looked->images) accesses.push_back(image->access());
   const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
   engine::tell_usages(accesses, request.usages);
-  return verdict;
+  return in_clock_steps(verdict);
 }
 
 Result<Settlement> RedisStore::do_give(std::span<const Charge> charges, std::string_view id) {

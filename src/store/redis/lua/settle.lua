@@ -52,8 +52,9 @@ local function put_part(m, part)
   local key = held_key(m)
   if m.due or m.expired then
     for _, field in ipairs(m.expired or {}) do redis.call('HDEL', key, field) end
-  else
-    redis.call('DEL', key)  -- what is left of a meter that is gone
+  elseif redis.call('EXISTS', key) == 1 then
+    -- What is left of a meter that is gone. Only then: a script whose first write is a DEL is not stopped by maxmemory.
+    redis.call('DEL', key)
   end
   m.expired, m.forgotten = nil, nil
   local serial = redis.call('HINCRBY', key, 'n', 1)
