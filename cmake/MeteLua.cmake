@@ -1,5 +1,5 @@
-# mete_lua(TARGET DIRECTORY): each .lua file of the directory becomes a constant in lua_texts.h, by its name: take.lua is
-# kTakeLua. A line `-- include NAME.lua` is replaced by that file, and lines that hold a comment alone are left out: Redis
+# mete_lua(TARGET DIRECTORY): each .lua file of the directory becomes a constant in lua_texts.h, by its name:
+# charge_each.lua is kChargeEachLua. A line `-- include NAME.lua` is replaced by that file, and lines that hold a comment alone are left out: Redis
 # would keep them in memory.
 function(mete_lua target directory)
   file(GLOB files CONFIGURE_DEPENDS ${directory}/*.lua)
@@ -9,10 +9,15 @@ function(mete_lua target directory)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     mete_lua_text(${file} text)
     cmake_path(GET file STEM name)
-    string(SUBSTRING ${name} 0 1 first)
-    string(SUBSTRING ${name} 1 -1 rest)
-    string(TOUPPER ${first} first)
-    string(APPEND header "inline constexpr std::string_view k${first}${rest}Lua = R\"lua(${text})lua\";\n\n")
+    string(REPLACE "_" ";" words ${name})
+    set(constant k)
+    foreach(word ${words})
+      string(SUBSTRING ${word} 0 1 first)
+      string(SUBSTRING ${word} 1 -1 rest)
+      string(TOUPPER ${first} first)
+      string(APPEND constant ${first}${rest})
+    endforeach()
+    string(APPEND header "inline constexpr std::string_view ${constant}Lua = R\"lua(${text})lua\";\n\n")
   endforeach()
   string(APPEND header "}  // namespace mete::store::redis\n")
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/store/redis/lua_texts.h CONTENT "${header}" @ONLY)

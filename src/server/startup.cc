@@ -20,9 +20,12 @@ Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose p
   options.ids_max = config.ids_max;
   options.snapshot_after_bytes = config.snapshot_after;
   options.snapshot_every = config.snapshot_every;
-  const bool is_rehearsal = purpose == Purpose::kRehearse && !config.data_directory().empty();
-  auto store =
-      store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options, hooks.on_load);
+  // A rehearsal touches neither a directory nor a server: what is left of the store is its URL.
+  const bool is_rehearsal = purpose == Purpose::kRehearse;
+  const auto checked = store::check_url(config.store_location());
+  auto store = checked ? store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options,
+                                           hooks.on_load)
+                       : tl::make_unexpected(checked.error());
   if (store) return store;
   const Setting* const setting = find_setting(config.store_url.empty() ? "server.data" : "store.url");
   CHECK(setting != nullptr);

@@ -4,6 +4,7 @@
 #include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
 #include "store/redis/redis_store.h"
+#include "store/redis/url.h"
 
 namespace mete {
 
@@ -15,11 +16,23 @@ namespace {
 constexpr std::size_t kMaxMemoryMin = std::size_t{4} << 20;
 constexpr std::string_view kEmbedded = "embedded:";
 
+constexpr std::string_view kRedis = "redis";  // redis:, rediss:, redis+sentinel:, …
+
 tl::unexpected<Error> invalid(std::string message) {
   return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
 }
 
 }  // namespace
+
+Result<void> check_url(std::string_view url) {
+  if (url.starts_with(kEmbedded)) return {};
+  if (!url.starts_with(kRedis)) {
+    return invalid("url: no store for '" + std::string(url) +
+                   "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, or 'redis://HOST:PORT'");
+  }
+  if (auto parsed = redis::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
+  return {};
+}
 
 Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options,
                                           std::function<void(const LoadProgress&)> on_load) {
@@ -31,6 +44,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
                    base::duration_text(options.id_retention));
   }
   if (options.ids_max == 0) return invalid("ids_max must be at least 1");
+  if (auto ok = check_url(url); !ok) return tl::make_unexpected(ok.error());
   if (url == kEmbedded) return std::make_unique<EmbeddedStore>(options);
   if (url.starts_with(kEmbedded)) {
     static journal::PosixFileSystem files;
@@ -38,9 +52,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
         .directory = std::string(url.substr(kEmbedded.size())), .files = &files, .on_load = std::move(on_load)};
     return EmbeddedStore::open(config, options);
   }
-  if (url.starts_with("redis")) return redis::RedisStore::open(url, options);
-  return invalid("url: no store for '" + std::string(url) +
-                 "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, or 'redis://HOST:PORT'");
+  return redis::RedisStore::open(url, options);
 }
 
 }  // namespace store

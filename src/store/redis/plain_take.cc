@@ -1,9 +1,8 @@
 #include "store/redis/plain_take.h"
 
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
-#include <span>
 
 #include "base/check.h"
 #include "base/decimal.h"
@@ -21,66 +20,79 @@ constexpr std::uint64_t kLastTenths = 9;
 
 void PlainCall::begin(std::uint64_t floor_us) {
   CHECK(floor_us >= kPlainEpochUs);
-  count_ = 0;
   texts_.clear();
   numbers_.clear();
+  ends_.clear();
   add_number((floor_us - kPlainEpochUs) * kTenths + kLastTenths);
 }
 
 void PlainCall::add(const Meter& meter) {
-  CHECK(count_ < kChargesMax);
+  CHECK(ends_.size() < kMetersMax);
   const BucketTimes& times = meter.limit.times().value();
+  const std::uint64_t charge = meter.charge_us * kTenths;
+  Ends& ends = ends_.emplace_back();
   append_meter_key(texts_, meter.limit.definition().name(), meter.key);
-  name_ends_[count_] = texts_.size();
+  ends.name = texts_.size();
   std::array<char, base::kDecimalBytesMax> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written here
-  texts_.append(digits.data(),
-                base::write_decimal(digits.data(), static_cast<std::int64_t>(meter.charge_us * kTenths)));
-  charge_ends_[count_] = texts_.size();
-  add_number(meter.charge_us * kTenths);
+  texts_.append(digits.data(), base::write_decimal(digits.data(), static_cast<std::int64_t>(charge)));
+  ends.charge = texts_.size();
+  add_number(charge);
   add_number(times.full_us * kTenths + 2 * static_cast<std::uint64_t>(meter.limit.entry().slot));
   add_number(times.cell_us * kTenths);
-  ++count_;
 }
 
 // Eight bytes, the lowest first, on any machine.
 void PlainCall::add_number(std::uint64_t number) {
-  auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(number));
-  for (int byte = 0; byte < 8; ++byte, bits >>= 8) numbers_ += static_cast<char>(bits & 0xff);
+  std::array<char, 8> bytes{};
+  const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(number));
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(bits >> 8 * i & 0xff);
+  numbers_.append(bytes.data(), bytes.size());
 }
 
-void PlainCall::write(Batch& batch) const {
-  CHECK(count_ > 0);
-  std::array<std::string_view, 2 * kChargesMax + 1> words;
+void PlainCall::write(Script script, Batch& batch) {
+  CHECK(!ends_.empty());
+  const std::string_view texts = texts_;
+  const std::size_t count = ends_.size();
+  words_.assign(2 * count + 1, numbers_);
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < count_; ++i) {
-    words[i] = std::string_view(texts_).substr(begin, name_ends_[i] - begin);
-    words[count_ + i] = std::string_view(texts_).substr(name_ends_[i], charge_ends_[i] - name_ends_[i]);
-    begin = charge_ends_[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    words_[i] = texts.substr(begin, ends_[i].name - begin);
+    words_[count + i] = texts.substr(ends_[i].name, ends_[i].charge - ends_[i].name);
+    begin = ends_[i].charge;
   }
-  words[2 * count_] = numbers_;
-  batch.add_script(words[0], Script::kCharge, count_, std::span(words).first(2 * count_ + 1));
+  batch.add_script(words_[0], script, count, words_);
 }
 
 PlainAnswer::PlainAnswer(std::string_view text) : rest_(text) {
-  is_denied_ = rest_.starts_with('D');
-  if (is_denied_) rest_.remove_prefix(1);
-  const std::uint64_t seconds = number();
-  now_us_ = seconds * 1'000'000 + number();
+  is_denied_ = take_sign('D');
+  const std::uint64_t seconds = take_number();
+  now_us_ = seconds * 1'000'000 + take_number();
 }
 
-std::uint64_t PlainAnswer::next_full_us() {
-  if (rest_.starts_with('-')) {
-    rest_.remove_prefix(std::min<std::size_t>(2, rest_.size()));
-    return 0;
+PlainAnswer::Value PlainAnswer::next() {
+  Value value;
+  value.is_denied = take_sign('D');
+  value.is_plain = !take_sign('?');
+  if (value.is_plain && !take_sign('-')) {
+    value.full_us = take_number() / kTenths + kPlainEpochUs;
+  } else {
+    take_sign(' ');
   }
-  return number() / kTenths + kPlainEpochUs;
+  return value;
 }
 
-std::uint64_t PlainAnswer::number() {
+bool PlainAnswer::take_sign(char sign) {
+  if (!rest_.starts_with(sign)) return false;
+  rest_.remove_prefix(1);
+  return true;
+}
+
+// With the space behind it.
+std::uint64_t PlainAnswer::take_number() {
   std::uint64_t value = 0;
   const char* end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value).ptr;
   rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-  if (!rest_.empty()) rest_.remove_prefix(1);
+  take_sign(' ');
   return value;
 }
 

@@ -1,20 +1,18 @@
-// Takes on buckets in their plain form, as lua/charge.lua wants them told and answers them. Pure.
+// Takes on buckets in their plain form, as lua/charge.lua and lua/charge_each.lua want them told and answer them. Pure.
 //
 //     PlainCall call;
 //     call.begin(floor_us);
 //     call.add({.limit = limit, .key = "alice", .charge_us = 36'000});
-//     call.write(batch);                               // and the reply's text is what a PlainAnswer reads
+//     call.write(Script::kCharge, batch);              // and the reply's text is what a PlainAnswer reads
 //
 // A call is used again and again: begin() keeps the memory. Thread safety: none.
 #pragma once
 
-#include <mete/limit.h>
-
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/redis/batch.h"
 #include "store/redis/limit_book.h"
@@ -26,6 +24,8 @@ inline constexpr std::uint64_t kPlainEpochUs = 1'577'836'800'000'000;
 
 class PlainCall {
  public:
+  static constexpr std::size_t kMetersMax = 64;  // in one call: Redis does nothing else meanwhile
+
   struct Meter {
     const KnownLimit& limit;
     std::string_view key;
@@ -35,31 +35,43 @@ class PlainCall {
   // `floor_us`: the earliest time it can be, and not before kPlainEpochUs.
   void begin(std::uint64_t floor_us);
   void add(const Meter& meter);
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
   // Adds the call to the batch.
-  void write(Batch& batch) const;
+  void write(Script script, Batch& batch);
 
  private:
+  // Where a meter's name and its charge end in texts_.
+  struct Ends {
+    std::size_t name = 0;
+    std::size_t charge = 0;
+  };
   void add_number(std::uint64_t number);
 
-  std::size_t count_ = 0;
-  std::string texts_;    // the meters' names and the charges
+  std::string texts_;
   std::string numbers_;  // as doubles
-  // Where each name and each charge ends in texts_.
-  std::array<std::size_t, kChargesMax> name_ends_ = {};
-  std::array<std::size_t, kChargesMax> charge_ends_ = {};
+  std::vector<Ends> ends_;
+  std::vector<std::string_view> words_;
 };
 
 class PlainAnswer {
  public:
   explicit PlainAnswer(std::string_view text);
 
+  // The whole take of charge.lua.
   [[nodiscard]] bool is_denied() const { return is_denied_; }
   [[nodiscard]] std::uint64_t now_us() const { return now_us_; }
-  // When the next bucket was full before the take; 0 if there was none.
-  std::uint64_t next_full_us();
+
+  struct Value {
+    bool is_plain = true;       // of charge_each.lua: else nothing has happened
+    bool is_denied = false;     // of charge_each.lua
+    std::uint64_t full_us = 0;  // when the bucket was full before the take; 0 if there was none
+  };
+  // That of the next meter.
+  Value next();
 
  private:
-  std::uint64_t number();
+  bool take_sign(char sign);
+  std::uint64_t take_number();
 
   std::string_view rest_;
   bool is_denied_ = false;

@@ -23,7 +23,7 @@ std::optional<Result<core::Verdict>> RedisStore::take_plainly(const TakeRequest&
     call.add({.limit = *meter.limit, .key = meter.key, .charge_us = *charge_us});
   }
   Batch batch;
-  call.write(batch);
+  call.write(Script::kCharge, batch);
   const auto reply = run(batch);
   if (!reply) return admit_open(request, meters, reply.error());
   if (reply->type != wire::RespType::kBulk) return std::nullopt;
@@ -43,25 +43,22 @@ Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::str
     access.charges = meter.charges;
     access.moment = {instant_of(now_us), {}};
     access.state.bucket.set_full_at(
-        core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next_full_us(), now_us))));
+        core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next().full_us, now_us))));
   }
   const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
   if (verdict.is_allowed == answer.is_denied()) return tl::make_unexpected(unexpected_reply(text));
   return in_clock_steps(verdict);
 }
 
-Result<core::Verdict> RedisStore::read_plain_charge(const KnownLimit& limit, Amount cost, std::string_view text,
-                                                    std::uint64_t floor_us) {
-  PlainAnswer answer(text);
-  const std::uint64_t now_us = std::max(answer.now_us(), floor_us);
-  session_.raise_floor(now_us);
+Result<core::Verdict> RedisStore::read_plain_charge(const KnownLimit& limit, Amount cost,
+                                                    const PlainAnswer::Value& value, std::uint64_t now_us) {
   const core::Moment moment{instant_of(now_us), {}};
   const core::Rule& rule = limit.rule().rule();
   core::State state;
-  state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(answer.next_full_us(), now_us))));
-  core::Verdict verdict{.is_allowed = !answer.is_denied()};
+  state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(value.full_us, now_us))));
+  core::Verdict verdict{.is_allowed = !value.is_denied};
   const bool is_taken = core::take(rule, state, cost, moment, verdict);
-  if (is_taken == answer.is_denied()) return tl::make_unexpected(unexpected_reply(text));
+  if (is_taken == value.is_denied) return tl::make_unexpected(unexpected_reply("a bucket"));
   verdict.violated = is_taken ? 0 : 1;
   core::tell_standing(rule, state, moment, verdict);
   return in_clock_steps(verdict);
@@ -73,6 +70,7 @@ struct RedisStore::Together {
     std::size_t index = 0;  // of its charge
     const KnownLimit* limit = nullptr;
     bool is_plain = false;
+    std::size_t command = 0;  // of the batch
   };
 
   std::vector<Take> takes;
@@ -105,32 +103,47 @@ void RedisStore::do_take_each(std::span<const Charge> charges, std::span<Result<
 
 void RedisStore::write_each(Together& together, const EachContext& context) const {
   together.batch.clear();
-  const std::uint64_t window_us = us_of(now());
+  together.call.begin(std::max(context.floor_us, kPlainEpochUs));
+  const std::size_t call_size_max = link_->is_cluster() ? 1 : PlainCall::kMetersMax;
+  const auto end_call = [&] {
+    if (together.call.size() == 0) return;
+    together.call.write(Script::kChargeEach, together.batch);
+    together.call.begin(context.floor_us);
+  };
   for (Together::Take& take : together.takes) {
     const Charge& charge = context.charges[take.index];
     const bool may_be_plain = take.is_plain && context.floor_us >= kPlainEpochUs;
     const auto charge_us = may_be_plain ? take.limit->plain_charge_us(charge.cost) : std::nullopt;
     take.is_plain = charge_us.has_value();
+    if (!take.is_plain || together.call.size() == call_size_max) end_call();
+    take.command = together.batch.size();
     if (take.is_plain) {
-      together.call.begin(context.floor_us);
       together.call.add({.limit = *take.limit, .key = charge.key, .charge_us = *charge_us});
-      together.call.write(together.batch);
     } else {
-      add_take({.charges = {&charge, 1}}, meters_of(context.book, *take.limit, charge), window_us, together.batch);
+      add_take({.charges = {&charge, 1}}, meters_of(context.book, *take.limit, charge), us_of(now()), together.batch);
     }
   }
+  end_call();
 }
 
 // Leaves the takes that are to be sent again.
 void RedisStore::read_each(Together& together, const EachContext& context, std::span<Result<core::Verdict>> answers) {
   std::size_t again = 0;
+  std::optional<PlainAnswer> plain;  // of the present command
   for (std::size_t i = 0; i < together.takes.size(); ++i) {
     Together::Take take = together.takes[i];
     const Charge& charge = context.charges[take.index];
-    const Result<wire::RespValue>& reply = together.replies[i];
-    if (take.is_plain && reply && reply->type == wire::RespType::kBulk) {
-      answers[take.index] = read_plain_charge(*take.limit, charge.cost, reply->text, context.floor_us);
-    } else if (take.is_plain && reply && reply->type == wire::RespType::kNull) {
+    const Result<wire::RespValue>& reply = together.replies[take.command];
+    if (i == 0 || take.command != together.takes[i - 1].command) {
+      plain.reset();
+      if (take.is_plain && reply && reply->type == wire::RespType::kBulk) plain.emplace(reply->text);
+    }
+    const auto value = plain ? plain->next() : PlainAnswer::Value{.is_plain = false};
+    if (value.is_plain) {
+      const std::uint64_t now_us = std::max(plain->now_us(), context.floor_us);
+      session_.raise_floor(now_us);
+      answers[take.index] = read_plain_charge(*take.limit, charge.cost, value, now_us);
+    } else if (take.is_plain && reply && !reply->is_error()) {
       take.is_plain = false;
       together.takes[again++] = take;
     } else {

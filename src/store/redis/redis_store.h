@@ -22,6 +22,7 @@
 #include "store/redis/limit_book.h"
 #include "store/redis/link.h"
 #include "store/redis/meter_image.h"
+#include "store/redis/plain_take.h"
 #include "store/redis/redis_keys.h"
 #include "store/redis/session.h"
 #include "store/store.h"
@@ -151,9 +152,9 @@ class RedisStore final : public Store {
   // None if it is no such take, or the meters are not in that form.
   std::optional<Result<core::Verdict>> take_plainly(const TakeRequest& request, const Meters& meters);
   Result<core::Verdict> read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
-  // The same for one charge alone.
-  Result<core::Verdict> read_plain_charge(const KnownLimit& limit, Amount cost, std::string_view text,
-                                          std::uint64_t floor_us);
+  // The same for one charge of several that have arrived together.
+  static Result<core::Verdict> read_plain_charge(const KnownLimit& limit, Amount cost, const PlainAnswer::Value& value,
+                                                 std::uint64_t now_us);
   struct Together;
   struct EachContext {
     const Book& book;

@@ -34,6 +34,8 @@ std::string_view script_text(Script script) {
   switch (script) {
     case Script::kCharge:
       return kChargeLua;
+    case Script::kChargeEach:
+      return kChargeEachLua;
     case Script::kTake:
       return kTakeLua;
     case Script::kSettle:

@@ -11,15 +11,16 @@
 namespace mete::store::redis {
 
 enum class Script : std::uint8_t {
-  kCharge,   // takes on buckets in their plain form
-  kTake,     // takes: one charge or several
-  kSettle,   // gives, holds, and what becomes of holds
-  kLook,     // reads meters, and changes nothing
-  kReplace,  // a meter as it was read becomes another one, if nobody was there in between
-  kDefine,   // limits, likewise
-  kKeys,     // counters, quotas and throttles
+  kCharge,      // a take on buckets in their plain form: one charge or several
+  kChargeEach,  // takes on such buckets, of one charge each
+  kTake,        // any take: one charge or several
+  kSettle,      // gives, holds, and what becomes of holds
+  kLook,        // reads meters, and changes nothing
+  kReplace,     // a meter as it was read becomes another one, if nobody was there in between
+  kDefine,      // limits, likewise
+  kKeys,        // counters, quotas and throttles
 };
-inline constexpr std::size_t kScriptCount = 7;
+inline constexpr std::size_t kScriptCount = 8;
 
 // The whole text, as EVAL and SCRIPT LOAD take it.
 std::string_view script_text(Script script);

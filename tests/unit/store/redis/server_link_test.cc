@@ -296,7 +296,7 @@ TEST(ServerLink, HearsMessagesAgainAfterALoss) {
 
 TEST(ServerLink, NoticesThatNobodyIsThereToListenTo) {
   RedisServer server;
-  const auto link = must_open(server.patient_url());
+  const auto link = must_open(server.url());
   ASSERT_TRUE(link->wait_for_message("news", 1ms));
   // As long as it answers, silence is no failure: longer than the time after which it is asked.
   EXPECT_FALSE(link->wait_for_message("news", 1500ms).value());
