@@ -182,7 +182,8 @@ Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
   }
   if (mode == Mode::kForce) {
     for (const MeterAccess& meter : meters) {
-      if (meter.used() + meter.cost > kAmountMax) return tl::make_unexpected(core::usage_too_large("cost", meter.limit_name));
+      if (meter.used() + meter.cost > kAmountMax)
+        return tl::make_unexpected(core::usage_too_large("cost", meter.limit_name));
     }
   }
   const core::Verdict verdict = admit(meters, mode);
@@ -282,7 +283,8 @@ Result<Reconciliation> Engine::reconcile(const Charge& charge, Amount used, Inst
   return with_eviction(now, [&] {
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<Reconciliation> {
       const Usage before = meter.usage();
-      if (used + before.held > kAmountMax) return tl::make_unexpected(core::usage_too_large("amount", meter.limit_name));
+      if (used + before.held > kAmountMax)
+        return tl::make_unexpected(core::usage_too_large("amount", meter.limit_name));
       if (!meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
       core::set_used(meter.rule->rule(), meter.state, used + before.held, meter.moment);
       Meters::write(meter);

@@ -223,7 +223,8 @@ Result<Settlement> Engine::settle_commit(HoldOperation& operation, const CommitR
   for (std::size_t i = 0; i < count; ++i) {
     const Amount held = hold.charges[i].units;
     const Amount amount = request.amounts.empty() ? held : request.amounts[i];
-    if (amount > held && !request.allow_overage) return tl::make_unexpected(core::exceeds_hold(hold.charges[i].limit, amount, held));
+    if (amount > held && !request.allow_overage)
+      return tl::make_unexpected(core::exceeds_hold(hold.charges[i].limit, amount, held));
     committed += amount;
     MeterAccess* meter = operation.meter_of_charge[i];
     if (meter == nullptr) continue;

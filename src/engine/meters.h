@@ -17,7 +17,6 @@
 
 namespace mete::engine {
 
-
 // Where a meter is to be found.
 struct MeterHash {
   std::uint64_t of_name = 0;   // the limit's
