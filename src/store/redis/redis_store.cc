@@ -31,7 +31,9 @@ Result<std::unique_ptr<Store>> RedisStore::open(std::string_view url, const Opti
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(*link), options));
   const auto marked = store->run_command(kLimitsKey, {"HSETNX", kLimitsKey, kFormatField, kFormat});
   if (!marked) return tl::make_unexpected(marked.error());
-  if (auto refreshed = store->refresh_book_if_changed(); !refreshed) return tl::make_unexpected(refreshed.error());
+  if (auto refreshed = store->refresh_book(); !refreshed) return tl::make_unexpected(refreshed.error());
+  if (auto asked = store->refresh_book_if_changed(); !asked)
+    return tl::make_unexpected(asked.error());  // the time, too
   RedisStore* self = store.get();
   store->refresher_ = std::thread([self] { self->keep_book_fresh(); });
   return store;

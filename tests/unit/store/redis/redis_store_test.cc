@@ -1,0 +1,172 @@
+// What the Redis store leaves in Redis; what it answers is compared with the model, and asked by the conformance suite.
+#include "store/redis/redis_store.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "store/redis/limit_entry.h"
+#include "store/redis/names.h"
+#include "support/redis_server.h"
+
+namespace mete::store::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisStoreTest : public ::testing::Test {
+ protected:
+  // In milliseconds; -1: for ever, -2: there is no such key.
+  std::int64_t expires_in(const std::string& name) { return server_.call({"PTTL", name}).integer; }
+
+  // The meter is kept until it is as good as fresh, and little longer.
+  void expect_kept_as_needed(const Limit& limit, std::string_view after) {
+    SCOPED_TRACE(std::string(after) + " on a " + std::string(to_string(limit.kind())));
+    const Usage usage = limiter_.usage(limit.name(), "k").value();
+    const std::int64_t kept = expires_in(meter_key(limit.name(), "k"));
+    const bool is_in_use = usage.used + usage.held > 0;
+    if (limit.kind() == Kind::kStock) {
+      EXPECT_EQ(kept, is_in_use ? -1 : -2);
+      return;
+    }
+    if (!is_in_use) return;
+    EXPECT_GE(kept, usage.reset_after.ms());
+    const std::int64_t period = limit.period().value_or(Duration(24h * 31)).ms();
+    EXPECT_LE(kept, usage.reset_after.ms() + period / 2 + 10'000);
+  }
+
+  support::RedisServer& server_ = support::shared_redis();
+  Limiter limiter_ = open(server_.patient_url()).value();
+};
+
+// S4: a refund's SET drops the expiry. M2: a crash between INCR and EXPIRE leaves a key for ever.
+TEST_F(RedisStoreTest, S4_M2_EveryOperationLeavesTheExpiryThatIsNeeded) {
+  const Limit limits[] = {bucket("bucket").amount(10).per(48h), window("window").amount(10).per(48h),
+                          sliding("sliding").amount(10).per(48h), calendar("calendar").amount(10).per(Unit::kMonth),
+                          stock("stock").amount(10)};
+  for (const Limit& limit : limits) {
+    limiter_.define(limit).value();
+    const std::string& name = limit.name();
+    std::string id;
+    const std::pair<std::string_view, std::function<void()>> steps[] = {
+        {"take", [&] { EXPECT_TRUE(limiter_.take(name, "k", 4).value().allowed()); }},
+        {"take again", [&] { EXPECT_TRUE(limiter_.take(name, "k", 2).value().allowed()); }},
+        {"give", [&] { limiter_.give(name, "k", 1).value(); }},
+        {"hold",
+         [&] {
+           id = limiter_.hold({{name, "k", 2}}, 1h).value().id;
+         }},
+        {"extend", [&] { limiter_.extend(id, 2h).value(); }},
+        {"commit", [&] { limiter_.commit(id, 1).value(); }},
+        {"hold again",
+         [&] {
+           id = limiter_.hold({{name, "k", 2}}, 1h).value().id;
+         }},
+        {"cancel", [&] { limiter_.cancel(id).value(); }},
+        {"force",
+         [&] {
+           limiter_.take({{name, "k", 9}}, {.mode = Mode::kForce}).value();
+         }},
+        {"a denial", [&] { EXPECT_FALSE(limiter_.take(name, "k", 1).value().allowed()); }},
+        {"reconcile", [&] { limiter_.reconcile(name, "k", 3).value(); }},
+        {"an override and back",
+         [&] {
+           limiter_.override_amount(name, "k", 20).value();
+           EXPECT_EQ(expires_in(meter_key(name, "k")), -1) << "a key's own amount stays";
+           limiter_.clear_override(name, "k").value();
+         }},
+        {"give all", [&] { limiter_.give(name, "k", 10).value(); }},
+    };
+    for (const auto& [step, act] : steps) {
+      act();
+      expect_kept_as_needed(limit, step);
+    }
+  }
+}
+
+TEST_F(RedisStoreTest, WhatIsHeldIsKeptAsLongAsItIs) {
+  limiter_.define(window("w").amount(10).per(1s)).value();
+  limiter_.hold({{"w", "k", 2}}, 24h).value();
+  for (const std::string& name : {meter_key("w", "k"), held_key(meter_key("w", "k"))}) {
+    EXPECT_GE(expires_in(name), Duration(24h).ms()) << name;
+    EXPECT_LE(expires_in(name), Duration(24h + 1min).ms()) << name;
+  }
+}
+
+TEST_F(RedisStoreTest, ADenialWritesNothing) {
+  const Limit limits[] = {bucket("bucket").amount(3).per(1h), window("window").amount(3).per(1h),
+                          sliding("sliding").amount(3).per(1h), stock("stock").amount(3)};
+  for (const Limit& limit : limits) {
+    limiter_.define(limit).value();
+    EXPECT_TRUE(limiter_.take(limit.name(), "k", 2).value().allowed());
+  }
+  server_.call({"CONFIG", "RESETSTAT"});
+  const std::string changes = server_.info("rdb_changes_since_last_save");
+  for (const Limit& limit : limits) {
+    EXPECT_FALSE(limiter_.take(limit.name(), "k", 2).value().allowed());
+    EXPECT_FALSE(limiter_.take(limit.name(), "fresh", 4).value().allowed());
+    EXPECT_FALSE(limiter_.hold({{limit.name(), "k", 2}}, 1h).value().allowed());
+    EXPECT_FALSE(limiter_.take({{limit.name(), "fresh", 1}, {limit.name(), "k", 2}}).value().allowed());
+  }
+  EXPECT_EQ(server_.info("rdb_changes_since_last_save"), changes);
+}
+
+TEST_F(RedisStoreTest, ADroppedLimitsMetersGo) {
+  limiter_.define(stock("gone").amount(10)).value();
+  limiter_.take("gone", "k", 3).value();
+  limiter_.hold({{"gone", "k", 2}}, 1h).value();
+  EXPECT_TRUE(limiter_.drop("gone").value());
+  const auto is_gone = [&] { return expires_in(meter_key("gone", "k")) == -2; };
+  for (int i = 0; i < 200 && !is_gone(); ++i) std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(is_gone());
+  EXPECT_EQ(expires_in(held_key(meter_key("gone", "k"))), -2);
+}
+
+// Several versions of Mete on one Redis: what one cannot read it leaves alone.
+TEST_F(RedisStoreTest, AFormatThatIsNotKnownIsRefused) {
+  server_.call({"HSET", kLimitsKey, kFormatField, "99"});
+  const auto opened = open(server_.patient_url());
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_NE(opened.error().message.find("format 99"), std::string::npos) << opened.error().message;
+}
+
+TEST(LimitEntryText, IsReadAsItIsWritten) {
+  const Limit limits[] = {
+      bucket("l").amount(10).per(1500us * 1000).burst(20).shadow(),
+      window("l").amount(1).per(1h).durable(Durable::kNever).on_fail(OnFail::kOpen),
+      calendar("l").amount(5).per(Unit::kYear).zone("Europe/Berlin").anchor(month_day(4, 6)),
+      stock("l").amount(kAmountMax).scope(Scope::kShared),
+  };
+  LimitEntry entry;
+  for (const Limit& limit : limits) {
+    entry = redefined(entry, limit, 1'000'000);
+    const auto read = parse_limit_entry("l", to_text(entry));
+    ASSERT_TRUE(read.has_value()) << to_text(entry);
+    EXPECT_EQ(*read, entry) << to_text(entry);
+  }
+  EXPECT_EQ(entry.earlier.size(), 3U);
+  entry = dropped(entry, 2'000'000);
+  EXPECT_EQ(*parse_limit_entry("l", to_text(entry)), entry);
+  for (const std::string_view text :
+       {"", "1", "1 1 1 0 0 0 0 0 0\nbucket", "1 1 1 0 0 0 0 0 0\nheap 1 - - - - - 0 - closed node"}) {
+    EXPECT_FALSE(parse_limit_entry("l", text).has_value()) << text;
+  }
+}
+
+TEST(LimitEntrySlots, AreNotGivenAgainWhileValuesMayBeThere) {
+  LimitEntry entry;
+  std::vector<int> slots;
+  for (Amount amount = 1; amount <= 7; ++amount) {
+    entry = redefined(entry, bucket("l").amount(amount).per(1h), 1'000'000);
+    slots.push_back(entry.slot);
+  }
+  EXPECT_EQ(slots, (std::vector<int>{0, 1, 2, 3, 4, kNoSlot, kNoSlot}));
+  constexpr std::uint64_t kTwoDaysUs = 172'800'000'000;
+  EXPECT_EQ(redefined(entry, bucket("l").amount(99).per(1h), kTwoDaysUs).slot, 0);
+}
+
+}  // namespace
+}  // namespace mete::store::redis
