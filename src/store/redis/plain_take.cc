@@ -13,10 +13,9 @@ namespace mete::store::redis {
 
 namespace {
 
-// As lua/plain_begin.lua has it: what numbers count, what times end in, and what is missing from the most.
+// As lua/plain_begin.lua has it: what numbers count, and what times end in.
 constexpr std::int64_t kTenths = 10;
 constexpr std::int64_t kLastTenths = 9;
-constexpr std::int64_t kLess = 8;
 constexpr std::size_t kSecondsDigits = 10;  // from 2001 to 2286
 
 std::int64_t tenths(std::uint64_t us) { return static_cast<std::int64_t>(us) * kTenths; }
@@ -42,8 +41,8 @@ void PlainCall::add(const Meter& meter) {
   texts_.append(digits.data(), base::write_decimal(digits.data(), charge));
   ends.charge = texts_.size();
   add_number(charge);
-  add_number(tenths(times.full_us) - charge + 2 * meter.limit.entry().slot - kLess);
-  add_number(tenths(times.cell_us));
+  add_number(tenths(times.full_us) - charge + meter.limit.entry().slot - kLastTenths);
+  add_number(tenths(times.span_us));
 }
 
 // Eight bytes, the lowest first, on any machine.

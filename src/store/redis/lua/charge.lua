@@ -25,7 +25,7 @@ for i = 1, count do
     if not steps then steps, ends = {}, {} end
     steps[i], ends[i] = step, to
   end
-  if i < count then charge, most, cell, next = unpack('<ddd', numbers, next) end
+  if i < count then charge, most, span, next = unpack('<ddd', numbers, next) end
 end
 if is_other then return end
 if is_denied then return 'D' .. time[1] .. time[2] .. ' ' .. answer end
@@ -36,7 +36,7 @@ else
   for i = 1, count do
     local to = ends[i]
     if to then
-      charge, most, cell = unpack('<ddd', numbers, 24 * i - 15)
+      charge, most, span = unpack('<ddd', numbers, 24 * i - 15)
       -- include plain_set.lua
     else
       call('INCRBY', keys[i], steps[i] and string.format('%d', steps[i]) or argv[i])

@@ -28,6 +28,6 @@ for i = 1, count do
     end
   until true
   answers[i + 1] = answer
-  if i < count then charge, most, cell, next = unpack('<ddd', numbers, next) end
+  if i < count then charge, most, span, next = unpack('<ddd', numbers, next) end
 end
 return table.concat(answers, ' ')

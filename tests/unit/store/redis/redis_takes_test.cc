@@ -94,7 +94,7 @@ TEST_F(RedisTakesTest, OfSeveralBucketsAllFitOrNoneIsCharged) {
 
 // A bucket whose key went too early would be full too early.
 TEST_F(RedisTakesTest, APlainBucketIsKeptUntilItIsFull) {
-  constexpr std::int64_t kCellUsMax = 15'000'000;  // a quarter of the slow bucket
+  constexpr std::int64_t kSpanUsMax = 30'000'000;  // half of the slow bucket
   std::size_t in_place = 0;
   for (int round = 0; round < 2000; ++round) {
     const std::string_view limit = kLimits[random_() % 3];
@@ -106,11 +106,37 @@ TEST_F(RedisTakesTest, APlainBucketIsKeptUntilItIsFull) {
     const auto wait_us = static_cast<std::int64_t>(full_us) - static_cast<std::int64_t>(us_of(server_.time()));
     const std::int64_t ttl_ms = server_.call({"PTTL", name}).integer;
     ASSERT_GE(ttl_ms * 1000, wait_us + 5'000'000) << "round " << round;
-    ASSERT_LE(ttl_ms * 1000, wait_us + 5'002'000 + 2 * kCellUsMax) << "round " << round;
+    ASSERT_LE(ttl_ms * 1000, wait_us + 5'002'000 + kSpanUsMax) << "round " << round;
     if (before_ms == ttl_ms) ++in_place;
     pass_time();
   }
   EXPECT_GT(in_place, 100U);
+}
+
+// To the microsecond, alone and together.
+TEST_F(RedisTakesTest, ADenialSaysWhenItWillFit) {
+  for (const std::string_view limit : {"bucket", "slow", "quick"}) {
+    for (const bool is_together : {false, true}) {
+      const Charge charge{limit, is_together ? "key 1" : "key 2", 2};
+      const auto take = [&] {
+        std::array<Result<core::Verdict>, 1> answer;
+        if (is_together) {
+          redis_->take_each({&charge, 1}, answer);
+        } else {
+          answer[0] = redis_->take({.charges = {&charge, 1}});
+        }
+        return answer[0].value();
+      };
+      core::Verdict verdict = take();
+      while (verdict.is_allowed) verdict = take();
+      const Duration wait = verdict.retry_after;
+      ASSERT_GT(wait, Duration(1us));
+      server_.set_time(server_.time() + wait + Duration(-1us));
+      EXPECT_FALSE(take().is_allowed) << limit;
+      server_.set_time(server_.time() + Duration(1us));
+      EXPECT_TRUE(take().is_allowed) << limit;
+    }
+  }
 }
 
 // In a Cluster keys lie apart: no call of a script may name two.
