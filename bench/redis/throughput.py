@@ -21,28 +21,33 @@ LAST_ARGUMENT = "argv[count + 1]"
 
 def measure(run, findings):
     tell(f"decisions a second at pipeline {PIPELINE}")
-    digest = load_script(run)
-    rates, costs_us = {"direct": [], "through": []}, {"direct": [], "through": []}
+    sendable = sendable_call(run)
+    ways = {
+        "the usual script by redis-benchmark": lambda: load_redis(run, run.usual),
+        "Mete's script by redis-benchmark": lambda: load_redis(run, sendable),
+        f"TAKE through mete serve with {run.threads} threads": lambda: load_mete(run),
+    }
+    rates = {way: [] for way in ways}
+    times = {way: [] for way in ways}
     for number in range(run.rounds + 1):  # the first makes the keys, and does not count
-        for way, load_it in (("direct", lambda: load_redis(run, digest)), ("through", lambda: load_mete(run))):
+        for way, load_it in ways.items():
             started = costs.processor_us(run.redis)
             rate = load_it()
             if number:
                 rates[way].append(rate)
-                costs_us[way].append((costs.processor_us(run.redis) - started) / run.requests)
-    findings.bars.append(Bar(f"decisions/s: mete serve / redis-benchmark with the same script, pipeline {PIPELINE}",
-                             median([one / other for one, other in zip(rates["through"], rates["direct"])]), at_least=0.8))
-    titles = {"direct": f"redis-benchmark with Mete's script, pipeline {PIPELINE}",
-              "through": f"TAKE through mete serve with {run.threads} threads, pipeline {PIPELINE}"}
-    for way, title in titles.items():
-        findings.note(f"{title}: decisions/s", spread(rates[way]))
-        findings.note(f"{title}: Redis's processor, μs per decision", spread(costs_us[way], "{:.2f}"))
+                times[way].append((costs.processor_us(run.redis) - started) / run.requests)
+    usual, direct, through = ways
+    findings.bars.append(Bar(f"decisions/s, pipeline {PIPELINE}: mete serve / redis-benchmark with the same script",
+                             median(ratios(rates[through], rates[direct])), at_least=0.8))
+    findings.bars.append(Bar(f"Redis's processor time per take, pipeline {PIPELINE}: mete serve / the usual script",
+                             median(ratios(times[through], times[usual])), at_most=0.5))
+    for way in ways:
+        findings.note(f"pipeline {PIPELINE}: {way}: decisions/s", spread(rates[way]))
+        findings.note(f"pipeline {PIPELINE}: {way}: Redis's processor, μs per decision", spread(times[way], "{:.2f}"))
 
 
-def load_redis(run, digest):
-    names = [name.replace("{key}", RANDOM_KEY) for name in run.take.names]
-    charge = run.take.arguments[0].decode()
-    return load(run, run.redis, ["EVALSHA", digest, str(len(names)), *names, charge])
+def ratios(some, others):
+    return [one / other for one, other in zip(some, others)]
 
 
 def script_text(name):
@@ -51,15 +56,21 @@ def script_text(name):
     return re.sub(r"-- include (\w+\.lua)\n", lambda match: script_text(match[1]), text)
 
 
-def load_script(run):
-    """Mete's script with its last argument written into it, since that has zero bytes, which redis-benchmark cannot send. So
-    Redis has a little less to do than when Mete calls it."""
+def sendable_call(run):
+    """That of Mete's script with its last argument written into it, since that has zero bytes, which redis-benchmark cannot
+    send. So Redis has a little less to do than when Mete calls it."""
     written = "".join(f"\\{byte:03d}" for byte in run.take.arguments[-1])
     text = script_text("charge.lua")
     if text.count(LAST_ARGUMENT) != 1:
         raise RuntimeError(f"charge.lua does not read '{LAST_ARGUMENT}' once, as throughput.py expects it")
     with calls.Connection(run.redis) as connection:
-        return connection.call("SCRIPT", "LOAD", text.replace(LAST_ARGUMENT, f"'{written}'")).decode()
+        digest = connection.call("SCRIPT", "LOAD", text.replace(LAST_ARGUMENT, f"'{written}'")).decode()
+    return calls.Call(run.take.title, digest, run.take.names, run.take.arguments[:-1])
+
+
+def load_redis(run, call):
+    words = [word.decode() if isinstance(word, bytes) else str(word) for word in call.words(RANDOM_KEY)]
+    return load(run, run.redis, words)
 
 
 def load_mete(run):
