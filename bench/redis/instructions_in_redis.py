@@ -13,6 +13,7 @@ import servers
 from measure import tell
 
 KEYS = 400
+PIPELINE = 50
 # The function of redis-server that is counted, with all that it calls.
 COUNTED = "evalShaCommand"
 
@@ -39,16 +40,15 @@ class CountedRedis(servers.Server):
     def _control(self, option):
         subprocess.run(["callgrind_control", option, str(self.process.pid)], check=True, capture_output=True)
 
-    def count(self, connection, call, keys):
-        """Instructions per call."""
-        chunks = call.chunks(keys)
+    def count(self, connection, chunks):
+        """Instructions per command of the chunks, whoever hands them on."""
         self._control("--zero")
         for chunk in chunks:
             connection.pipeline(chunk)
         self._control("--dump")
         self._dumps += 1
         record = Path(f"{self._record}.{self._dumps}").read_text(encoding="utf-8", errors="replace")
-        return int(re.search(r"^totals: (\d+)", record, re.MULTILINE)[1]) / len(keys)
+        return int(re.search(r"^totals: (\d+)", record, re.MULTILINE)[1]) / sum(map(len, chunks))
 
 
 def start():
@@ -62,6 +62,11 @@ def measure(run, findings):
     keys = costs.keys(KEYS)
     with calls.Connection(run.redis) as connection:
         for call, title in titles.items():
-            first = run.redis.count(connection, call, keys)
+            first, second = (run.redis.count(connection, call.chunks(keys)) for _ in range(2))
             findings.note(f"{title}{call.title}: instructions per call (of the first on its key)",
-                          f"{run.redis.count(connection, call, keys):,.0f} ({first:,.0f})")
+                          f"{second:,.0f} ({first:,.0f})")
+    takes = [calls.encode(("TAKE", run.limit.name, key)) for key in keys]
+    chunks = [takes[first:first + PIPELINE] for first in range(0, KEYS, PIPELINE)]
+    with calls.Connection(run.mete) as connection:
+        number = run.redis.count(connection, chunks)
+    findings.note(f"buckets in use: through mete serve, pipeline {PIPELINE}: instructions per take", f"{number:,.0f}")

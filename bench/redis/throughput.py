@@ -1,10 +1,12 @@
 """Decisions a second through `mete serve` beside those of Redis itself, by the same generator: redis-benchmark."""
 
 import csv
+import re
 import subprocess
 from pathlib import Path
 
 import calls
+import costs
 from bars import Bar, median, spread
 from measure import tell
 
@@ -13,40 +15,62 @@ CONNECTIONS = 50
 KEYS = 10_000
 RANDOM_KEY = "0000000__rand_int__"  # redis-benchmark puts twelve digits there: 19 bytes
 SECONDS_MAX = 300
-SCRIPT = Path(__file__).resolve().parents[2] / "src/store/redis/lua/charge.lua"
+SCRIPTS = Path(__file__).resolve().parents[2] / "src/store/redis/lua"
 LAST_ARGUMENT = "argv[count + 1]"
 
 
 def measure(run, findings):
     tell(f"decisions a second at pipeline {PIPELINE}")
-    digest = load_script(run)
-    direct, through = [], []
+    sendable = sendable_call(run)
+    ways = {
+        "the usual script by redis-benchmark": lambda: load_redis(run, run.usual),
+        "Mete's script by redis-benchmark": lambda: load_redis(run, sendable),
+        f"TAKE through mete serve with {run.threads} threads": lambda: load_mete(run),
+    }
+    rates = {way: [] for way in ways}
+    times = {way: [] for way in ways}
     for number in range(run.rounds + 1):  # the first makes the keys, and does not count
-        pair = load_redis(run, digest), load_mete(run)
-        if number:
-            direct.append(pair[0])
-            through.append(pair[1])
-    findings.bars.append(Bar(f"decisions/s: mete serve / redis-benchmark with the same script, pipeline {PIPELINE}",
-                             median([one / other for one, other in zip(through, direct)]), at_least=0.8))
-    findings.note(f"redis-benchmark with Mete's script, pipeline {PIPELINE}: calls/s", spread(direct))
-    findings.note(f"TAKE through mete serve with {run.threads} threads, pipeline {PIPELINE}: decisions/s", spread(through))
+        for way, load_it in ways.items():
+            started = costs.processor_us(run.redis)
+            rate = load_it()
+            if number:
+                rates[way].append(rate)
+                times[way].append((costs.processor_us(run.redis) - started) / run.requests)
+    usual, direct, through = ways
+    findings.bars.append(Bar(f"decisions/s, pipeline {PIPELINE}: mete serve / redis-benchmark with the same script",
+                             median(ratios(rates[through], rates[direct])), at_least=0.8))
+    findings.bars.append(Bar(f"Redis's processor time per take, pipeline {PIPELINE}: mete serve / the usual script",
+                             median(ratios(times[through], times[usual])), at_most=0.5))
+    for way in ways:
+        findings.note(f"pipeline {PIPELINE}: {way}: decisions/s", spread(rates[way]))
+        findings.note(f"pipeline {PIPELINE}: {way}: Redis's processor, μs per decision", spread(times[way], "{:.2f}"))
 
 
-def load_redis(run, digest):
-    names = [name.replace("{key}", RANDOM_KEY) for name in run.take.names]
-    charge = run.take.arguments[0].decode()
-    return load(run, run.redis, ["EVALSHA", digest, str(len(names)), *names, charge])
+def ratios(some, others):
+    return [one / other for one, other in zip(some, others)]
 
 
-def load_script(run):
-    """Mete's script with its last argument written into it, since that has zero bytes, which redis-benchmark cannot send. So
-    Redis has a little less to do than when Mete calls it."""
+def script_text(name):
+    """With what it includes, as the program has it."""
+    text = (SCRIPTS / name).read_text(encoding="utf-8")
+    return re.sub(r"-- include (\w+\.lua)\n", lambda match: script_text(match[1]), text)
+
+
+def sendable_call(run):
+    """That of Mete's script with its last argument written into it, since that has zero bytes, which redis-benchmark cannot
+    send. So Redis has a little less to do than when Mete calls it."""
     written = "".join(f"\\{byte:03d}" for byte in run.take.arguments[-1])
-    text = SCRIPT.read_text(encoding="utf-8")
+    text = script_text("charge.lua")
     if text.count(LAST_ARGUMENT) != 1:
-        raise RuntimeError(f"{SCRIPT} does not read '{LAST_ARGUMENT}' once, as throughput.py expects it")
+        raise RuntimeError(f"charge.lua does not read '{LAST_ARGUMENT}' once, as throughput.py expects it")
     with calls.Connection(run.redis) as connection:
-        return connection.call("SCRIPT", "LOAD", text.replace(LAST_ARGUMENT, f"'{written}'")).decode()
+        digest = connection.call("SCRIPT", "LOAD", text.replace(LAST_ARGUMENT, f"'{written}'")).decode()
+    return calls.Call(run.take.title, digest, run.take.names, run.take.arguments[:-1])
+
+
+def load_redis(run, call):
+    words = [word.decode() if isinstance(word, bytes) else str(word) for word in call.words(RANDOM_KEY)]
+    return load(run, run.redis, words)
 
 
 def load_mete(run):

@@ -48,7 +48,7 @@ std::string terms_of(const LimitEntry& entry, const core::Rule& rule, const core
                                    window.end.ns() / 1000,
                                    entry.definition->is_shadow() ? 1U : 0U};
   for (const std::uint64_t number : numbers) text += " " + std::to_string(number);
-  return text + " " + std::to_string(entry.slot) + " " + std::to_string(times ? times->cell_us : 0);
+  return text + " " + std::to_string(entry.slot) + " " + std::to_string(times ? times->span_us : 0);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kNone = "-";
 constexpr std::uint64_t kDayUs = 86'400'000'000;
 constexpr std::uint64_t kMarginUs = 5'000'000;
-constexpr std::uint64_t kCellUsMin = 1'000'000;
-constexpr std::uint64_t kCellsPerBucket = 4;
+constexpr std::uint64_t kSpanUsMin = 2'000'000;
+constexpr std::uint64_t kSpansPerBucket = 2;
 constexpr std::uint64_t kPlainUsMax = 100'000'000'000'000;  // three years: further ahead there are no plain values
 
 // The words of a line.
@@ -120,7 +120,7 @@ bool means_the_same(const Limit& a, const Limit& b) {
 void retire(LimitEntry& entry, std::uint64_t now_us) {
   if (entry.slot == kNoSlot) return;
   const auto times = bucket_times(rule_of(*entry.definition));
-  const std::uint64_t lasts = times ? times->full_us + 2 * times->cell_us + kMarginUs : 0;
+  const std::uint64_t lasts = times ? times->full_us + times->span_us + kMarginUs : 0;
   entry.free_at_us[static_cast<std::size_t>(entry.slot)] = now_us + lasts + kDayUs;
   entry.slot = kNoSlot;
 }
@@ -148,7 +148,7 @@ std::optional<BucketTimes> bucket_times(const core::Rule& rule) {
   const auto full_us = base::div_floor(ticks, base::to_unsigned(rule.amount));
   if (full_us == 0 || full_us > kPlainUsMax) return std::nullopt;
   const auto full = static_cast<std::uint64_t>(full_us);
-  return BucketTimes{.full_us = full, .cell_us = std::max(full / kCellsPerBucket, kCellUsMin)};
+  return BucketTimes{.full_us = full, .span_us = std::max(full / kSpansPerBucket, kSpanUsMin)};
 }
 
 std::string to_text(const LimitEntry& entry) {

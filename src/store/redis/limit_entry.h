@@ -59,11 +59,11 @@ LimitEntry cleared(LimitEntry entry, std::uint64_t now_us);
 // The numbers of a definition, as decisions need them.
 core::Rule rule_of(const Limit& definition);
 
-// In microseconds: how long a bucket takes from empty to full, rounded down, and the cells of time that the expiry of
+// In microseconds: how long a bucket takes from empty to full, rounded down, and the spans of time that the expiry of
 // plain values goes by. None if plain values cannot tell such times.
 struct BucketTimes {
   std::uint64_t full_us = 0;
-  std::uint64_t cell_us = 0;
+  std::uint64_t span_us = 0;
 };
 std::optional<BucketTimes> bucket_times(const core::Rule& rule);
 

@@ -50,7 +50,7 @@ Result<Value> parse_value(std::string_view text) {
   if (value.is_plain) {
     if (value.numbers.size() != 1 || !rest.empty()) return unreadable(text);
     const std::uint64_t number = value.numbers[0];
-    value.slot = static_cast<int>(number % 10 / 2);
+    value.slot = static_cast<int>(number % 10);
     value.numbers[0] = number / 10 + kPlainEpochUs;
     return value;
   }

@@ -1,5 +1,6 @@
 #include "store/redis/plain_take.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -12,9 +13,12 @@ namespace mete::store::redis {
 
 namespace {
 
-constexpr std::uint64_t kTenths = 10;
-// What the time ends in: see charge.lua.
-constexpr std::uint64_t kLastTenths = 9;
+// As lua/plain_begin.lua has it: what numbers count, and what times end in.
+constexpr std::int64_t kTenths = 10;
+constexpr std::int64_t kLastTenths = 9;
+constexpr std::size_t kSecondsDigits = 10;  // from 2001 to 2286
+
+std::int64_t tenths(std::uint64_t us) { return static_cast<std::int64_t>(us) * kTenths; }
 
 }  // namespace
 
@@ -23,26 +27,26 @@ void PlainCall::begin(std::uint64_t floor_us) {
   texts_.clear();
   numbers_.clear();
   ends_.clear();
-  add_number((floor_us - kPlainEpochUs) * kTenths + kLastTenths);
+  add_number(tenths(floor_us - kPlainEpochUs) + kLastTenths);
 }
 
 void PlainCall::add(const Meter& meter) {
   CHECK(ends_.size() < kMetersMax);
   const BucketTimes& times = meter.limit.times().value();
-  const std::uint64_t charge = meter.charge_us * kTenths;
+  const std::int64_t charge = tenths(meter.charge_us);
   Ends& ends = ends_.emplace_back();
   append_meter_key(texts_, meter.limit.definition().name(), meter.key);
   ends.name = texts_.size();
   std::array<char, base::kDecimalBytesMax> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written here
-  texts_.append(digits.data(), base::write_decimal(digits.data(), static_cast<std::int64_t>(charge)));
+  texts_.append(digits.data(), base::write_decimal(digits.data(), charge));
   ends.charge = texts_.size();
   add_number(charge);
-  add_number(times.full_us * kTenths + 2 * static_cast<std::uint64_t>(meter.limit.entry().slot));
-  add_number(times.cell_us * kTenths);
+  add_number(tenths(times.full_us) - charge + meter.limit.entry().slot - kLastTenths);
+  add_number(tenths(times.span_us));
 }
 
 // Eight bytes, the lowest first, on any machine.
-void PlainCall::add_number(std::uint64_t number) {
+void PlainCall::add_number(std::int64_t number) {
   std::array<char, 8> bytes{};
   const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(number));
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(bits >> 8 * i & 0xff);
@@ -65,7 +69,7 @@ void PlainCall::write(Script script, Batch& batch) {
 
 PlainAnswer::PlainAnswer(std::string_view text) : rest_(text) {
   is_denied_ = take_sign('D');
-  const std::uint64_t seconds = take_number();
+  const std::uint64_t seconds = take_number(kSecondsDigits);
   now_us_ = seconds * 1'000'000 + take_number();
 }
 
@@ -74,7 +78,7 @@ PlainAnswer::Value PlainAnswer::next() {
   value.is_denied = take_sign('D');
   value.is_plain = !take_sign('?');
   if (value.is_plain && !take_sign('-')) {
-    value.full_us = take_number() / kTenths + kPlainEpochUs;
+    value.full_us = take_number() / std::uint64_t{kTenths} + kPlainEpochUs;
   } else {
     take_sign(' ');
   }
@@ -88,9 +92,9 @@ bool PlainAnswer::take_sign(char sign) {
 }
 
 // With the space behind it.
-std::uint64_t PlainAnswer::take_number() {
+std::uint64_t PlainAnswer::take_number(std::size_t digits_max) {
   std::uint64_t value = 0;
-  const char* end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value).ptr;
+  const char* end = std::from_chars(rest_.data(), rest_.data() + std::min(rest_.size(), digits_max), value).ptr;
   rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
   take_sign(' ');
   return value;

@@ -45,7 +45,7 @@ class PlainCall {
     std::size_t name = 0;
     std::size_t charge = 0;
   };
-  void add_number(std::uint64_t number);
+  void add_number(std::int64_t number);
 
   std::string texts_;
   std::string numbers_;  // as doubles
@@ -70,8 +70,10 @@ class PlainAnswer {
   Value next();
 
  private:
+  static constexpr std::size_t kDigitsMax = 20;
+
   bool take_sign(char sign);
-  std::uint64_t take_number();
+  std::uint64_t take_number(std::size_t digits_max = kDigitsMax);
 
   std::string_view rest_;
   bool is_denied_ = false;

@@ -1,7 +1,7 @@
 -- A take of buckets in their plain form (see meter.lua), all or nothing: of one, which nearly every take is, or of several.
 --
 -- KEYS: the meters. ARGV: see plain_begin.lua.
--- The answer is a text: the time as Redis has it; and each value as it was before, or "-"; "D" in front of all if it is
+-- The answer is a text: the time, as seconds of ten digits and microseconds; and each value as it was before, or "-"; "D" in front of all if it is
 -- denied. There is none, and nothing has changed, if a meter is not in its plain form, or not of this slot: then it is
 -- take.lua's.
 --
@@ -11,7 +11,7 @@
 
 -- Of the meters whose value is not just counted up by its charge: by how much else, or what it is set to.
 local steps, ends
-local done, is_denied, answer = 0, false, nil
+local is_other, is_denied, answer
 for i = 1, count do
   local value, step, to = call('GET', keys[i]), charge, nil
   if value then
@@ -25,11 +25,10 @@ for i = 1, count do
     if not steps then steps, ends = {}, {} end
     steps[i], ends[i] = step, to
   end
-  done = i
-  if i < count then charge, room, cell, next = unpack('<ddd', numbers, next) end
+  if i < count then charge, most, span, next = unpack('<ddd', numbers, next) end
 end
-if done < count then return end
-if is_denied then return 'D' .. time[1] .. ' ' .. time[2] .. ' ' .. answer end
+if is_other then return end
+if is_denied then return 'D' .. time[1] .. time[2] .. ' ' .. answer end
 
 if not steps then
   for i = 1, count do call('INCRBY', keys[i], argv[i]) end
@@ -37,11 +36,11 @@ else
   for i = 1, count do
     local to = ends[i]
     if to then
-      charge, room, cell = unpack('<ddd', numbers, 24 * i - 15)
+      charge, most, span = unpack('<ddd', numbers, 24 * i - 15)
       -- include plain_set.lua
     else
       call('INCRBY', keys[i], steps[i] and string.format('%d', steps[i]) or argv[i])
     end
   end
 end
-return time[1] .. ' ' .. time[2] .. ' ' .. answer
+return time[1] .. time[2] .. ' ' .. answer

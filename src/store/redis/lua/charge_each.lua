@@ -2,14 +2,14 @@
 -- costs before it does anything, and the time, they share.
 --
 -- KEYS: the meters, in the order of the takes; one may be there several times. ARGV: see plain_begin.lua.
--- The answer is a text: the time as Redis has it; and for each take the value as it was before, or "-"; "D" in front of
+-- The answer is a text: the time, as seconds of ten digits and microseconds; and for each take the value as it was before, or "-"; "D" in front of
 -- it if it is denied; or "?", and nothing has changed, if the meter is not in its plain form, or not of this slot: then
 -- the take is take.lua's.
 -- include plain_begin.lua
 
-local answers = { time[1], time[2] }
+local answers = { time[1] .. time[2] }
 for i = 1, count do
-  local answer, is_denied = '?', false
+  local answer, is_other, is_denied = '?', false, false
   repeat
     local value, step, to = call('GET', keys[i]), charge, nil
     if value then
@@ -27,7 +27,7 @@ for i = 1, count do
       call('INCRBY', keys[i], step == charge and argv[i] or string.format('%d', step))
     end
   until true
-  answers[i + 2] = answer
-  if i < count then charge, room, cell, next = unpack('<ddd', numbers, next) end
+  answers[i + 1] = answer
+  if i < count then charge, most, span, next = unpack('<ddd', numbers, next) end
 end
 return table.concat(answers, ' ')

@@ -2,7 +2,7 @@
 -- numbers below 2^53: exact as doubles, and products of two go through muldiv.
 --
 --   value    = plain | "r" rev ":" state [ "o" amount ] [ "+" due ]
---   plain    = (full - kEpoch) * 10 + tag      a bucket that is full again at `full`, and nothing else to tell
+--   plain    = (full - kEpoch) * 10 + slot     a bucket that is full again at `full`, and nothing else to tell
 --   state    = at ":" units ":" fraction       bucket: what is missing at `at`, the fraction in 1/period of a unit
 --            | start ":" used                  window and calendar
 --            | start ":" current ":" previous  sliding
@@ -12,15 +12,15 @@
 --   due      when the first of the held parts expires, or before; the parts are in mete.held:{key}:limit,
 --            charge ":" id = units ":" made ":" expires ":" serial, and "n", which counts their changes
 --
--- tag = 2 * slot + parity. The slot stands for the revision. A plain value is mostly changed by INCRBY, which leaves the
--- expiry as it is: so the expiry is set for two cells of time further than needed, and the parity of the cell of `full`
--- at that time tells how far that was.
+-- The slot is a digit that stands for the revision. A plain value is mostly changed by INCRBY, which leaves the expiry as
+-- it is. So time is divided into spans, and the expiry is that of the end of the span that `full` lies in: it must be
+-- set anew only where a charge leads into the next one.
 --
--- terms, as the caller tells them: kind amount capacity period rev born cleared start end shadow slot cell cost
+-- terms, as the caller tells them: kind amount capacity period rev born cleared start end shadow slot span cost
 --   born     values of earlier revisions are of a limit that was dropped: as if they were not there
 --   cleared  of those before, only the key's own amount is left
 --   start, end   of the calendar's period that holds this time
---   cell     of the times that the expiry of plain values goes by
+--   span     how long the spans are that the expiry of plain values goes by
 --
 -- Whoever includes this says in `clock` what Redis's own clock says: expiries go by that, even while it is behind.
 -- include arithmetic.lua
@@ -124,8 +124,7 @@ local function parse(m, value, state)
   if m.kind == 'b' then
     m.early = 0
     if not state then
-      local tag = value % 10
-      local full = (value - tag) / 10 + kEpoch
+      local full = (value - value % 10) / 10 + kEpoch
       m.at, m.units, m.fraction = m.now, 0, 0
       if full > m.now then m.units, m.fraction = muldiv(full - m.now, m.amount, m.period) end
     else
@@ -173,7 +172,7 @@ local function open(key, terms, now)
   for text in string.gmatch(terms, '%S+') do word[#word + 1] = text end
   local m = {key = key, kind = word[1], amount = tonumber(word[2]), capacity = tonumber(word[3]), now = now,
     period = tonumber(word[4]), rev = tonumber(word[5]), window = tonumber(word[8]), ends = tonumber(word[9]),
-    shadow = word[10] == '1', slot = tonumber(word[11]), cell = tonumber(word[12]), cost = tonumber(word[13])}
+    shadow = word[10] == '1', slot = tonumber(word[11]), span = tonumber(word[12]), cost = tonumber(word[13])}
   local value = redis.call('GET', key)
   m.raw = value
   local state, due
@@ -194,11 +193,8 @@ local function open(key, terms, now)
     end
     m.due = state and due
   elseif value then
-    local tag = string.byte(value, -1) - 48
-    if (tag - tag % 2) / 2 ~= m.slot then
-      -- Which revision that was, only the caller may know.
-      return nil, 'slot'
-    end
+    -- Which revision that was, only the caller may know.
+    if string.byte(value, -1) - 48 ~= m.slot then return nil, 'slot' end
   end
   if m.own then
     if m.kind == 'b' then
@@ -277,8 +273,7 @@ local function plain(m)
   if rest % m.amount ~= 0 then return nil end
   local full = m.now + wait + rest / m.amount - kEpoch
   if full < 0 or full >= 900000000000000 then return nil end
-  local cell = (full - full % m.cell) / m.cell
-  return format(full * 10 + 2 * m.slot + cell % 2), (cell + 2) * m.cell + kEpoch
+  return format(full * 10 + m.slot), full - full % m.span + m.span + kEpoch
 end
 
 -- The value in its longer form.

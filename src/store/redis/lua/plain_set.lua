@@ -1,4 +1,3 @@
--- Sets the meter keys[i] to the plain value `to`, and its expiry for the two cells that begin with its own.
-local index = (to - to % cell) / cell
-call('SET', keys[i], string.format('%d', to + room % 10 + index % 2), 'PX',
-  string.format('%d', ((index + 2) * cell - clock) / 10000 + 5001))
+-- Sets the meter keys[i] to the plain value `to`, and its expiry to the end of the span.
+call('SET', keys[i], string.format('%d', to + (most + 9) % 10), 'PX',
+  string.format('%d', (to - to % span + span - clock) / 10000 + 5001))

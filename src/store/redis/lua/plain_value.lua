@@ -1,15 +1,14 @@
--- What a charge makes of a plain value: a part of the loops that include it, which have value, charge, room, cell and now
--- (see charge.lua). It breaks off if the value is not plain, or not of this slot. Else `step` is what to add to it; `to`
--- is what to set it to instead, if its expiry is not far enough away; and is_denied is said if it does not fit.
-if value > ':' then break end  -- The other forms begin with a letter.
+-- What a charge makes of a plain value: a part of the loops that include it, which have value, charge, most, span and now
+-- (see plain_begin.lua). It breaks off with is_other if the value is not plain, or not of this slot. Else `step` is what to
+-- add to it; `to` is what to set it to instead, if its expiry is not far enough away; and it says is_denied if it does not
+-- fit.
+if value > ':' then is_other = true break end  -- The other forms begin with a letter.
 local full = value - 0
-local parity = (full - room) % 10
-if parity > 1 then break end
+if (full - most) % 10 ~= 9 then is_other = true break end
 if full > now then
-  if full + charge - now - room > -8 then is_denied = true end
+  if full - now > most then is_denied = true end
 else
   -- It was full before: the charge counts from now on.
   step = now - 9 + full % 10 + charge - full
 end
--- The expiry was set for two cells, of which the first has this parity.
-if (full - parity * cell) % (cell + cell) + step >= cell + cell then to = full - full % 10 + step end
+if full % span + step >= span then to = full - full % 10 + step end
