@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/embedded/embedded_store.h"
+#include "store/redis/answers.h"
 #include "store/redis/plain_take.h"
 #include "store/redis/redis_store.h"
 #include "support/redis_cluster.h"
@@ -52,7 +53,7 @@ class RedisTakesTest : public testing::Test {
   }
 
   RedisServer server_{RedisServer::Options{.arguments = {}, .has_settable_clock = true}};
-  std::unique_ptr<Store> redis_ = RedisStore::open(server_.url(), {}).value();
+  std::unique_ptr<Store> redis_ = RedisStore::open(server_.patient_url(), {}).value();
   ManualClock clock_{support::kServerStart};
   EmbeddedStore embedded_{{.clock = &clock_}};
   std::mt19937_64 random_{11};
@@ -67,7 +68,7 @@ TEST_F(RedisTakesTest, TogetherTheyAreAnsweredAsOneByOne) {
     std::vector<Result<core::Verdict>> answers(charges.size());
     redis_->take_each(charges, answers);
     for (std::size_t i = 0; i < charges.size(); ++i) {
-      const auto expected = embedded_.take({.charges = {&charges[i], 1}});
+      const auto expected = embedded_.take({.charges = {&charges[i], 1}}).map(in_clock_steps);
       ASSERT_EQ(answers[i], expected) << "round " << round << ", take " << i << ": " << charges[i].limit;
       if (expected) ++(expected->is_allowed ? allowed : denied);
     }
@@ -83,7 +84,7 @@ TEST_F(RedisTakesTest, OfSeveralBucketsAllFitOrNoneIsCharged) {
   for (int round = 0; round < 500; ++round) {
     std::vector<Charge> charges(1 + random_() % 3);
     for (Charge& charge : charges) charge = {kLimits[random_() % 3], kKeys[random_() % 3], 1};
-    const auto expected = embedded_.take({.charges = charges});
+    const auto expected = embedded_.take({.charges = charges}).map(in_clock_steps);
     ASSERT_EQ(redis_->take({.charges = charges}), expected) << "round " << round;
     ++(expected->is_allowed ? allowed : denied);
     pass_time();
