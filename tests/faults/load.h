@@ -18,7 +18,7 @@
 namespace mete::faults {
 
 // What a call may take while Redis is away: its time-out of 250 ms, and time for what else this machine does.
-inline constexpr std::chrono::seconds kInTime{1};
+inline constexpr std::chrono::seconds kInTime{5};
 // The time-out of those who are to wait for as long as it takes.
 inline constexpr const char* kPatient = "?timeout=20s";
 
