@@ -24,6 +24,7 @@ namespace {
 
 // How long the parts of a take may be held before they are committed.
 constexpr Duration kMoment = std::chrono::seconds(10);
+constexpr std::uint64_t kTagMarginMs = 5000;
 
 std::string text_of(const core::Verdict& verdict) {
   std::string text;
@@ -435,10 +436,15 @@ Result<void> RedisStore::tag_hold(std::string_view tag, std::string_view id, std
                                      : run_command(key, {"HSET", key, id, std::to_string(expires_us)});
   if (!reply) return tl::make_unexpected(reply.error());
   if (expires_us == 0) return {};
-  const std::string until_ms = std::to_string(expires_us / 1000 + 5000);
-  const auto kept = run_command(key, {"PEXPIREAT", key, until_ms, "GT"});
-  const auto first = run_command(key, {"PEXPIREAT", key, until_ms, "NX"});
-  if (!kept || !first) return tl::make_unexpected(kept ? first.error() : kept.error());
+  // Kept as long as the last of its holds; two who come at once may leave it shorter than that by a moment.
+  const auto left = run_command(key, {"PTTL", key});
+  if (!left) return tl::make_unexpected(left.error());
+  const std::uint64_t until_ms = expires_us / 1000 + kTagMarginMs;
+  const std::uint64_t now_ms = us_of(now()) / 1000;
+  if (left->integer >= 0 && now_ms + static_cast<std::uint64_t>(left->integer) >= until_ms) return {};
+  if (auto kept = run_command(key, {"PEXPIREAT", key, std::to_string(until_ms)}); !kept) {
+    return tl::make_unexpected(kept.error());
+  }
   return {};
 }
 
