@@ -71,7 +71,8 @@ RedisStore::Charged& RedisStore::add_charge(std::vector<Charged>& meters, const 
     same->key = charge.key;
   }
   same->cost += charge.cost;
-  same->charges |= static_cast<std::uint16_t>(1U << index);
+  // A listing looks at more meters than an operation has charges; there nobody asks which is which.
+  if (index < kChargesMax) same->charges |= static_cast<std::uint16_t>(1U << index);
   return *same;
 }
 
