@@ -8,22 +8,6 @@ namespace mete::store::redis {
 
 namespace {
 
-char letter_of(Kind kind) {
-  switch (kind) {
-    case Kind::kBucket:
-      return 'b';
-    case Kind::kWindow:
-      return 'w';
-    case Kind::kSliding:
-      return 's';
-    case Kind::kCalendar:
-      return 'c';
-    case Kind::kStock:
-      return 'k';
-  }
-  __builtin_unreachable();
-}
-
 Result<std::unique_ptr<engine::RuleRecord>> make_rule(const Limit& limit) {
   std::optional<civil::Calendar> calendar;
   if (limit.kind() == Kind::kCalendar) {
@@ -37,7 +21,7 @@ Result<std::unique_ptr<engine::RuleRecord>> make_rule(const Limit& limit) {
 
 std::string terms_of(const LimitEntry& entry, const core::Rule& rule, const core::Span& window,
                      const std::optional<BucketTimes>& times) {
-  std::string text(1, letter_of(rule.kind));
+  std::string text(1, kKindLetters[static_cast<std::size_t>(rule.kind)]);
   const std::uint64_t numbers[] = {base::to_unsigned(rule.amount),
                                    base::to_unsigned(rule.capacity),
                                    rule.period_ns() / 1000,

@@ -21,6 +21,9 @@
 
 namespace mete::store::redis {
 
+// What the kinds are called in the scripts' terms, in their order.
+inline constexpr std::string_view kKindLetters = "bwsck";
+
 // A limit with what operations on it need at hand.
 class KnownLimit {
  public:

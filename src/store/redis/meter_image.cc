@@ -84,11 +84,6 @@ std::size_t numbers_of(Kind kind) {
 
 Amount amount_of(std::uint64_t number) { return static_cast<Amount>(number); }
 
-Kind kind_of(char letter) {
-  constexpr std::string_view kLetters = "bwsck";
-  return static_cast<Kind>(kLetters.find(letter));
-}
-
 }  // namespace
 
 // The limit's rule, with the key's own amount if it has one.
@@ -248,8 +243,11 @@ Result<std::unique_ptr<MeterImage>> MeterImage::told(std::string_view limit, std
     numbers.push_back(*number);
     rest.remove_prefix(std::min<std::size_t>(1, rest.size()));
   }
-  if (terms.size() < 2 || numbers.size() < 9 || state.elements.empty()) return unreadable(terms);
-  const core::Rule rule{.kind = kind_of(terms[0]),
+  const std::size_t kind = kKindLetters.find(terms.substr(0, 1));
+  if (terms.empty() || kind == std::string_view::npos || numbers.size() < 9 || state.elements.empty()) {
+    return unreadable(terms);
+  }
+  const core::Rule rule{.kind = static_cast<Kind>(kind),
                         .amount = amount_of(numbers[0]),
                         .capacity = amount_of(numbers[1]),
                         .period = Duration(std::chrono::microseconds(numbers[2]))};

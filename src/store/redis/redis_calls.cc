@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/refusals.h"
+#include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/replies.h"
@@ -77,6 +78,9 @@ RedisStore::Charged& RedisStore::add_charge(std::vector<Charged>& meters, const 
 }
 
 Result<void> RedisStore::mend(const wire::RespValue& problem, const Meters& meters, std::uint64_t& window_us) {
+  if (!stands_in_the_way(problem) || problem.elements.size() < 3) {
+    return tl::make_unexpected(unexpected_reply("an answer to a script"));
+  }
   const std::string& what = problem.elements[0].text;
   if (what == "stale") return refresh_book();
   const auto index = static_cast<std::size_t>(problem.elements[2].integer);
@@ -98,11 +102,15 @@ Result<void> RedisStore::mend(const wire::RespValue& problem, const Meters& mete
 // A meter that was written under an earlier revision of its limit is brought to the present one. Whoever is first does
 // it; the others find it done.
 Result<void> RedisStore::catch_up(const KnownLimit& limit, std::string_view key) {
-  const Charge charge{.limit = limit.definition().name(), .key = key, .cost = 0};
-  const auto looked = look({&charge, 1});
+  const auto looked = look_at({limit.definition().name(), key});
   if (!looked) return tl::make_unexpected(looked.error());
   if (auto replaced = replace(*looked); !replaced) return tl::make_unexpected(replaced.error());
   return {};
+}
+
+Result<RedisStore::Looked> RedisStore::look_at(const MeterName& meter) {
+  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = 0};
+  return look({&charge, 1});
 }
 
 Result<RedisStore::Looked> RedisStore::look(std::span<const Charge> charges) {

@@ -229,8 +229,7 @@ Result<core::Verdict> RedisStore::take_across(const TakeRequest& request) {
 Result<core::Verdict> RedisStore::stand(const TakeRequest& request, core::Verdict verdict) {
   const auto looked = look(request.charges);
   if (!looked) return tl::make_unexpected(looked.error());
-  engine::MeterAccesses accesses;
-  for (const auto& image : looked->images) accesses.push_back(image->access());
+  engine::MeterAccesses accesses = accesses_of(looked->images);
   const engine::MeterAccess& tightest = *engine::admission::tightest(accesses);
   core::tell_standing(tightest.rule->rule(), tightest.state, tightest.moment, verdict);
   engine::tell_usages(accesses, request.usages);

@@ -145,9 +145,8 @@ Result<std::vector<std::string>> RedisStore::do_limits() {
 }
 
 Result<void> RedisStore::do_set_override(const MeterName& meter, std::optional<Amount> amount) {
-  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = 0};
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const auto looked = look({&charge, 1});
+    const auto looked = look_at(meter);
     if (!looked) return tl::make_unexpected(looked.error());
     if (!amount && !looked->images[0]->own_amount()) return {};
     looked->images[0]->set_own_amount(*looked->meters.list[0].limit, amount);
@@ -159,8 +158,7 @@ Result<void> RedisStore::do_set_override(const MeterName& meter, std::optional<A
 }
 
 Result<std::optional<Amount>> RedisStore::do_override_of(const MeterName& meter) {
-  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = 0};
-  const auto looked = look({&charge, 1});
+  const auto looked = look_at(meter);
   if (!looked) return tl::make_unexpected(looked.error());
   return looked->images[0]->own_amount();
 }

@@ -196,8 +196,7 @@ Result<std::optional<HoldInfo>> RedisStore::do_find_hold(std::string_view id) {
 }
 
 Result<std::vector<std::string>> RedisStore::do_holds(const MeterName& meter, std::size_t count_max) {
-  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = 0};
-  const auto looked = look({&charge, 1});
+  const auto looked = look_at(meter);
   if (!looked) return tl::make_unexpected(looked.error());
   std::vector<std::string> ids;
   const engine::HeldParts* parts = looked->images[0]->access().parts;

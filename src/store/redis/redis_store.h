@@ -118,6 +118,7 @@ class RedisStore final : public Store {
     Images images;
   };
   Result<Looked> look(std::span<const Charge> charges);
+  Result<Looked> look_at(const MeterName& meter);
   Result<Looked> look_once(Meters meters);
   // Puts the first meter, as its image is now, in the place of what was found; false if somebody was there.
   Result<bool> replace(const Looked& looked);
@@ -137,6 +138,7 @@ class RedisStore final : public Store {
                                                  const wire::RespValue& reply);
   static Result<core::Verdict> read_decision(const wire::RespValue& reply, const Meters& meters, Mode mode,
                                              std::span<Usage> usages);
+  static engine::MeterAccesses accesses_of(const Images& images);
   static Result<Images> read_meters(const wire::RespValue& reply, const Meters& meters, bool is_reduced);
   Result<core::Verdict> admit_open(const TakeRequest& request, const Meters& meters, const Error& error);
   Result<core::Verdict> peek(const TakeRequest& request);

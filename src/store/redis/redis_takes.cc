@@ -109,6 +109,12 @@ Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, co
   return verdict;
 }
 
+engine::MeterAccesses RedisStore::accesses_of(const Images& images) {
+  engine::MeterAccesses accesses;
+  for (const auto& image : images) accesses.push_back(image->access());
+  return accesses;
+}
+
 // `is_reduced`: what was charged is what the script says, and not what was asked for.
 Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply, const Meters& meters,
                                                    bool is_reduced) {
@@ -168,8 +174,7 @@ Result<std::optional<core::Verdict>> RedisStore::do_recall(const TakeRequest& re
 Result<core::Verdict> RedisStore::peek(const TakeRequest& request) {
   const auto looked = look(request.charges);
   if (!looked) return tl::make_unexpected(looked.error());
-  engine::MeterAccesses accesses;
-  for (const auto& image : looked->images) accesses.push_back(image->access());
+  engine::MeterAccesses accesses = accesses_of(looked->images);
   const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
   engine::tell_usages(accesses, request.usages);
   return in_clock_steps(verdict);
@@ -210,16 +215,14 @@ Result<RedisStore::Answer> RedisStore::settle_once(std::span<const Charge> charg
 Result<Settlement> RedisStore::read_settlement(const Answer& answer) {
   const auto images = read_meters(answer.reply, answer.meters, false);
   if (!images) return tl::make_unexpected(images.error());
-  engine::MeterAccesses accesses;
-  for (const auto& image : *images) accesses.push_back(image->access());
+  engine::MeterAccesses accesses = accesses_of(*images);
   Amount returned = 0;
   for (const wire::RespValue& units : answer.reply.elements[2].elements) returned += std::stoll(units.text);
   return engine::settlement_of(returned, accesses);
 }
 
 Result<Usage> RedisStore::do_usage(const MeterName& meter) {
-  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = 0};
-  const auto looked = look({&charge, 1});
+  const auto looked = look_at(meter);
   if (!looked) return tl::make_unexpected(looked.error());
   return looked->images[0]->access().usage();
 }
