@@ -25,10 +25,12 @@ std::size_t first_slot(std::size_t share) { return kSlots * share / RedisCluster
 
 }  // namespace
 
-RedisCluster::RedisCluster() {
+RedisCluster::RedisCluster(std::chrono::milliseconds node_timeout) {
   for (auto& node : nodes_) {
-    node = std::make_unique<RedisServer>(RedisServer::Options{
-        .arguments = {"--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0"}, .is_cluster_node = true});
+    node = std::make_unique<RedisServer>(
+        RedisServer::Options{.arguments = {"--cluster-node-timeout", std::to_string(node_timeout.count()),
+                                           "--repl-diskless-sync-delay", "0"},
+                             .is_cluster_node = true});
   }
   for (std::size_t i = 0; i < kMasters; ++i) {
     expect_ok(nodes_[i]->call(
@@ -36,11 +38,12 @@ RedisCluster::RedisCluster() {
   }
   meet();
   for (std::size_t i = 0; i < kMasters; ++i) expect_ok(nodes_[i + kMasters]->call({"CLUSTER", "REPLICATE", id_of(i)}));
-  for (std::size_t i = kMasters; i < kNodes; ++i) {
-    if (!becomes_true(kPatience, [&] { return nodes_[i]->info("master_link_status") == "up"; }))
-      fail("a replica does not find its master:\n" + nodes_[i]->log());
-  }
+  await_replicas();
   await_health();
+}
+
+void RedisCluster::await_replicas() const {
+  for (std::size_t i = 0; i < kMasters; ++i) nodes_[i]->await_replica();
 }
 
 void RedisCluster::meet() const {

@@ -40,8 +40,7 @@ std::string known_by(const RedisServer& sentinel, std::string_view field) {
 RedisSentinels::RedisSentinels() {
   servers_[0] = std::make_unique<RedisServer>(RedisServer::Options{.arguments = {"--repl-diskless-sync-delay", "0"}});
   servers_[1] = std::make_unique<RedisServer>(replica_of(*servers_[0]));
-  if (!becomes_true(kPatience, [this] { return servers_[1]->info("master_link_status") == "up"; }))
-    fail("the replica does not find its master:\n" + servers_[1]->log());
+  servers_[0]->await_replica();
   for (auto& sentinel : sentinels_) sentinel = std::make_unique<RedisServer>(sentinel_of(*servers_[0]));
   for (const auto& sentinel : sentinels_) {
     const auto knows_all = [&] {

@@ -103,6 +103,17 @@ std::string RedisServer::cluster_info(std::string_view field) const {
   return field_of(call({"CLUSTER", "INFO"}).text, field);
 }
 
+void RedisServer::await_replica() const {
+  const std::int64_t written = std::stoll(info("master_repl_offset"));
+  const auto has_all = [&] {
+    const std::string replica = info("slave0");  // ip=127.0.0.1,port=6380,state=online,offset=14,lag=0
+    const std::size_t offset = replica.find("offset=");
+    return has(replica, "state=online") && offset != std::string::npos &&
+           std::stoll(replica.substr(offset + std::string_view("offset=").size())) >= written;
+  };
+  if (!becomes_true(kPatience, has_all)) fail("no replica keeps up:\n" + log());
+}
+
 // Its log says that it is ready; an answer on the port might be that of another server, which took it first.
 RedisServer::Start RedisServer::try_to_start() {
   process_ = ChildProcess(command());

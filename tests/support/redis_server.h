@@ -73,6 +73,9 @@ class RedisServer {
   // A field of its INFO, or of CLUSTER INFO; empty if there is none.
   [[nodiscard]] std::string info(std::string_view field) const;
   [[nodiscard]] std::string cluster_info(std::string_view field) const;
+  // Waits until a replica has all that was written until now. The replica's own word for its link is not enough: a
+  // master goes on collecting for it until it has been told that the first copy has arrived.
+  void await_replica() const;
 
  private:
   enum class Start : std::uint8_t { kReady, kPortTaken };

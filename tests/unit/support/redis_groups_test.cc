@@ -12,7 +12,7 @@ namespace {
 TEST(RedisSentinelsTest, TheReplicaTakesOver) {
   RedisSentinels world;
   EXPECT_EQ(world.server(0).call({"SET", "k", "v"}).text, "OK");
-  EXPECT_EQ(world.server(0).call({"WAIT", "1", "5000"}).integer, 1);
+  world.server(0).await_replica();
   EXPECT_EQ(world.server(1).call({"SET", "k", "w"}).text.substr(0, 8), "READONLY");
   world.server(0).kill_hard();
   world.await_master(1);
@@ -21,12 +21,12 @@ TEST(RedisSentinelsTest, TheReplicaTakesOver) {
 }
 
 TEST(RedisClusterTest, AReplicaTakesOver) {
-  RedisCluster cluster;
+  RedisCluster cluster(RedisCluster::kFailsOver);
   const int slot = cluster.slot_of("k");
   const std::size_t master = cluster.master_of(slot);
   EXPECT_LT(master, RedisCluster::kMasters);
   EXPECT_EQ(cluster.node(master).call({"SET", "k", "v"}).text, "OK");
-  EXPECT_EQ(cluster.node(master).call({"WAIT", "1", "5000"}).integer, 1);
+  cluster.await_replicas();
   cluster.node(master).kill_hard();
   cluster.await_health();
   EXPECT_EQ(cluster.master_of(slot), master + RedisCluster::kMasters);

@@ -46,8 +46,8 @@ TEST(ClusterLink, SplitsABatchByNodes) {
 
 TEST(ClusterLink, FollowsASlotOnItsWay) {
   RedisCluster cluster;
-  const auto link = must_open(cluster.url() + "?timeout=2s");
-  const auto hasty = must_open(cluster.url() + "?timeout=100ms");
+  const auto link = must_open(cluster.url() + "?timeout=20s");
+  const auto hasty = must_open(cluster.url() + "?timeout=2s");
   const int slot = cluster.slot_of("{a}");
   const std::size_t from = cluster.master_of(slot);
   const RedisCluster::Move move{.slot = slot, .from = from, .to = (from + 1) % RedisCluster::kMasters};
@@ -90,7 +90,7 @@ TEST(ClusterLink, FollowsASlotOnItsWay) {
 }
 
 TEST(ClusterLink, FollowsAReplicaThatTakesOver) {
-  RedisCluster cluster;
+  RedisCluster cluster(RedisCluster::kFailsOver);
   const auto link = must_open(cluster.url() + "?timeout=10s");
   const std::size_t master = cluster.master_of(cluster.slot_of("{a}"));
   EXPECT_EQ(text_of(run_one(*link, {"SET", "{a}", "1"}, "{a}")), "OK");
