@@ -325,16 +325,8 @@ std::vector<HoldInfo> Engine::oldest_holds(std::size_t count_max, Instant now) {
 }
 
 Result<std::vector<std::string>> Engine::holds(const Charge& charge, std::size_t count_max, Instant now) {
-  return with_meter(charge, now, [&](MeterAccess& meter) -> Result<std::vector<std::string>> {
-    std::vector<std::string> ids;
-    if (meter.parts == nullptr) return ids;
-    for (const OpenPart& part : *meter.parts) {
-      if (ids.size() == count_max) break;
-      // A hold that charges the meter twice has two parts, which stand together.
-      if (ids.empty() || ids.back() != part.id) ids.push_back(part.id);
-    }
-    return ids;
-  });
+  return with_meter(charge, now,
+                    [&](MeterAccess& meter) -> Result<std::vector<std::string>> { return meter.hold_ids(count_max); });
 }
 
 std::vector<std::string> Engine::holds_tagged(std::string_view tag, Instant now) {

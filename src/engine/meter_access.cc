@@ -1,8 +1,37 @@
 #include "engine/meter_access.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mete::engine {
+
+void MeterAccess::rebase(const RuleRecord& to, Instant at) {
+  const core::Rule& from = rule->rule();
+  const core::Moment before = rule->moment(state, at);
+  core::settle(from, state, before);
+  const core::Moment after = to.moment(core::State(), before.now);
+  if (parts != nullptr && !core::keeps_state({from, before}, {to.rule(), after})) {
+    HeldParts remade;
+    for (OpenPart part : *parts) {
+      static_cast<core::HeldPart&>(part) = core::remake(from, state, part, before);
+      remade.insert(remade.end(), std::move(part));
+    }
+    parts->swap(remade);
+  }
+  state = core::rebase({from, before}, state, {to.rule(), after});
+  rule = &to;
+}
+
+std::vector<std::string> MeterAccess::hold_ids(std::size_t count_max) const {
+  std::vector<std::string> ids;
+  if (parts == nullptr) return ids;
+  for (const OpenPart& part : *parts) {
+    if (ids.size() == count_max) break;
+    // A hold that charges the meter twice has two parts, which stand together.
+    if (ids.empty() || ids.back() != part.id) ids.push_back(part.id);
+  }
+  return ids;
+}
 
 Amount MeterAccess::held() const {
   if (parts == nullptr) return 0;

@@ -7,7 +7,9 @@
 
 #include <boost/container/static_vector.hpp>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/meter.h"
 #include "engine/hold_record.h"
@@ -53,6 +55,12 @@ struct MeterAccess {
     return core::wait_for(rule->rule(), state, units, moment, *parts);
   }
 
+  // Moves it from its rule to another one, at one instant up to which its parts have expired. What is in use stays in
+  // use; what is held goes on as if it were made then, since what has come back already must not do so again.
+  void rebase(const RuleRecord& to, Instant at);
+
+  // The holds that have a part of it, the first to expire first.
+  [[nodiscard]] std::vector<std::string> hold_ids(std::size_t count_max) const;
   // What is held and still charged, in whole units.
   [[nodiscard]] Amount held() const;
   [[nodiscard]] Usage usage() const;

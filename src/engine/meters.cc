@@ -85,29 +85,13 @@ void Meters::tell_rebased(const MeterAccess& meter) const {
 // Moves the meter from its rule to another one, at one instant.
 void Meters::rebase(MeterAccess& meter, const RuleRecord& to, Instant at) {
   if (meter.entry != nullptr) {
-    const RuleRecord& from = *meter.rule;
     if (meter.parts != nullptr) expire_parts(meter, at);
-    const core::Moment before = from.moment(meter.state, at);
-    core::settle(from.rule(), meter.state, before);
-    const core::Moment after = to.moment(core::State(), before.now);
-    if (meter.parts != nullptr && !core::keeps_state({from.rule(), before}, {to.rule(), after}))
-      remake_parts(meter, before);
-    meter.state = core::rebase({from.rule(), before}, meter.state, {to.rule(), after});
+    meter.rebase(to, at);
     resize_entry(meter, core::state_size(to.rule().kind));
     mark_current(meter.entry, *meter.limit);
     write(meter);
   }
   meter.rule = &to;
-}
-
-// What is held goes on as if it were made now: what has already come back under the old rule must not do so again.
-void Meters::remake_parts(MeterAccess& meter, const core::Moment& moment) {
-  HeldParts remade;
-  for (OpenPart part : *meter.parts) {
-    static_cast<core::HeldPart&>(part) = core::remake(meter.rule->rule(), meter.state, part, moment);
-    remade.insert(remade.end(), std::move(part));
-  }
-  meter.parts->swap(remade);
 }
 
 // Another kind may remember more or less. What is in use stays in use, so the memory ceiling does not count here.

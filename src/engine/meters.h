@@ -150,7 +150,6 @@ class Meters {
   void tell_rebased(const MeterAccess& meter) const;
   void expire_parts(MeterAccess& meter, Instant until);
   void rebase(MeterAccess& meter, const RuleRecord& to, Instant at);
-  static void remake_parts(MeterAccess& meter, const core::Moment& moment);
   void resize_entry(MeterAccess& meter, std::uint8_t payload_size);
 
   MemoryGauge& memory_;

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/raise.h"
+
 namespace mete::engine {
 
 class TimeFloor {
@@ -18,11 +20,7 @@ class TimeFloor {
     return std::max(now, Instant::from_ns(ns_.load(std::memory_order_relaxed)));
   }
 
-  void raise(Instant to) {
-    std::uint64_t ns = ns_.load(std::memory_order_relaxed);
-    while (ns < to.ns() && !ns_.compare_exchange_weak(ns, to.ns(), std::memory_order_relaxed)) {
-    }
-  }
+  void raise(Instant to) { base::raise(ns_, to.ns()); }
 
  private:
   std::atomic<std::uint64_t> ns_{0};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/raise.h"
+
 namespace mete::store {
 
 namespace {
@@ -16,12 +18,6 @@ std::uint64_t read_clock(clockid_t clock) {
   timespec time{};
   ::clock_gettime(clock, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-void raise(std::atomic<std::uint64_t>& ns, std::uint64_t to) {
-  std::uint64_t so_far = ns.load(std::memory_order_relaxed);
-  while (so_far < to && !ns.compare_exchange_weak(so_far, to, std::memory_order_relaxed)) {
-  }
 }
 
 std::uint64_t wall_offset() { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC); }
@@ -45,22 +41,22 @@ void SystemClock::follow_wall_clock(std::uint64_t monotonic_ns) const {
   const std::uint64_t offset = wall_offset();
   if (offset < offset_ns_.load(std::memory_order_relaxed)) {
     const std::uint64_t latest = read_clock(CLOCK_MONOTONIC) + offset_ns_.load(std::memory_order_relaxed);
-    raise(floor_ns_, latest);
+    base::raise(floor_ns_, latest);
   }
   offset_ns_.store(offset, std::memory_order_release);
 }
 
-void SystemClock::not_before(Instant time) { raise(floor_ns_, time.ns()); }
+void SystemClock::not_before(Instant time) { base::raise(floor_ns_, time.ns()); }
 
 BatchTime::BatchTime(Instant now) { batch_ns = now.ns(); }
 
 BatchTime::~BatchTime() { batch_ns = 0; }
 
 Instant MonotoneClock::now() const {
-  raise(latest_ns_, clock_.now().ns());
+  base::raise(latest_ns_, clock_.now().ns());
   return Instant::from_ns(latest_ns_.load(std::memory_order_relaxed));
 }
 
-void MonotoneClock::not_before(Instant time) { raise(latest_ns_, time.ns()); }
+void MonotoneClock::not_before(Instant time) { base::raise(latest_ns_, time.ns()); }
 
 }  // namespace mete::store

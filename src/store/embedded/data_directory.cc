@@ -1,6 +1,7 @@
 #include "store/embedded/data_directory.h"
 
 #include "base/monotonic.h"
+#include "base/raise.h"
 #include "base/random.h"
 #include "journal/recovery.h"
 #include "store/embedded/data_loader.h"
@@ -96,9 +97,7 @@ DataDirectory::~DataDirectory() {
 void DataDirectory::append(std::string_view record, Durable durable) {
   const Ticket ticket = journal_->append(record);
   if (durable != Durable::kAlways) return;
-  Ticket last = last_awaited_.load(std::memory_order_relaxed);
-  while (last < ticket && !last_awaited_.compare_exchange_weak(last, ticket, std::memory_order_relaxed)) {
-  }
+  base::raise(last_awaited_, ticket);
   Deferral::current()->note(ticket);
 }
 

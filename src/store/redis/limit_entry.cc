@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/math.h"
+#include "store/redis/micros.h"
 
 namespace mete::store::redis {
 
@@ -11,7 +12,6 @@ namespace {
 
 constexpr std::string_view kNone = "-";
 constexpr std::uint64_t kDayUs = 86'400'000'000;
-constexpr std::uint64_t kMarginUs = 5'000'000;
 constexpr std::uint64_t kSpanUsMin = 2'000'000;
 constexpr std::uint64_t kSpansPerBucket = 2;
 constexpr std::uint64_t kPlainUsMax = 100'000'000'000'000;  // three years: further ahead there are no plain values

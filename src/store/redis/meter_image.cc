@@ -87,13 +87,12 @@ Amount amount_of(std::uint64_t number) { return static_cast<Amount>(number); }
 }  // namespace
 
 // The limit's rule, with the key's own amount if it has one.
-void MeterImage::use_rule(const engine::RuleRecord& limit_rule) {
-  access_.rule = &limit_rule;
-  if (!own_amount_) return;
+const engine::RuleRecord& MeterImage::rule_of(const engine::RuleRecord& limit_rule) {
+  if (!own_amount_) return limit_rule;
   previous_rule_ = std::move(own_rule_);
   own_rule_ =
       std::make_unique<engine::RuleRecord>(core::with_amount(limit_rule.rule(), *own_amount_), limit_rule.calendar());
-  access_.rule = own_rule_.get();
+  return *own_rule_;
 }
 
 // The numbers behind the revision.
@@ -152,25 +151,10 @@ void MeterImage::expire_parts(Instant until) {
   if (parts_.empty()) access_.parts = nullptr;
 }
 
-// Moves the meter from its rule to that of another revision, at one instant; as engine/meters.cc does.
+// Moves the meter from its rule to that of another revision, at one instant.
 void MeterImage::rebase(const engine::RuleRecord& to, Instant at) {
-  const engine::RuleRecord& from = *access_.rule;
   expire_parts(at);
-  const core::Moment before = from.moment(access_.state, at);
-  core::settle(from.rule(), access_.state, before);
-  use_rule(to);
-  const core::Moment after = access_.rule->moment(core::State(), before.now);
-  const core::Rebase old_rule{from.rule(), before};
-  const core::Rebase new_rule{access_.rule->rule(), after};
-  if (!parts_.empty() && !core::keeps_state(old_rule, new_rule)) {
-    engine::HeldParts remade;
-    for (engine::OpenPart part : parts_) {
-      static_cast<core::HeldPart&>(part) = core::remake(from.rule(), access_.state, part, before);
-      remade.insert(remade.end(), std::move(part));
-    }
-    parts_.swap(remade);
-  }
-  access_.state = core::rebase(old_rule, access_.state, new_rule);
+  access_.rebase(rule_of(to), at);
 }
 
 void MeterImage::settle(Instant now) {
@@ -208,7 +192,7 @@ Result<std::unique_ptr<MeterImage>> MeterImage::found(const KnownLimit& limit, s
     if (is_of_this_limit) image->own_amount_ = value->own_amount;
     if (!value->is_plain && value->numbers[0] > entry.rev) return nullptr;
     if (rule != nullptr) {
-      image->use_rule(*rule);
+      image->access_.rule = &image->rule_of(*rule);
       if (value->is_plain) {
         image->access_.state.bucket.set_full_at(core::bucket::now_ticks(rule->rule(), instant_of(value->numbers[0])));
       } else {
@@ -223,7 +207,7 @@ Result<std::unique_ptr<MeterImage>> MeterImage::found(const KnownLimit& limit, s
                       instant_of(limit.earlier()[next].until_us));
       }
     } else {
-      image->use_rule(limit.rule());
+      image->access_.rule = &image->rule_of(limit.rule());
       for (std::size_t i = 0; i + 1 < parts.elements.size(); i += 2) {
         if (parts.elements[i].text == "n") image->parts_version_ = parts.elements[i + 1].text;
       }

@@ -61,7 +61,7 @@ class MeterImage {
  private:
   MeterImage() = default;
 
-  void use_rule(const engine::RuleRecord& limit_rule);
+  const engine::RuleRecord& rule_of(const engine::RuleRecord& limit_rule);
   void read_state(std::span<const std::uint64_t> numbers);
   void read_parts(const wire::RespValue& fields);
   void expire_parts(Instant until);

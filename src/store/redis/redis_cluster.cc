@@ -15,6 +15,7 @@
 #include "core/refusals.h"
 #include "engine/admission.h"
 #include "store/redis/answers.h"
+#include "store/redis/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
 
@@ -24,7 +25,6 @@ namespace {
 
 // How long the parts of a take may be held before they are committed.
 constexpr Duration kMoment = std::chrono::seconds(10);
-constexpr std::uint64_t kTagMarginMs = 5000;
 
 std::string text_of(const core::Verdict& verdict) {
   std::string text;
@@ -438,7 +438,7 @@ Result<void> RedisStore::tag_hold(std::string_view tag, std::string_view id, std
   // Kept as long as the last of its holds; two who come at once may leave it shorter than that by a moment.
   const auto left = run_command(key, {"PTTL", key});
   if (!left) return tl::make_unexpected(left.error());
-  const std::uint64_t until_ms = expires_us / 1000 + kTagMarginMs;
+  const std::uint64_t until_ms = (expires_us + kMarginUs) / 1000;
   const std::uint64_t now_ms = us_of(now()) / 1000;
   if (left->integer >= 0 && now_ms + static_cast<std::uint64_t>(left->integer) >= until_ms) return {};
   if (auto kept = run_command(key, {"PEXPIREAT", key, std::to_string(until_ms)}); !kept) {

@@ -198,14 +198,7 @@ Result<std::optional<HoldInfo>> RedisStore::do_find_hold(std::string_view id) {
 Result<std::vector<std::string>> RedisStore::do_holds(const MeterName& meter, std::size_t count_max) {
   const auto looked = look_at(meter);
   if (!looked) return tl::make_unexpected(looked.error());
-  std::vector<std::string> ids;
-  const engine::HeldParts* parts = looked->images[0]->access().parts;
-  if (parts == nullptr) return ids;
-  for (const engine::OpenPart& part : *parts) {
-    if (ids.size() == count_max) break;
-    if (ids.empty() || ids.back() != part.id) ids.push_back(part.id);
-  }
-  return ids;
+  return looked->images[0]->access().hold_ids(count_max);
 }
 
 Result<std::vector<std::string>> RedisStore::do_holds_tagged(std::string_view tag) {

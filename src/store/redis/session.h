@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/raise.h"
+
 namespace mete::store::redis {
 
 struct Session {
@@ -15,11 +17,7 @@ struct Session {
   // How often everything was cleared. What was written under another epoch is as gone.
   std::atomic<std::uint64_t> epoch{0};
 
-  void raise_floor(std::uint64_t now_us) {
-    std::uint64_t floor = floor_us.load(std::memory_order_relaxed);
-    while (floor < now_us && !floor_us.compare_exchange_weak(floor, now_us, std::memory_order_relaxed)) {
-    }
-  }
+  void raise_floor(std::uint64_t now_us) { base::raise(floor_us, now_us); }
 };
 
 }  // namespace mete::store::redis

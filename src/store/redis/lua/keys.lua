@@ -8,6 +8,7 @@
 -- A key is text, and key_record.h reads it too. What became of it, and what to answer, redis_keys.cc makes of the reply.
 
 -- include arithmetic.lua
+-- include margin.lua
 -- include decimals.lua
 
 local name = KEYS[1]

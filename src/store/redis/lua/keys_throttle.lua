@@ -4,8 +4,6 @@
 -- In ticks of 1/COUNT microsecond both a microsecond (COUNT ticks) and a unit (PERIOD ticks) are whole numbers, so
 -- nothing is ever rounded off: FRACTION is what is missing of a unit, in ticks.
 
-local throttle_margin_ms = 5000
-
 local function throttle_text(throttle)
   return string.format('t:%.0f:%.0f:%.0f:%.0f:%.0f:%.0f', throttle.capacity, throttle.count, throttle.period,
     throttle.at, throttle.units, throttle.fraction)
@@ -18,7 +16,7 @@ local function write_throttle(throttle)
     redis.call('SET', name, throttle_text(throttle))
   else
     local full_ms = math.ceil((throttle.at + wait) / 1000)
-    redis.call('SET', name, throttle_text(throttle), 'PXAT', string.format('%.0f', full_ms + throttle_margin_ms))
+    redis.call('SET', name, throttle_text(throttle), 'PXAT', string.format('%.0f', full_ms + margin_ms))
   end
 end
 

@@ -24,7 +24,8 @@
 --
 -- Whoever includes this says in `clock` what Redis's own clock says: expiries go by that, even while it is behind.
 -- include arithmetic.lua
-local kEpoch, kMax, kMargin = 1577836800000000, 9007199254740991, 5000000
+-- include margin.lua
+local kEpoch, kMax = 1577836800000000, 9007199254740991
 
 local function numbers(text)
   local found = {}
@@ -320,7 +321,7 @@ local function store(m)
     if m.due then redis.call('PERSIST', held_key(m)) end
     return
   end
-  local wait = format(math.ceil((ends - clock + kMargin) / 1000))
+  local wait = format(math.ceil((ends - clock) / 1000) + margin_ms)
   redis.call('SET', m.key, text, 'PX', wait)
   if m.due then redis.call('PEXPIRE', held_key(m), wait) end
 end

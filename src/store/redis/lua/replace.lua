@@ -3,12 +3,13 @@
 -- KEYS: the meter. ARGV: the value as it was read, or ""; its parts' count of changes, or ""; the new value, or "" for
 -- none; until when it is kept, in microseconds, or "" for ever; then its parts, field and text in turn.
 -- The answer is 1, or 0 if somebody was there.
+-- include margin.lua
 local key, held = KEYS[1], 'mete.held:' .. string.sub(KEYS[1], 6)
 if (redis.call('GET', key) or '') ~= ARGV[1] then return 0 end
 if ARGV[2] ~= '' and redis.call('HGET', held, 'n') ~= ARGV[2] then return 0 end
 local time = redis.call('TIME')
 local wait = ARGV[4]
-if wait ~= '' then wait = string.format('%.0f', math.ceil((wait - time[1] * 1000000 - time[2]) / 1000) + 5000) end
+if wait ~= '' then wait = string.format('%.0f', math.ceil((wait - time[1] * 1000000 - time[2]) / 1000) + margin_ms) end
 redis.call('DEL', held)
 if ARGV[3] == '' then
   redis.call('DEL', key)

@@ -68,7 +68,7 @@ end
 
 local function tag_hold(key, id, expires)
   redis.call('HSET', key, id, format(expires))
-  local wait = math.ceil((expires - clock) / 1000) + 5000
+  local wait = math.ceil((expires - clock) / 1000) + margin_ms
   if redis.call('PTTL', key) < wait then redis.call('PEXPIRE', key, format(wait)) end
 end
 
