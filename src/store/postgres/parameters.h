@@ -1,0 +1,32 @@
+// Parameters: the values of a statement's $1, $2, … as text, in that order. Thread safety: none.
+#pragma once
+
+#include <mete/limit.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mete::store::postgres {
+
+class Parameters {
+ public:
+  Parameters& add(std::string_view text);
+  Parameters& add(std::int64_t number);
+  Parameters& add(bool flag);
+  Parameters& add_null();
+  // Null where it is none.
+  Parameters& add(const std::optional<std::int64_t>& number);
+  // As text[] and bigint[].
+  Parameters& add(std::span<const std::string> texts);
+  Parameters& add(std::span<const std::int64_t> numbers);
+
+  [[nodiscard]] std::span<const std::optional<std::string>> values() const { return values_; }
+
+ private:
+  std::vector<std::optional<std::string>> values_;
+};
+
+}  // namespace mete::store::postgres
