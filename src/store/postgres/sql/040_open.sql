@@ -1,0 +1,263 @@
+-- Meters, found and brought up to date for an operation.
+
+-- A refusal: nothing has changed. The library knows them by these codes.
+create function mete._refuse(code text, message text, hint text default null) returns void
+language plpgsql as $$
+begin
+  if hint is null then
+    raise exception using errcode = code, message = message;
+  end if;
+  raise exception using errcode = code, message = message, hint = hint;
+end $$;
+
+-- MT001 bad argument · MT002 unknown limit · MT003 no such hold · MT004 expired · MT005 exceeds · MT006 other parameters
+create function mete._refuse_argument(message text) returns void language sql as $$
+  select mete._refuse('MT001', message)
+$$;
+
+-- The limit of a name, if the caller may use it.
+create function mete._limit(name text) returns mete.limits
+language plpgsql stable as $$
+declare
+  l mete.limits;
+begin
+  select * into l from mete.limits t where t.name = _limit.name and not t.is_dropped;
+  if not found then
+    perform mete._refuse('MT002', format('unknown limit ''%s''', name), 'define it: select mete.define(…)');
+  end if;
+  if l.only_for is not null then perform mete._check_role(l); end if;
+  return l;
+end $$;
+
+create function mete._may_use(only_for name[]) returns boolean
+language sql stable as $$
+  select only_for is null or pg_has_role(session_user, 'mete_admin', 'member') or
+    exists (select from unnest(only_for) r join pg_roles on rolname = r where pg_has_role(session_user, r, 'member'))
+$$;
+
+create function mete._check_role(l mete.limits) returns void
+language plpgsql stable as $$
+begin
+  if mete._may_use(l.only_for) then return; end if;
+  raise exception using errcode = 'insufficient_privilege',
+    message = format('limit ''%s'' is not for role %s', l.name, session_user),
+    hint = 'mete.restrict() says who may use it';
+end $$;
+
+-- What open holds have of a meter, the first to expire first. What expired up to settled_us has come back already.
+create function mete._parts(m mete.meters) returns mete.part[]
+language plpgsql stable as $$
+begin
+  return (
+    select array_agg(row(o.part_units, o.part_us, o.due_us, o.id, o.charge)::mete.part order by o.due_us, o.serial)
+    from mete.operations o
+    where o.limit_id = m.limit_id and o.key = m.key and o.state = 'held' and o.is_backed and o.due_us > m.settled_us);
+end $$;
+
+-- A meter brought to a time and to the limit's present numbers. Nothing is written.
+create type mete.opened as (
+  rule mete.rule,
+  m mete.meters,
+  parts mete.part[],               -- null: none, or nobody has asked and none is due
+  has_remade_parts boolean,        -- a new rule has changed what is left of them
+  is_carried boolean               -- it was of an earlier revision
+);
+
+create function mete._expired(o mete.opened, until_us bigint) returns mete.opened
+language plpgsql stable as $$
+declare
+  m mete.meters := o.m;
+  rule mete.rule := o.rule;
+  part mete.part;
+  count integer := 0;
+begin
+  if o.parts is null then return o; end if;
+  foreach part in array o.parts loop
+    exit when part.expires_us > until_us;
+    m := mete._settled(rule, m, greatest(part.expires_us, m.start_us));
+    m := mete._released(rule, m, part.units, part.made_us, greatest(part.expires_us, m.start_us));
+    count := count + 1;
+  end loop;
+  if count > 0 then
+    o.parts := case when count < cardinality(o.parts) then o.parts[count + 1:] end;
+    m.settled_us := greatest(m.settled_us, until_us);
+    o.m := m;
+  end if;
+  return o;
+end $$;
+
+-- The meter under another rule, from an instant on up to which its parts have expired. What is held goes on as if it were
+-- made then, since what has come back already must not do so again.
+create function mete._moved(o mete.opened, new mete.rule, at_us bigint) returns mete.opened
+language plpgsql stable as $$
+declare
+  m mete.meters := o.m;
+  old mete.rule := o.rule;
+  w record;
+  part mete.part;
+  remade mete.part[];
+begin
+  at_us := greatest(at_us, m.start_us);
+  m := mete._settled(old, m, at_us);
+  w := mete._window(new, at_us);
+  if old.kind = new.kind and w.start_us = m.start_us and w.end_us = m.end_us and
+     (old.kind <> 'bucket' or (old.amount, old.capacity, old.period_us) = (new.amount, new.capacity, new.period_us)) then
+    o.m := m;
+    o.rule := new;
+    return o;
+  end if;
+  if o.parts is not null then
+    foreach part in array o.parts loop
+      part.units := mete._still_charged(old, m, part.units, part.made_us, at_us, false);
+      part.made_us := at_us;
+      remade := remade || part;
+    end loop;
+    o.parts := remade;
+    o.has_remade_parts := true;
+  end if;
+  o.m := mete._rebased(old, m, new, at_us);
+  o.rule := new;
+  return o;
+end $$;
+
+-- A meter as it was found under an earlier revision of its limit, under the present one.
+create function mete._caught_up(l mete.limits, o mete.opened) returns mete.opened
+language plpgsql stable as $$
+declare
+  m mete.meters := o.m;
+  r mete.revisions;
+begin
+  for r in select * from mete.revisions t where t.limit_id = l.id and t.revision >= m.revision and t.revision <= l.revision
+           order by t.revision loop
+    if r.revision = m.revision then
+      o.rule := mete._with_amount(r.rule, m.own_amount);
+    else
+      o := mete._expired(o, r.since_us);
+      o := mete._moved(o, mete._with_amount(r.rule, m.own_amount), r.since_us);
+    end if;
+  end loop;
+  m := o.m;
+  m.revision := l.revision;
+  o.m := m;
+  o.is_carried := true;
+  return o;
+end $$;
+
+create function mete._opened(l mete.limits, m mete.meters, now_us bigint, wants_parts boolean) returns mete.opened
+language plpgsql stable as $$
+declare
+  o mete.opened;
+begin
+  o.m := m;
+  o.has_remade_parts := false;
+  o.is_carried := false;
+  if m.due_us < 9223372036854775807 and (wants_parts or m.due_us <= now_us or m.revision <> l.revision) then
+    o.parts := mete._parts(m);
+  end if;
+  if m.revision = l.revision then
+    o.rule := mete._with_amount(mete._rule(l), m.own_amount);
+  else
+    o := mete._caught_up(l, o);
+  end if;
+  if m.due_us <= now_us then o := mete._expired(o, now_us); end if;
+  o.m := mete._settled(o.rule, o.m, now_us);
+  return o;
+end $$;
+
+-- The meter's row, locked; made if there is none.
+create function mete._locked(l mete.limits, key text) returns mete.meters
+language plpgsql as $$
+declare
+  m mete.meters;
+begin
+  loop
+    select * into m from mete.meters t where t.limit_id = l.id and t.key = _locked.key for update;
+    exit when found;
+    insert into mete.meters (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
+    values (l.id, _locked.key, l.revision, 0, 0, 0, 0, 0, mete._now_us(), 9223372036854775807)
+    on conflict do nothing;
+  end loop;
+  return m;
+end $$;
+
+-- The meter's row as it is, or a fresh one.
+create function mete._seen(l mete.limits, key text) returns mete.meters
+language plpgsql stable as $$
+declare
+  m mete.meters;
+begin
+  select * into m from mete.meters t where t.limit_id = l.id and t.key = _seen.key;
+  if not found then m := mete._fresh(l.id, key, l.revision, 0); end if;
+  return m;
+end $$;
+
+create function mete._timestamp(at_us bigint) returns timestamptz
+language sql immutable as $$
+  select timestamptz 'epoch' + at_us * interval '1 microsecond'
+$$;
+
+create function mete._interval(us bigint) returns interval
+language sql immutable as $$
+  select case when us >= 0 then us * interval '1 microsecond' end
+$$;
+
+-- Writes a meter that an operation has locked and changed.
+create function mete._write(o mete.opened, now_us bigint) returns void
+language plpgsql as $$
+declare
+  m mete.meters := o.m;
+  part mete.part;
+begin
+  if o.parts is not null then
+    part := o.parts[1];
+    m.due_us := part.expires_us;
+  elsif m.due_us <= now_us then
+    m.due_us := 9223372036854775807;
+  end if;
+  update mete.meters t
+  set revision = m.revision, units = m.units, previous = m.previous, full_at = m.full_at, start_us = m.start_us,
+      end_us = m.end_us, settled_us = m.settled_us, due_us = m.due_us, own_amount = m.own_amount
+  where t.limit_id = m.limit_id and t.key = m.key;
+end $$;
+
+-- What a new rule has left of a meter's held parts.
+create function mete._write_parts(o mete.opened) returns void
+language plpgsql as $$
+declare
+  part mete.part;
+begin
+  if o.parts is null then return; end if;
+  foreach part in array o.parts loop
+    update mete.operations t set part_units = part.units, part_us = part.made_us
+    where t.id = part.id and t.charge = part.charge;
+  end loop;
+end $$;
+
+-- As _opened, of a meter that is locked. One of an earlier revision is written at once, and for the audit the sums of the
+-- new one begin with what went over to it, but for what is still held.
+create function mete._opened_locked(l mete.limits, m mete.meters, now_us bigint, wants_parts boolean) returns mete.opened
+language plpgsql as $$
+declare
+  o mete.opened := mete._opened(l, m, now_us, wants_parts);
+  carried bigint;
+begin
+  if not o.is_carried then return o; end if;
+  if o.has_remade_parts then perform mete._write_parts(o); end if;
+  perform mete._write(o, now_us);
+  m := o.m;
+  carried := mete._used(o.rule, m, now_us) - mete._held(o.rule, m, o.parts, now_us);
+  if l.records and carried <> 0 then
+    perform mete._record(l, m.key, 'carry', carried, now_us, now_us, null, null);
+  end if;
+  o.has_remade_parts := false;
+  return o;
+end $$;
+
+-- An event. `charged_us`: the time that decides which window it belongs to.
+create function mete._record(l mete.limits, key text, kind text, amount bigint, now_us bigint, charged_us bigint,
+                             operation text, tag text) returns void
+language plpgsql as $$
+begin
+  insert into mete.events (at, limit_id, key, kind, amount, charged_at, operation, tag, revision)
+  values (mete._timestamp(now_us), l.id, key, kind, amount, mete._timestamp(charged_us), operation, tag, l.revision);
+end $$;

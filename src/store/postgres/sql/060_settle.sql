@@ -1,0 +1,422 @@
+-- What is not a take: gives, what becomes of holds, and usage set from elsewhere.
+
+-- The meter that stands for an operation in answers: the one with the least left, the first such; shadow limits only where
+-- there are no others.
+create function mete._settlement(amount bigint, charged mete.charged[], opened mete.opened[], now_us bigint)
+returns mete.outcome
+language plpgsql stable as $$
+declare
+  j record;
+  r mete.outcome;
+  nothing mete.charged[];
+  c mete.charged;
+begin
+  if cardinality(charged) > 0 then
+    for i in 1 .. cardinality(charged) loop
+      c := charged[i];
+      c.cost := 0;
+      nothing[i] := c;
+    end loop;
+    -- As after a charge of nothing that is forced.
+    j := mete._judge(nothing, opened, 'force', now_us, false);
+    r := j.r;
+  else
+    r.remaining := 0;
+    r.capacity := 0;
+    r.reset_us := 0;
+  end if;
+  r.allowed := true;
+  r.amount := amount;
+  r.violated := 0;
+  r.retry_us := 0;
+  r.now_us := now_us;
+  return r;
+end $$;
+
+-- Gives back what was taken: never more than is used, and nothing of what is held.
+create function mete._give(limits text[], keys text[], costs bigint[], id text, retention_us bigint, floor_us bigint)
+returns mete.outcome
+language plpgsql as $$
+declare
+  fingerprint uuid;
+  charged mete.charged[];
+  opened mete.opened[];
+  now_us bigint;
+  r mete.outcome;
+  c mete.charged;
+  l mete.limits;
+  o mete.opened;
+  m mete.meters;
+  rule mete.rule;
+  given bigint[];
+begin
+  if id is not null then
+    fingerprint := mete._fingerprint('give', limits, keys, costs, null, null);
+    r := mete._recalled(id, fingerprint, greatest(mete._now_us(), floor_us), retention_us);
+    if r.now_us is not null then return r; end if;
+  end if;
+  charged := mete._charged_meters(limits, keys, costs);
+  select a.charged, a.opened, a.now_us into charged, opened, now_us from mete._open_all(charged, floor_us, true) a;
+  for i in 1 .. cardinality(charged) loop
+    c := charged[i];
+    o := opened[i];
+    m := o.m;
+    rule := o.rule;
+    given[i] := case when rule.kind = 'sliding' then m.units else mete._used(rule, m, now_us) end;
+    given[i] := least(greatest(given[i] - mete._held(rule, m, o.parts, now_us), 0), c.cost);
+    o.m := mete._released(rule, m, given[i], now_us, now_us);
+    opened[i] := o;
+  end loop;
+  r := mete._settlement((select sum(g)::bigint from unnest(given) g), charged, opened, now_us);
+  if id is not null and
+     not mete._remember(limits, keys, costs, id, fingerprint, r, null, null, charged, retention_us) then
+    return mete._recalled(id, fingerprint, now_us, retention_us);
+  end if;
+  for i in 1 .. cardinality(charged) loop
+    c := charged[i];
+    perform mete._write(opened[i], now_us);
+    l := c.l;
+    if l.records and given[i] > 0 then
+      perform mete._record(l, c.key, 'give', -given[i], now_us, now_us, id, null);
+    end if;
+  end loop;
+  return r;
+end $$;
+
+-- The id of a hold that is named by its id, or by its tag where that is the only open one.
+create function mete._hold_id(id text, tag text) returns text
+language plpgsql stable as $$
+declare
+  ids text[];
+begin
+  if (id is null) = (tag is null) then
+    perform mete._refuse_argument('give the id of the hold, or its tag');
+  end if;
+  if id is not null then return id; end if;
+  select array_agg(distinct o.id) into ids from mete.operations o
+  where o.tag = _hold_id.tag and o.state = 'held' and o.due_us > mete._now_us();
+  if cardinality(ids) > 1 then
+    perform mete._refuse_argument(format('tag ''%s'' has %s open holds: name one by its id', tag, cardinality(ids)));
+  end if;
+  if ids is null then
+    -- Holds made by SQL have their tag as id, unless they were given another: then it is known what became of it.
+    return tag;
+  end if;
+  return ids[1];
+end $$;
+
+create function mete._no_hold(id text) returns void language sql as $$
+  select mete._refuse('MT003', format('no hold ''%s'': it is unknown, or was forgotten', id))
+$$;
+
+-- Commits (amounts, or null for all), cancels or extends (ttl_us) an open hold.
+create function mete._close(id text, operation text, amounts bigint[], allows_overage boolean, ttl_us bigint,
+                            retention_us bigint, floor_us bigint) returns mete.outcome
+language plpgsql as $$
+declare
+  rows mete.operations[];
+  again mete.operations[];
+  row mete.operations;
+  charged mete.charged[];
+  opened mete.opened[];
+  meter_of integer[];              -- of each charge; null: none any more
+  now_us bigint;
+  total bigint := 0;
+  c mete.charged;
+  l mete.limits;
+  o mete.opened;
+  m mete.meters;
+  before bigint;
+  amount bigint;
+  overage bigint[];
+begin
+  -- Which meters to lock is known once the hold has been seen. What became of it in between is seen then.
+  rows := mete._rows_of(id);
+  if rows is null then perform mete._no_hold(id); end if;
+  charged := mete._meters_of(rows);
+  for j in 1 .. coalesce(cardinality(charged), 0) loop
+    c := charged[j];
+    l := c.l;
+    if l.only_for is not null then perform mete._check_role(l); end if;
+  end loop;
+  now_us := greatest(floor_us, mete._now_us());
+  if charged is not null then
+    select a.charged, a.opened, a.now_us into charged, opened, now_us from mete._open_all(charged, floor_us, true) a;
+  end if;
+  perform from mete.operations t where t.id = _close.id order by t.charge for update;
+  again := mete._rows_of(id);
+  perform mete._check_open(id, rows, again, now_us, retention_us);
+  rows := again;
+  if operation = 'commit' then perform mete._check_amounts(rows, amounts, allows_overage); end if;
+  -- Under new numbers what is left of a part is what its meter says.
+  for i in 1 .. cardinality(rows) loop
+    row := rows[i];
+    for j in 1 .. coalesce(cardinality(charged), 0) loop
+      c := charged[j];
+      l := c.l;
+      if row.is_backed and l.id = row.limit_id and c.key = row.key then meter_of[i] := j; end if;
+    end loop;
+    amount := case when operation = 'commit' then coalesce(amounts[i], row.amount) end;
+    if meter_of[i] is not null then
+      o := mete._without_part(opened[meter_of[i]], row.id, row.charge);
+      m := o.m;
+      if operation = 'cancel' then
+        before := mete._used(o.rule, m, now_us);
+        o.m := mete._released(o.rule, m, row.part_units, row.part_us, now_us);
+        total := total + before - mete._used(o.rule, o.m, now_us);
+      elsif operation = 'commit' then
+        o.m := mete._released(o.rule, m, row.part_units - least(row.part_units, amount), row.part_us, now_us);
+        if amount > row.amount then
+          overage[meter_of[i]] := coalesce(overage[meter_of[i]], 0) + amount - row.amount;
+        end if;
+      end if;
+      opened[meter_of[i]] := o;
+    end if;
+    total := total + coalesce(amount, 0);
+  end loop;
+  if overage is not null then
+    select w.opened, w.overage into opened, overage from mete._with_overage(charged, opened, overage, now_us) w;
+  end if;
+  perform mete._write_closed(rows, operation, amounts, charged, opened, meter_of, ttl_us, retention_us, now_us);
+  if operation = 'commit' then perform mete._record_commit(rows, amounts, overage, charged, meter_of, now_us); end if;
+  return mete._settlement(total, charged, opened, now_us);
+end $$;
+
+-- The rows of a hold, in the order of its charges; null if there is none.
+create function mete._rows_of(id text) returns mete.operations[]
+language plpgsql stable as $$
+begin
+  return (select array_agg(o order by o.charge) from mete.operations o
+          where o.id = _rows_of.id and o.kind = 'hold' and o.state <> 'answered');
+end $$;
+
+-- The meters that a hold's charges are on, as far as their limits are there, in the order in which they are locked.
+create function mete._meters_of(rows mete.operations[]) returns mete.charged[]
+language plpgsql stable as $$
+begin
+  return (
+    select array_agg(row(l, o.key, 0, o.charges, o.position)::mete.charged order by l.id, o.key)
+    from (select r.limit_id, r.key, sum(1 << r.charge)::integer as charges, min(r.charge)::integer as position
+          from unnest(rows) r where r.is_backed group by 1, 2) o
+    join mete.limits l on l.id = o.limit_id and not l.is_dropped);
+end $$;
+
+-- Refuses what is not an open hold, and tells what it is.
+create function mete._check_open(id text, seen mete.operations[], rows mete.operations[], now_us bigint, retention_us bigint)
+returns void
+language plpgsql as $$
+declare
+  first mete.operations := seen[1];
+  row mete.operations := rows[1];
+begin
+  if rows is null then perform mete._no_hold(id); end if;
+  if row.serial <> first.serial then perform mete._refuse('40001', 'the hold was replaced at the same time'); end if;
+  if now_us >= row.due_us + (case when row.state = 'held' then retention_us else 0 end) then
+    perform mete._no_hold(id);
+  end if;
+  if row.state = 'expired' or (row.state = 'held' and row.due_us <= now_us) then
+    perform mete._refuse('MT004', format('hold ''%s'' has expired: make a new one, and extend it in time', id));
+  end if;
+  if row.state <> 'held' then
+    perform mete._refuse('MT003', format('hold ''%s'' is %s already: a hold is final once', id, row.state));
+  end if;
+end $$;
+
+create function mete._check_amounts(rows mete.operations[], amounts bigint[], allows_overage boolean) returns void
+language plpgsql stable as $$
+declare
+  row mete.operations;
+  name text;
+begin
+  if amounts is null then return; end if;
+  if cardinality(amounts) <> cardinality(rows) then
+    perform mete._refuse_argument(format('amounts: the hold has %s %s, not %s', cardinality(rows),
+      case when cardinality(rows) = 1 then 'charge' else 'charges' end, cardinality(amounts)));
+  end if;
+  for i in 1 .. cardinality(rows) loop
+    row := rows[i];
+    if amounts[i] > row.amount and not allows_overage then
+      select l.name into name from mete.limits l where l.id = row.limit_id;
+      perform mete._refuse('MT005', format('amount %s for ''%s'' exceeds the %s held: commit less, or allow overage',
+                                           amounts[i], name, row.amount));
+    end if;
+  end loop;
+end $$;
+
+create function mete._without_part(o mete.opened, id text, charge smallint) returns mete.opened
+language plpgsql stable as $$
+begin
+  o.parts := (select array_agg(row(p.units, p.made_us, p.expires_us, p.id, p.charge)::mete.part order by p.i)
+              from unnest(o.parts) with ordinality p (units, made_us, expires_us, id, charge, i)
+              where p.id <> _without_part.id or p.charge <> _without_part.charge);
+  return o;
+end $$;
+
+-- Takes afresh what goes beyond the hold. A shadow limit where it does not fit is left as it is.
+create function mete._with_overage(charged mete.charged[], inout opened mete.opened[], inout overage bigint[],
+                                   now_us bigint)
+language plpgsql stable as $$
+declare
+  c mete.charged;
+  l mete.limits;
+  o mete.opened;
+begin
+  for j in 1 .. cardinality(charged) loop
+    continue when overage[j] is null;
+    c := charged[j];
+    l := c.l;
+    o := opened[j];
+    if mete._fits(o.rule, o.m, overage[j], now_us) then
+      o.m := mete._charged(o.rule, o.m, overage[j], now_us);
+      opened[j] := o;
+    elsif not l.shadow then
+      perform mete._refuse('MT005', format('the overage of %s for ''%s'' does not fit: commit what is held, or less',
+                                           overage[j], l.name));
+    else
+      overage[j] := null;
+    end if;
+  end loop;
+end $$;
+
+create function mete._write_closed(rows mete.operations[], operation text, amounts bigint[], charged mete.charged[],
+                                   opened mete.opened[], meter_of integer[], ttl_us bigint, retention_us bigint,
+                                   now_us bigint) returns void
+language plpgsql as $$
+declare
+  first mete.operations := rows[1];
+  o mete.opened;
+  m mete.meters;
+begin
+  for j in 1 .. coalesce(cardinality(opened), 0) loop
+    o := opened[j];
+    -- Without parts nothing is due.
+    if o.parts is null then
+      m := o.m;
+      m.due_us := 9223372036854775807;
+      o.m := m;
+    end if;
+    if operation = 'extend' then o := mete._with_due(o, now_us + ttl_us); end if;
+    perform mete._write(o, now_us);
+  end loop;
+  update mete.operations t
+  set state = case operation when 'commit' then 'committed' when 'cancel' then 'cancelled' else 'held' end,
+      due_us = now_us + case when operation = 'extend' then ttl_us else retention_us end,
+      final_us = case when operation <> 'extend' then now_us end,
+      amount = case when operation = 'commit' and amounts is not null then amounts[t.charge + 1] else t.amount end
+  where t.id = first.id;
+end $$;
+
+-- What a commit has used. It belongs to the window that the hold was made in. Where a change of the rule has left less of
+-- the part than is committed, a second event makes up for the difference, so that the sums stay those of the meters.
+create function mete._record_commit(rows mete.operations[], amounts bigint[], overage bigint[], charged mete.charged[],
+                                    meter_of integer[], now_us bigint) returns void
+language plpgsql as $$
+declare
+  row mete.operations;
+  c mete.charged;
+  l mete.limits;
+  amount bigint;
+begin
+  for i in 1 .. cardinality(rows) loop
+    continue when meter_of[i] is null;
+    row := rows[i];
+    c := charged[meter_of[i]];
+    l := c.l;
+    continue when not l.records;
+    amount := least(coalesce(amounts[i], row.amount), row.amount);
+    if amount > 0 then
+      perform mete._record(l, c.key, 'commit', amount, now_us, row.part_us, row.id, row.tag);
+    end if;
+    if row.part_units < amount then
+      perform mete._record(l, c.key, 'carry', row.part_units - amount, now_us, row.part_us, row.id, row.tag);
+    end if;
+  end loop;
+  for j in 1 .. coalesce(cardinality(charged), 0) loop
+    c := charged[j];
+    l := c.l;
+    if l.records and overage[j] > 0 then
+      perform mete._record(l, c.key, 'commit', overage[j], now_us, now_us, row.id, row.tag);
+    end if;
+  end loop;
+end $$;
+
+-- Makes the usage of a meter `used`, on top of what is held. With `since_us` it is added to it instead, signed and never
+-- below zero; not if a new window has begun since then: is_late.
+create function mete._reconcile(name text, key text, used bigint, since_us bigint, floor_us bigint, out used_before bigint,
+                                out used_now bigint, out is_late boolean, out now_us bigint)
+language plpgsql as $$
+declare
+  charged mete.charged[] := mete._charged_meters(array[name], array[key], array[0::bigint]);
+  opened mete.opened[];
+  c mete.charged;
+  l mete.limits;
+  o mete.opened;
+  m mete.meters;
+  held bigint;
+  units_before bigint;
+begin
+  select a.charged, a.opened, a.now_us into charged, opened, now_us from mete._open_all(charged, floor_us, true) a;
+  c := charged[1];
+  l := c.l;
+  o := opened[1];
+  m := o.m;
+  units_before := m.units;
+  held := mete._held(o.rule, m, o.parts, now_us);
+  used_before := mete._used(o.rule, m, now_us) - held;
+  is_late := since_us < m.start_us;
+  used_now := case when is_late then used_before when since_us is null then used else greatest(used_before + used, 0) end;
+  if used_now > 9007199254740991 - held then
+    perform mete._refuse_argument(format('amount: usage of ''%s'' would pass 9007199254740991', name));
+  end if;
+  if is_late or used_now = used_before and since_us is not null then return; end if;
+  m := mete._with_used(o.rule, m, used_now + held, now_us);
+  o.m := m;
+  perform mete._write(o, now_us);
+  if l.records and m.units <> units_before then
+    perform mete._record(l, c.key, 'reconcile', m.units - units_before, now_us, now_us, null, null);
+  end if;
+end $$;
+
+-- Adds to what each key has used, signed, and tells how much of it was done (see _reconcile). The keys are in the order in
+-- which meters are locked; what is plain to see is done for all of them in one statement.
+create function mete._shift(name text, keys text[], changes bigint[], since_us bigint, floor_us bigint)
+returns table (i bigint, change bigint, is_late boolean)
+language plpgsql as $$
+declare
+  l mete.limits := mete._limit(name);
+  now_us bigint;
+  plain_i bigint[];
+  plain_change bigint[];
+  u record;
+  r record;
+begin
+  if l.kind in ('bucket', 'sliding') then
+    perform mete._refuse_argument(format('a %s cannot be brought to a source of truth: its usage comes back with time',
+                                         l.kind));
+  end if;
+  perform from mete.meters m where m.limit_id = l.id and m.key = any (keys) order by m.key for update;
+  now_us := greatest(mete._now_us(), floor_us);
+  with plain as (
+    update mete.meters m set units = greatest(m.units + c.change, 0)
+    from unnest(keys, changes) with ordinality c (key, change, i),
+      (select b.key, b.units from mete.meters b where b.limit_id = l.id and b.key = any (keys)) before
+    where m.limit_id = l.id and m.key = c.key and before.key = m.key and m.revision = l.revision and
+      m.due_us = 9223372036854775807 and m.end_us > now_us and m.start_us <= least(now_us, since_us) and
+      m.units + c.change <= 9007199254740991
+    returning c.i, m.key, m.units - before.units as change
+  ), recorded as (
+    insert into mete.events (at, limit_id, key, kind, amount, charged_at, revision)
+    select mete._timestamp(now_us), l.id, p.key, 'reconcile', p.change, mete._timestamp(now_us), l.revision
+    from plain p where l.records and p.change <> 0
+  )
+  select array_agg(p.i), array_agg(p.change) into plain_i, plain_change from plain p;
+  return query select p.i, p.change, false from unnest(plain_i, plain_change) p (i, change);
+  for u in select c.key, c.change, c.i from unnest(keys, changes) with ordinality c (key, change, i)
+           where c.i not in (select unnest(plain_i)) order by c.key collate "C" loop
+    r := mete._reconcile(name, u.key, u.change, since_us, floor_us);
+    i := u.i;
+    change := r.used_now - r.used_before;
+    is_late := r.is_late;
+    return next;
+  end loop;
+end $$;

@@ -1,0 +1,268 @@
+-- The functions that the library and `mete serve` call (src/store/postgres): the same steps as those for applications, for
+-- a caller that has checked the arguments, counts in microseconds, and tells how far its clock has come (floor_us): time
+-- never runs backwards for it.
+
+create function mete.store_take(limits text[], keys text[], costs bigint[], mode text, id text, ttl_us bigint, tag text,
+                                is_id_random boolean, remembers_denial boolean, retention_us bigint, floor_us bigint,
+                                wants_usages boolean) returns mete.outcome
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return mete._take(limits, keys, costs, mode, id, ttl_us, tag, is_id_random, remembers_denial, retention_us, floor_us,
+                    wants_usages);
+end $$;
+
+-- Takes that have arrived together, each for itself and in one transaction: an outcome for each, in their order; null where
+-- the limit is unknown. They are made in the order in which meters are locked.
+create function mete.store_take_each(limits text[], keys text[], costs bigint[], floor_us bigint)
+returns setof mete.outcome
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  u record;
+  r mete.outcome;
+  results mete.outcome[];
+begin
+  for u in select c.name, c.key, c.cost, c.i::integer as i, l.id
+           from unnest(limits, keys, costs) with ordinality c (name, key, cost, i)
+           left join mete.limits l on l.name = c.name and not l.is_dropped
+           order by l.id, c.key collate "C", c.i loop
+    r := null;
+    if u.id is not null then
+      r := mete._take_plainly(u.name, u.key, u.cost, null, null, null, null, 0, floor_us);
+      if r.now_us is null then
+        r := mete._take_generally(array[u.name], array[u.key], array[u.cost], 'take', null, null, null, null, false, false, 0,
+                                  floor_us, false);
+      end if;
+    end if;
+    results[u.i] := r;
+  end loop;
+  return query select * from unnest(results);
+end $$;
+
+-- The answer that this take got before; no row if it is new.
+create function mete.store_recall(limits text[], keys text[], costs bigint[], mode text, id text, retention_us bigint,
+                                  floor_us bigint) returns setof mete.outcome
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  r mete.outcome := mete._recalled(id, mete._fingerprint(mode, limits, keys, costs, null, null),
+                                   greatest(mete._now_us(), floor_us), retention_us);
+begin
+  if r.now_us is not null then return next r; end if;
+end $$;
+
+create function mete.store_peek(limits text[], keys text[], costs bigint[], floor_us bigint, wants_usages boolean)
+returns mete.outcome
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return mete._peek(limits, keys, costs, floor_us, wants_usages);
+end $$;
+
+create function mete.store_give(limits text[], keys text[], costs bigint[], id text, retention_us bigint, floor_us bigint)
+returns mete.outcome
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return mete._give(limits, keys, costs, id, retention_us, floor_us);
+end $$;
+
+create function mete.store_close(id text, operation text, amounts bigint[], allows_overage boolean, ttl_us bigint,
+                                 retention_us bigint, floor_us bigint) returns mete.outcome
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return mete._close(id, operation, amounts, allows_overage, ttl_us, retention_us, floor_us);
+end $$;
+
+-- What is told of a hold, a row for each charge.
+create type mete.hold_charge as (
+  id text,
+  state text,
+  expires_in_us bigint,
+  age_us bigint,
+  tag text,
+  "limit" text,
+  key text,
+  amount bigint,
+  now_us bigint
+);
+
+create function mete._hold_charge(o mete.operations, name text, now_us bigint) returns mete.hold_charge
+language sql immutable as $$
+  select row(o.id, case when o.state = 'held' and o.due_us <= now_us then 'expired' else o.state end,
+             case when o.state = 'held' then greatest(o.due_us - now_us, 0) else 0 end, greatest(now_us - o.made_us, 0),
+             o.tag, name, o.key, o.amount, now_us)::mete.hold_charge
+$$;
+
+create function mete.store_find_hold(id text, retention_us bigint, floor_us bigint) returns setof mete.hold_charge
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  now_us bigint := greatest(mete._now_us(), floor_us);
+begin
+  return query select (mete._hold_charge(o, l.name, now_us)).* from mete.operations o join mete.limits l on l.id = o.limit_id
+    where o.id = store_find_hold.id and o.kind = 'hold' and o.state <> 'answered' and
+      now_us < o.due_us + case when o.state = 'held' then retention_us else 0 end and mete._may_use(l.only_for)
+    order by o.charge;
+end $$;
+
+-- The open holds that were made first, in that order.
+create function mete.store_oldest_holds(count_max bigint, floor_us bigint) returns setof mete.hold_charge
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  now_us bigint := greatest(mete._now_us(), floor_us);
+begin
+  return query select (mete._hold_charge(o, l.name, now_us)).*
+    from (select f.id, f.serial from mete.operations f where f.state = 'held' and f.charge = 0 and f.due_us > now_us
+          order by f.serial limit count_max) first
+    join mete.operations o on o.id = first.id join mete.limits l on l.id = o.limit_id
+    where mete._may_use(l.only_for)
+    order by first.serial, o.charge;
+end $$;
+
+-- The ids of the open holds that have a part of a meter, the first to expire first.
+create function mete.store_holds("limit" text, key text, count_max bigint, floor_us bigint) returns setof text
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  l mete.limits := mete._limit("limit");
+  now_us bigint := greatest(mete._now_us(), floor_us);
+begin
+  return query select h.id from (
+      select o.id, min(o.due_us) as due_us, min(o.serial) as serial from mete.operations o
+      where o.limit_id = l.id and o.key = store_holds.key and o.state = 'held' and o.is_backed and o.due_us > now_us
+      group by o.id) h
+    order by h.due_us, h.serial limit count_max;
+end $$;
+
+create function mete.store_holds_tagged(tag text, floor_us bigint) returns setof text
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  now_us bigint := greatest(mete._now_us(), floor_us);
+begin
+  return query select h.id from (
+      select o.id, min(o.due_us) as due_us, min(o.serial) as serial
+      from mete.operations o join mete.limits l on l.id = o.limit_id
+      where o.tag = store_holds_tagged.tag and o.state = 'held' and o.due_us > now_us and mete._may_use(l.only_for)
+      group by o.id) h
+    order by h.due_us, h.serial;
+end $$;
+
+-- A page of a limit's meters in use, in the order of their numbers; next: 0 after the last.
+create function mete.store_scan("limit" text, after bigint, count_max bigint, floor_us bigint)
+returns table (next bigint, key text, used bigint, held bigint, remaining bigint, capacity bigint, reset_us bigint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  l mete.limits := mete._limit("limit");
+  now_us bigint := greatest(mete._now_us(), floor_us);
+  last bigint;
+  count bigint;
+begin
+  select max(m.serial), count(*) into last, count from (
+    select t.serial from mete.meters t where t.limit_id = l.id and t.serial > after order by t.serial limit count_max) m;
+  if count < count_max then last := 0; end if;
+  -- What is plain to see is not opened.
+  return query
+    select 0::bigint, m.key, m.units, 0::bigint, greatest(coalesce(m.own_amount, l.capacity) - m.units, 0),
+           coalesce(m.own_amount, l.capacity), case when l.kind = 'stock' then -1 else m.end_us - now_us end
+    from (select * from mete.meters t where t.limit_id = l.id and t.serial > after order by t.serial limit count_max) m
+    where l.kind in ('stock', 'window', 'calendar') and m.due_us = 9223372036854775807 and m.revision = l.revision and
+      m.end_us > now_us and m.start_us <= now_us and m.units > 0
+    union all
+    select 0::bigint, m.key, u.used, u.held, u.remaining, u.capacity, u.reset_us
+    from (select * from mete.meters t where t.limit_id = l.id and t.serial > after order by t.serial limit count_max) m,
+      lateral mete._usage(l.name, m.key, floor_us) u
+    where not (l.kind in ('stock', 'window', 'calendar') and m.due_us = 9223372036854775807 and m.revision = l.revision and
+      m.end_us > now_us and m.start_us <= now_us) and u.used + u.held > 0
+    union all
+    select last, null, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint;
+end $$;
+
+create function mete.store_usage("limit" text, key text, floor_us bigint, out used bigint, out held bigint,
+                                 out remaining bigint, out capacity bigint, out reset_us bigint, out now_us bigint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  select * into used, held, remaining, capacity, reset_us, now_us from mete._usage("limit", key, floor_us);
+end $$;
+
+create function mete.store_override_of("limit" text, key text) returns bigint
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  l mete.limits := mete._limit("limit");
+begin
+  return (select m.own_amount from mete.meters m where m.limit_id = l.id and m.key = store_override_of.key);
+end $$;
+
+create function mete.store_limits() returns setof mete.limits
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return query select * from mete.limits l where not l.is_dropped and mete._may_use(l.only_for) order by l.name;
+end $$;
+
+-- From here on for mete_admin.
+
+create function mete.store_define(name text, kind text, amount bigint, period_us bigint, unit text, zone text,
+                                  anchor integer, burst bigint, durable text, on_fail text, shadow boolean, scope text,
+                                  floor_us bigint) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  l mete.limits;
+begin
+  l.name := name;
+  l.kind := kind;
+  l.amount := amount;
+  l.period_us := period_us;
+  l.unit := unit;
+  l.zone := zone;
+  l.anchor := anchor;
+  l.burst := burst;
+  l.durable := durable;
+  l.on_fail := on_fail;
+  l.shadow := shadow;
+  l.scope := scope;
+  return mete._define(l, floor_us);
+end $$;
+
+create function mete.store_override("limit" text, key text, amount bigint, floor_us bigint) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return mete._override("limit", key, amount, floor_us);
+end $$;
+
+create function mete.store_reconcile("limit" text, key text, used bigint, floor_us bigint, out used_before bigint,
+                                     out used_now bigint, out now_us bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  select r.used_before, r.used_now, r.now_us into used_before, used_now, now_us
+  from mete._reconcile("limit", key, used, null, floor_us) r;
+end $$;
+
+-- Adds to what each key has used, signed; in their order, how much of it was done.
+create function mete.store_shift("limit" text, keys text[], changes bigint[], since_us bigint, floor_us bigint)
+returns table (change bigint, is_late boolean)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return query select s.change, s.is_late from mete._shift("limit", keys, changes, since_us, floor_us) s order by s.i;
+end $$;
+
+create function mete.store_clear() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform mete._clear();
+end $$;
+
+create function mete.store_expire(batch integer, retention_us bigint, out expired integer, out swept integer)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  expired := mete._expire_holds(batch, retention_us);
+  swept := mete._sweep(batch);
+end $$;
+
+-- Numbers for operators. Of the large tables about as many as the last ANALYZE has seen.
+create function mete.store_statistics(out limits bigint, out rules bigint, out meters bigint, out overrides bigint,
+                                      out ids bigint, out open_holds bigint, out orphans bigint, out bytes bigint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  select count(*), count(distinct mete._rule(l)) into limits, rules from mete.limits l where not l.is_dropped;
+  select greatest(c.reltuples, 0)::bigint into meters from pg_class c where c.oid = 'mete.meters'::regclass;
+  select greatest(c.reltuples, 0)::bigint into ids from pg_class c where c.oid = 'mete.operations'::regclass;
+  overrides := 0;
+  select count(*) into open_holds from mete.operations o
+  where o.state = 'held' and o.charge = 0 and o.due_us > mete._now_us();
+  select count(*) into orphans from mete.operations o where o.state = 'expired' and o.charge = 0;
+  bytes := pg_total_relation_size('mete.meters') + pg_total_relation_size('mete.operations');
+end $$;
