@@ -9,7 +9,7 @@
 namespace mete::store {
 
 struct RemoteStatus {
-  std::string shape;                 // "server", "sentinel" or "cluster"
+  std::string shape;                 // "server", "sentinel", "cluster" or "postgres"
   std::vector<std::string> nodes;    // masters in use, as host:port
   std::size_t connections = 0;       // open now
   std::uint64_t reconnects = 0;      // since the start

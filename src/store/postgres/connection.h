@@ -1,29 +1,32 @@
 // Connection: one session with a PostgreSQL, by libpq. Calls block, until their deadline at most: one that is over
-// leaves the connection lost.
+// leaves the connection lost, and its statement may go on at the server, until its statement_timeout.
 //
 // Statements are prepared under their own names when they are first used, and again where the server does not know
 // them: behind a PgBouncer in transaction mode each transaction may be in another server process, which may have them
-// or not.
+// or not. Preparing costs no round trip of its own. In a transaction that has begun they get no name: a name that is
+// unknown, or known already, would end it.
 //
 // Thread safety: none.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
-
 #include <mete/result.h>
 
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
 #include "net/deadline.h"
+#include "store/postgres/connect.h"
 #include "store/postgres/parameters.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/sql_error.h"
 
-struct pg_conn;
-
 namespace mete::store::postgres {
 
-// `name` and `text` belong together for good, in all versions of the program: change both, or neither.
+// `name` and `text` belong together for good, in all versions of the program: change both, or neither. They live as
+// long as the program.
 struct Statement {
   const char* name;
   const char* text;
@@ -31,30 +34,58 @@ struct Statement {
 
 class Connection {
  public:
-  // `url` as libpq takes it: several hosts, target_session_attrs, sslmode and so on.
-  static SqlResult<Connection> open(const std::string& url, const net::Deadline& deadline);
+  // `url` as libpq takes it: several hosts, target_session_attrs, sslmode and so on. connect.h says what becomes of
+  // `statement_timeout`.
+  static SqlResult<Connection> open(const std::string& url, const net::Deadline& deadline,
+                                    Duration statement_timeout = Duration::never());
 
   // Outside of begin() and end of a transaction: a transaction of its own.
   SqlResult<Rows> run(const Statement& statement, const Parameters& parameters, const net::Deadline& deadline);
   // Without parameters and unprepared, one or several statements: the rows of the last.
   SqlResult<Rows> run_text(const std::string& text, const net::Deadline& deadline);
-  // A query whose rows are seen one by one, and never kept. `see` returns false to stop.
+  // A query whose rows are seen one by one, and never kept. `see` returns false to stop: the connection is lost then,
+  // for the rest of the rows is on its way.
   SqlResult<Done> stream(const std::string& query, const std::function<bool(const Rows&)>& see,
                          const net::Deadline& deadline);
 
-  [[nodiscard]] bool is_lost() const;
+  [[nodiscard]] bool is_lost() const { return !handle_; }
+  // It was lost by a deadline: the server has not answered in time.
+  [[nodiscard]] bool is_silent() const { return is_silent_; }
+  // Not lost, and in no transaction.
+  [[nodiscard]] bool is_idle() const;
+  // Nothing came that was not asked for, such as the end of the connection: it can be used again. Does not wait.
+  [[nodiscard]] bool is_quiet() const;
   // Of the server that was reached, as host:port.
-  [[nodiscard]] std::string address() const;
+  [[nodiscard]] const std::string& address() const { return address_; }
   // As 150004.
-  [[nodiscard]] int server_version() const;
+  [[nodiscard]] int server_version() const { return server_version_; }
 
  private:
-  struct Finish {
-    void operator()(pg_conn* connection) const;
-  };
-  explicit Connection(pg_conn* connection) : connection_(connection) {}
+  enum class Manner : std::uint8_t { kPrepared, kPreparing, kUnnamed };
 
-  std::unique_ptr<pg_conn, Finish> connection_;
+  explicit Connection(Handle handle);
+
+  SqlResult<Rows> attempt(Manner manner, const Statement& statement, const Parameters& parameters,
+                          const net::Deadline& deadline);
+  [[nodiscard]] bool send(Manner manner, const Statement& statement, const Parameters& parameters);
+  // All that was sent but not yet written.
+  SqlResult<Done> flush(const net::Deadline& deadline);
+  // Null at the end of the results.
+  SqlResult<OwnedResult> next_result(const net::Deadline& deadline);
+  // All results, until the connection can be used again: the first that is an error, or the last.
+  SqlResult<Rows> collect(const net::Deadline& deadline);
+  // Rows, or the error that the result is.
+  SqlResult<Rows> judge(OwnedResult result);
+  // The failure of libpq's last call; the connection is closed.
+  tl::unexpected<SqlError> give_up();
+  tl::unexpected<SqlError> give_up(SqlError error);
+  tl::unexpected<SqlError> give_up_waiting(const net::Deadline& deadline);
+
+  Handle handle_;  // null: lost
+  std::string address_;
+  int server_version_ = 0;
+  bool is_silent_ = false;
+  std::unordered_set<std::string_view> prepared_;  // names that the server is thought to know
 };
 
 }  // namespace mete::store::postgres

@@ -1,8 +1,8 @@
 // Parameters: the values of a statement's $1, $2, … as text, in that order. Thread safety: none.
 #pragma once
 
-#include <mete/limit.h>
-
+#include <concepts>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,9 +13,11 @@ namespace mete::store::postgres {
 
 class Parameters {
  public:
+  // PostgreSQL's texts hold no NUL and are UTF-8: a statement with another one is an error (22021).
   Parameters& add(std::string_view text);
   Parameters& add(std::int64_t number);
-  Parameters& add(bool flag);
+  // Of bools alone, for a literal text would be one of them too.
+  Parameters& add(std::same_as<bool> auto flag) { return add(std::string_view(flag ? "t" : "f")); }
   Parameters& add_null();
   // Null where it is none.
   Parameters& add(const std::optional<std::int64_t>& number);

@@ -1,18 +1,25 @@
 // Rows: what a query returned, as text. Thread safety: values that can only be moved.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 struct pg_result;
 
 namespace mete::store::postgres {
 
+struct ClearResult {
+  void operator()(pg_result* result) const;
+};
+using OwnedResult = std::unique_ptr<pg_result, ClearResult>;
+
 class Rows {
  public:
-  // Takes it over.
-  explicit Rows(pg_result* result) : result_(result) {}
+  // Null: no rows.
+  explicit Rows(OwnedResult result) : result_(std::move(result)) {}
 
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t column_count() const;
@@ -24,10 +31,7 @@ class Rows {
   [[nodiscard]] bool boolean(std::size_t row, std::size_t column) const;
 
  private:
-  struct Clear {
-    void operator()(pg_result* result) const;
-  };
-  std::unique_ptr<pg_result, Clear> result_;
+  OwnedResult result_;
 };
 
 }  // namespace mete::store::postgres

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
+
+struct pg_result;
 
 namespace mete::store::postgres {
 
@@ -15,5 +18,13 @@ struct SqlError {
 
 template <class T>
 using SqlResult = tl::expected<T, SqlError>;
+
+// What no server has said.
+SqlError lost(std::string message);
+// Of a result that is an error. Lost is also what a server says that ends the connection by it, or that cannot write
+// any more: the one to write to is another by now.
+SqlError error_of(const pg_result* result);
+// libpq ends its messages with a new line, and has some of several lines.
+std::string one_line(std::string_view text);
 
 }  // namespace mete::store::postgres

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "net/deadline.h"
-#include "store/redis/breaker.h"
+#include "store/breaker.h"
 #include "store/redis/script_state.h"
 #include "store/redis/url.h"
 #include "store/resp_client.h"

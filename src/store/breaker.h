@@ -12,7 +12,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace mete::store::redis {
+namespace mete::store {
 
 class Breaker {
  public:
@@ -41,4 +41,4 @@ class Breaker {
   Instant trial_at_;
 };
 
-}  // namespace mete::store::redis
+}  // namespace mete::store

@@ -1,10 +1,10 @@
-#include "store/redis/breaker.h"
+#include "store/breaker.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 
-namespace mete::store::redis {
+namespace mete::store {
 
 Breaker::Admission Breaker::admit(Instant now) {
   if (!is_open_) return Admission::kAdmitted;
@@ -29,4 +29,4 @@ void Breaker::failed(Admission admission, Instant now, std::uint64_t random) {
       now + Duration::from_ns(half_ns + static_cast<std::int64_t>(random % static_cast<std::uint64_t>(half_ns)));
 }
 
-}  // namespace mete::store::redis
+}  // namespace mete::store

@@ -1,10 +1,10 @@
-#include "store/redis/breaker.h"
+#include "store/breaker.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace mete::store::redis {
+namespace mete::store {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST(BreakerTest, PausesDoubleAndVary) {
 }
 
 }  // namespace
-}  // namespace mete::store::redis
+}  // namespace mete::store

@@ -1,0 +1,213 @@
+#include "store/postgres/connection.h"
+
+#include <libpq-fe.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "base/duration_text.h"
+#include "net/connect.h"
+
+namespace mete::store::postgres {
+
+namespace {
+
+constexpr const char* kUnknownStatement = "26000";
+constexpr const char* kDuplicateStatement = "42P05";
+// "cached plan must not change result type": the schema was changed under a statement that is prepared.
+constexpr const char* kOutdatedPlan = "0A000";
+constexpr const char* kNoText = "22021";
+
+bool is_about_names(const SqlError& error) {
+  return error.state == kUnknownStatement || error.state == kDuplicateStatement || error.state == kOutdatedPlan;
+}
+
+bool has_nul(const std::optional<std::string>& value) { return value && value->find('\0') != std::string::npos; }
+
+std::vector<const char*> pointers_to(const Parameters& parameters) {
+  std::vector<const char*> pointers;
+  pointers.reserve(parameters.values().size());
+  for (const auto& value : parameters.values()) pointers.push_back(value ? value->c_str() : nullptr);
+  return pointers;
+}
+
+bool is_failure(ExecStatusType status) {
+  return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE || status == PGRES_PIPELINE_ABORTED;
+}
+
+bool is_copy(ExecStatusType status) {
+  return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+SqlError lost_before() { return lost("the connection to PostgreSQL is lost"); }
+
+}  // namespace
+
+SqlResult<Connection> Connection::open(const std::string& url, const net::Deadline& deadline,
+                                       Duration statement_timeout) {
+  auto handle = connect(url, statement_timeout, deadline);
+  if (!handle) return tl::unexpected(std::move(handle.error()));
+  return Connection(std::move(*handle));
+}
+
+Connection::Connection(Handle handle)
+    : handle_(std::move(handle)),
+      address_(std::string(PQhost(handle_.get())) + ":" + PQport(handle_.get())),
+      server_version_(PQserverVersion(handle_.get())) {}
+
+bool Connection::is_idle() const { return handle_ && PQtransactionStatus(handle_.get()) == PQTRANS_IDLE; }
+
+bool Connection::is_quiet() const {
+  if (!handle_) return false;
+  char byte = 0;
+  const ssize_t peeked = ::recv(PQsocket(handle_.get()), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return peeked < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+SqlResult<Rows> Connection::run(const Statement& statement, const Parameters& parameters,
+                                const net::Deadline& deadline) {
+  if (!handle_) return tl::unexpected(lost_before());
+  if (std::ranges::any_of(parameters.values(), has_nul)) {
+    return tl::unexpected(SqlError{.state = kNoText, .message = "a text for PostgreSQL cannot hold a NUL"});
+  }
+  if (PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) {
+    return attempt(Manner::kUnnamed, statement, parameters, deadline);
+  }
+  Manner manner = prepared_.contains(statement.name) ? Manner::kPrepared : Manner::kPreparing;
+  auto rows = attempt(manner, statement, parameters, deadline);
+  if (rows || !is_about_names(rows.error())) return rows;
+  // Nothing was done. The next attempt may be in another server process, where it is the other way round again.
+  manner = manner == Manner::kPrepared ? Manner::kPreparing : Manner::kPrepared;
+  rows = attempt(manner, statement, parameters, deadline);
+  if (rows || !is_about_names(rows.error())) return rows;
+  return attempt(Manner::kUnnamed, statement, parameters, deadline);
+}
+
+SqlResult<Rows> Connection::attempt(Manner manner, const Statement& statement, const Parameters& parameters,
+                                    const net::Deadline& deadline) {
+  if (manner == Manner::kPreparing && PQenterPipelineMode(handle_.get()) == 0) return give_up();
+  if (!send(manner, statement, parameters)) return give_up();
+  if (auto done = flush(deadline); !done) return tl::unexpected(std::move(done.error()));
+  auto rows = collect(deadline);
+  if (manner == Manner::kPreparing && handle_) {
+    if (PQexitPipelineMode(handle_.get()) == 0) return give_up();
+    // Where it failed it may be prepared or not: the next run finds out.
+    prepared_.insert(statement.name);
+  }
+  return rows;
+}
+
+bool Connection::send(Manner manner, const Statement& statement, const Parameters& parameters) {
+  const std::vector<const char*> values = pointers_to(parameters);
+  const auto count = static_cast<int>(values.size());
+  constexpr int kText = 0;
+  if (manner == Manner::kUnnamed) {
+    return PQsendQueryParams(handle_.get(), statement.text, count, nullptr, values.data(), nullptr, nullptr, kText) !=
+           0;
+  }
+  const bool prepares = manner == Manner::kPreparing;
+  if (prepares && PQsendPrepare(handle_.get(), statement.name, statement.text, 0, nullptr) == 0) return false;
+  if (PQsendQueryPrepared(handle_.get(), statement.name, count, values.data(), nullptr, nullptr, kText) == 0) {
+    return false;
+  }
+  return !prepares || PQpipelineSync(handle_.get()) != 0;
+}
+
+SqlResult<Rows> Connection::run_text(const std::string& text, const net::Deadline& deadline) {
+  if (!handle_) return tl::unexpected(lost_before());
+  if (PQsendQuery(handle_.get(), text.c_str()) == 0) return give_up();
+  if (auto done = flush(deadline); !done) return tl::unexpected(std::move(done.error()));
+  return collect(deadline);
+}
+
+SqlResult<Done> Connection::stream(const std::string& query, const std::function<bool(const Rows&)>& see,
+                                   const net::Deadline& deadline) {
+  if (!handle_) return tl::unexpected(lost_before());
+  if (PQsendQuery(handle_.get(), query.c_str()) == 0) return give_up();
+  if (PQsetSingleRowMode(handle_.get()) == 0) return give_up();
+  if (auto done = flush(deadline); !done) return done;
+  for (;;) {
+    auto next = next_result(deadline);
+    if (!next) return tl::unexpected(std::move(next.error()));
+    if (PQresultStatus(next->get()) != PGRES_SINGLE_TUPLE) {
+      auto last = judge(std::move(*next));
+      if (!last && last.error().is_lost) return tl::unexpected(std::move(last.error()));
+      auto rest = collect(deadline);
+      if (!last) return tl::unexpected(std::move(last.error()));
+      if (!rest) return tl::unexpected(std::move(rest.error()));
+      return Done{};
+    }
+    if (!see(Rows(std::move(*next)))) {
+      handle_.reset();
+      return Done{};
+    }
+  }
+}
+
+SqlResult<Done> Connection::flush(const net::Deadline& deadline) {
+  for (;;) {
+    const int left = PQflush(handle_.get());
+    if (left == 0) return Done{};
+    if (left < 0) return give_up();
+    // A server that is sending does not read: its answers must be taken in meanwhile.
+    if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN | POLLOUT, deadline)) return give_up_waiting(deadline);
+    if (PQconsumeInput(handle_.get()) == 0) return give_up();
+  }
+}
+
+SqlResult<OwnedResult> Connection::next_result(const net::Deadline& deadline) {
+  while (PQisBusy(handle_.get()) != 0) {
+    if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN, deadline)) return give_up_waiting(deadline);
+    // What came before the end of the connection may be the reason for it, as a result.
+    if (PQconsumeInput(handle_.get()) == 0) break;
+  }
+  return OwnedResult(PQgetResult(handle_.get()));
+}
+
+SqlResult<Rows> Connection::collect(const net::Deadline& deadline) {
+  const bool is_pipeline = PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF;
+  OwnedResult kept;
+  for (;;) {
+    auto next = next_result(deadline);
+    if (!next) return tl::unexpected(std::move(next.error()));
+    OwnedResult result = std::move(*next);
+    const bool is_bad = PQstatus(handle_.get()) == CONNECTION_BAD;
+    if (!result && (!is_pipeline || is_bad)) break;
+    if (!result) continue;  // the end of one command of the pipeline
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status == PGRES_PIPELINE_SYNC) break;
+    if (is_copy(status)) return give_up(lost("a statement may not be a COPY here"));
+    if (!kept || !is_failure(PQresultStatus(kept.get()))) kept = std::move(result);
+  }
+  return judge(std::move(kept));
+}
+
+SqlResult<Rows> Connection::judge(OwnedResult result) {
+  const bool is_bad = PQstatus(handle_.get()) == CONNECTION_BAD;
+  if (!result || !is_failure(PQresultStatus(result.get()))) {
+    if (is_bad) return give_up();
+    return Rows(std::move(result));
+  }
+  SqlError error = error_of(result.get());
+  if (error.is_lost || is_bad) return give_up(std::move(error));
+  return tl::unexpected(std::move(error));
+}
+
+tl::unexpected<SqlError> Connection::give_up() { return give_up(lost(one_line(PQerrorMessage(handle_.get())))); }
+
+tl::unexpected<SqlError> Connection::give_up(SqlError error) {
+  handle_.reset();
+  error.is_lost = true;
+  return tl::unexpected(std::move(error));
+}
+
+tl::unexpected<SqlError> Connection::give_up_waiting(const net::Deadline& deadline) {
+  is_silent_ = true;
+  return give_up(lost(address_ + " does not answer within " + base::duration_text(deadline.timeout())));
+}
+
+}  // namespace mete::store::postgres

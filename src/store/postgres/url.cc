@@ -1,0 +1,131 @@
+#include "store/postgres/url.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/duration_text.h"
+#include "store/postgres/conninfo.h"
+#include "wire/text.h"
+#include "wire/uri.h"
+
+namespace mete::store::postgres {
+
+namespace {
+
+constexpr std::string_view kSchemes[] = {"postgres://", "postgresql://"};
+
+tl::unexpected<Error> refuse(std::string_view reason) {
+  return tl::unexpected(Error{ErrorCode::kInvalid, "the URL of PostgreSQL is wrong: " + std::string(reason)});
+}
+
+std::size_t scheme_length(std::string_view text) {
+  for (const std::string_view scheme : kSchemes) {
+    if (text.starts_with(scheme)) return scheme.size();
+  }
+  return 0;
+}
+
+// Views into the URL. The user has its '@', the query not its '?'.
+struct Pieces {
+  std::string_view scheme;
+  std::string_view user = {};
+  std::string_view place = {};  // hosts and database
+  std::string_view query = {};
+};
+
+Result<Pieces> split(std::string_view text) {
+  Pieces pieces = {.scheme = text.substr(0, scheme_length(text))};
+  text.remove_prefix(pieces.scheme.size());
+  const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
+  const std::size_t at = authority.find('@');
+  if (at != std::string_view::npos) pieces.user = text.substr(0, at + 1);
+  text.remove_prefix(pieces.user.size());
+  // What would be shown as a bad host or database may be a part of the password.
+  if (text.find('@') != std::string_view::npos) {
+    return refuse("a '/', '?', '#' or '@' in the password is written %2F, %3F, %23 or %40, and an '@' elsewhere %40");
+  }
+  const std::size_t question = text.find('?');
+  pieces.place = text.substr(0, question);
+  if (question != std::string_view::npos) pieces.query = text.substr(question + 1);
+  return pieces;
+}
+
+Result<void> set_timeout(Url& url, std::string_view text) {
+  const auto timeout = wire::parse_duration(text);
+  if (!timeout) return refuse("timeout: " + timeout.error().message);
+  if (*timeout < kTimeoutMin || *timeout > kTimeoutMax) {
+    return refuse("timeout is " + base::duration_text(kTimeoutMin) + " to " + base::duration_text(kTimeoutMax) +
+                  ", and not " + base::duration_text(*timeout));
+  }
+  url.timeout = *timeout;
+  return Done{};
+}
+
+Result<void> set_pool(Url& url, std::string_view text) {
+  const auto number = wire::parse_integer(text);
+  if (!number || *number < 1 || *number > static_cast<std::int64_t>(kPoolMax)) {
+    return refuse("pool is a number of connections, 1 to " + std::to_string(kPoolMax) + ", and not " +
+                  wire::quote(text));
+  }
+  url.pool = static_cast<std::size_t>(*number);
+  return Done{};
+}
+
+// Takes Mete's own parameters out; `others` is the query without them, as it was written.
+Result<void> take_parameters(std::string_view query, Url& url, std::string& others) {
+  bool has_timeout = false;
+  bool has_pool = false;
+  while (!query.empty()) {
+    const std::string_view written = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(written.size() + 1, query.size()));
+    const std::size_t equals = written.find('=');
+    const std::string_view name = written.substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : written.substr(equals + 1);
+    bool& has_it = name == "timeout" ? has_timeout : has_pool;
+    if (name != "timeout" && name != "pool") {
+      others += others.empty() ? '?' : '&';
+      others += written;
+      continue;
+    }
+    if (std::exchange(has_it, true)) return refuse(std::string(name) + " is given twice");
+    auto done = name == "timeout" ? set_timeout(url, value) : set_pool(url, value);
+    if (!done) return done;
+  }
+  return Done{};
+}
+
+// libpq's messages quote what they are about.
+std::string without_passwords(const Pieces& pieces, std::string_view query) {
+  std::string text = std::string(pieces.scheme) + (pieces.user.empty() ? "" : "user@") + std::string(pieces.place);
+  while (!query.empty()) {
+    const std::size_t end = query.find('&', 1);
+    const std::string_view written = query.substr(0, end);
+    const bool is_secret = written.substr(1).starts_with("password=") || written.substr(1).starts_with("sslpassword=");
+    text += is_secret ? written.substr(0, written.find('=') + 1) : written;
+    query.remove_prefix(written.size());
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_postgres_url(std::string_view text) { return scheme_length(text) > 0; }
+
+Result<Url> parse_url(std::string_view text) {
+  if (!is_postgres_url(text)) return refuse("it begins with postgres:// or postgresql://");
+  if (text.find('\0') != std::string_view::npos) return refuse("it holds a NUL");
+  const auto pieces = split(text);
+  if (!pieces) return tl::unexpected(pieces.error());
+  if (!wire::percent_decode(pieces->user, wire::Plus::kIsPlus)) {
+    return refuse("a '%' in the user or the password is written %25");
+  }
+  Url url;
+  std::string query;
+  if (auto done = take_parameters(pieces->query, url, query); !done) return tl::unexpected(done.error());
+  url.libpq = std::string(pieces->scheme) + std::string(pieces->user) + std::string(pieces->place) + query;
+  if (const auto shown = parse_conninfo(without_passwords(*pieces, query)); !shown) return refuse(shown.error());
+  if (!parse_conninfo(url.libpq)) return refuse("the user or a password in it is not written as a URL has it");
+  return url;
+}
+
+}  // namespace mete::store::postgres
