@@ -43,4 +43,10 @@ Error usage_too_large(std::string_view field, std::string_view limit) {
           std::string(field) + ": usage of '" + std::string(limit) + "' would pass " + std::to_string(kAmountMax)};
 }
 
+Error cannot_shift(std::string_view limit, Kind kind) {
+  return {ErrorCode::kInvalid, "limit '" + std::string(limit) + "' is a " + std::string(to_string(kind)) +
+                                   ", whose usage comes back with time, so that no source of truth can tell it: only "
+                                   "stock, window and calendar can be synced"};
+}
+
 }  // namespace mete::core

@@ -18,5 +18,7 @@ Error overage_does_not_fit(std::string_view limit, Amount overage);
 Error id_mismatch(std::string_view id);
 // `field`: what the caller gave that would make usage too large.
 Error usage_too_large(std::string_view field, std::string_view limit);
+// What a bucket or a sliding window has used comes back with time: no source of truth has such a number.
+Error cannot_shift(std::string_view limit, Kind kind);
 
 }  // namespace mete::core

@@ -33,4 +33,26 @@ struct CommitRequest {
   bool allow_overage = false;
 };
 
+// By how much what a key has used differs from a source of truth: this is added to it, or taken off it if negative.
+struct Shift {
+  std::string_view key;
+  Amount change = 0;
+};
+
+// Shifts of keys of one limit. `since`: when it was looked at what the keys had used. In a window or calendar period
+// that began later, the difference means nothing.
+struct ShiftRequest {
+  std::string_view limit;
+  Instant since;
+  std::span<const Shift> shifts;
+};
+
+// What became of a shift.
+struct Shifted {
+  Amount change = 0;     // less was taken off than asked for where less was used
+  bool is_late = false;  // a new window has begun meanwhile, and nothing was changed
+
+  bool operator==(const Shifted&) const = default;
+};
+
 }  // namespace mete::core

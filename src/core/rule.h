@@ -34,6 +34,9 @@ constexpr bool is_windowed(Kind kind) {
   return kind == Kind::kWindow || kind == Kind::kSliding || kind == Kind::kCalendar;
 }
 
+// The kinds whose usage is a plain number that only operations change, within a window if there is one.
+constexpr bool can_shift(Kind kind) { return kind == Kind::kStock || kind == Kind::kWindow || kind == Kind::kCalendar; }
+
 // The window that holds `at`: windows start at the multiples of the period since the epoch.
 constexpr Span fixed_window(Duration period, Instant at) {
   const auto length = base::to_unsigned(period.ns());

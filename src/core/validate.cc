@@ -150,6 +150,12 @@ Result<void> validate_ttl(Duration ttl) {
 
 Result<void> validate_used(Amount used) { return check_range("amount", used, 0); }
 
+Result<void> validate_change(Amount change) {
+  if (change >= -kAmountMax && change <= kAmountMax) return {};
+  return invalid("change must be " + std::to_string(-kAmountMax) + " to " + std::to_string(kAmountMax) + ", not " +
+                 std::to_string(change));
+}
+
 Result<void> validate_quota(const QuotaRule& rule) {
   if (auto ok = check_range("limit", rule.amount, 1); !ok) return ok;
   constexpr std::int64_t kSecond = 1'000'000'000;

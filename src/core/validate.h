@@ -31,6 +31,8 @@ Result<void> validate_tag(std::string_view tag);
 Result<void> validate_ttl(Duration ttl);
 // Used by reconcile, and per charge by commit.
 Result<void> validate_used(Amount used);
+// Of a shift: up or down.
+Result<void> validate_change(Amount change);
 
 Result<void> validate_quota(const QuotaRule& rule);
 // What a quota is asked for at once.

@@ -283,15 +283,35 @@ Result<Reconciliation> Engine::reconcile(const Charge& charge, Amount used, Inst
   return with_eviction(now, [&] {
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<Reconciliation> {
       const Usage before = meter.usage();
-      if (used + before.held > kAmountMax)
-        return tl::make_unexpected(core::usage_too_large("amount", meter.limit_name));
-      if (!meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
-      core::set_used(meter.rule->rule(), meter.state, used + before.held, meter.moment);
-      Meters::write(meter);
-      recorder_.tell(Recorder::change_of(meter), Durable::kAlways);
+      if (auto set = set_used(meter, used, before.held); !set) return tl::make_unexpected(set.error());
       return Reconciliation{.used_before = before.used, .used_now = used};
     });
   });
+}
+
+Result<core::Shifted> Engine::shift(const Charge& charge, Instant since, Instant now) {
+  return with_eviction(now, [&] {
+    return with_meter(charge, now, [&](MeterAccess& meter) -> Result<core::Shifted> {
+      const Kind kind = meter.rule->rule().kind;
+      if (!core::can_shift(kind)) return tl::make_unexpected(core::cannot_shift(meter.limit_name, kind));
+      if (core::is_windowed(kind) && since < meter.moment.window.start) return core::Shifted{.is_late = true};
+      const Usage before = meter.usage();
+      const Amount after = std::max<Amount>(0, before.used + charge.cost);
+      if (after == before.used) return core::Shifted();
+      if (auto set = set_used(meter, after, before.held); !set) return tl::make_unexpected(set.error());
+      return core::Shifted{.change = after - before.used};
+    });
+  });
+}
+
+// What is held stays held, on top of it.
+Result<void> Engine::set_used(MeterAccess& meter, Amount used, Amount held) {
+  if (used + held > kAmountMax) return tl::make_unexpected(core::usage_too_large("amount", meter.limit_name));
+  if (!meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
+  core::set_used(meter.rule->rule(), meter.state, used + held, meter.moment);
+  Meters::write(meter);
+  recorder_.tell(Recorder::change_of(meter), Durable::kAlways);
+  return {};
 }
 
 Statistics Engine::statistics() const {

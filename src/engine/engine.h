@@ -76,6 +76,8 @@ class Engine {
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id, Instant now);
   [[nodiscard]] Result<Usage> usage(const Charge& charge, Instant now);
   Result<Reconciliation> reconcile(const Charge& charge, Amount used, Instant now);
+  // Adds the charge's cost, which may be negative here; see core/requests.h.
+  Result<core::Shifted> shift(const Charge& charge, Instant since, Instant now);
 
   Result<core::Verdict> hold(const HoldRequest& request, Instant now);
   Result<Settlement> commit(const CommitRequest& request, Instant now);
@@ -153,6 +155,7 @@ class Engine {
   template <class Do>
   Result<core::Verdict> once(Operation& operation, std::string_view id, const OperationIds::Parameters& parameters,
                              Instant now, Do act, bool remembers_denial = true);
+  Result<void> set_used(MeterAccess& meter, Amount used, Amount held);
   Result<Settlement> try_give(std::span<const Charge> charges, std::string_view id, Instant now);
 
   Result<core::Verdict> try_hold(const HoldRequest& request, Instant now);

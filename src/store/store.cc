@@ -134,6 +134,26 @@ Result<Reconciliation> Store::reconcile(const MeterName& meter, Amount used) {
   return do_reconcile(meter, used);
 }
 
+void Store::shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
+  CHECK(answers.size() == request.shifts.size());
+  const auto validate = [&](const Shift& shift) {
+    return all_of(validate_meter({request.limit, shift.key}), core::validate_change(shift.change));
+  };
+  const auto is_valid = [&](const Shift& shift) { return validate(shift).has_value(); };
+  if (std::all_of(request.shifts.begin(), request.shifts.end(), is_valid)) {
+    do_shift(request, answers);
+    return;
+  }
+  for (std::size_t i = 0; i < request.shifts.size(); ++i) {
+    if (auto ok = validate(request.shifts[i]); !ok) {
+      answers[i] = tl::make_unexpected(std::move(ok.error()));
+    } else {
+      do_shift({.limit = request.limit, .since = request.since, .shifts = request.shifts.subspan(i, 1)},
+               answers.subspan(i, 1));
+    }
+  }
+}
+
 Result<UsagePage> Store::scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
   if (auto ok = core::validate_name(limit); !ok) return tl::make_unexpected(ok.error());
   return do_scan(limit, cursor, count);

@@ -28,6 +28,9 @@ namespace mete::store {
 
 using core::CommitRequest;
 using core::HoldRequest;
+using core::Shift;
+using core::Shifted;
+using core::ShiftRequest;
 using core::TakeRequest;
 using StoreStatistics = core::Statistics;
 
@@ -69,6 +72,10 @@ class Store {
 
   [[nodiscard]] Result<Usage> usage(const MeterName& meter);
   Result<Reconciliation> reconcile(const MeterName& meter, Amount used);
+  // Makes each shift for itself: answers[i] tells what became of shifts[i]. What is held stays held, usage may pass the
+  // limit, and nothing goes below 0. Only of a stock, a window or a calendar. On the way to the store the shifts share
+  // what each would have to wait for. kUnavailable: that one may have happened or not.
+  void shift(const ShiftRequest& request, std::span<Result<Shifted>> answers);
   [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count);
   // The open holds that were made first, in that order. It looks through everything that the store keeps.
   [[nodiscard]] Result<std::vector<HoldInfo>> oldest_holds(std::size_t count_max);
@@ -106,6 +113,7 @@ class Store {
   virtual Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) = 0;
   virtual Result<Usage> do_usage(const MeterName& meter) = 0;
   virtual Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) = 0;
+  virtual void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) = 0;
   virtual Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) = 0;
   virtual Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) = 0;
   virtual Result<void> do_clear() = 0;

@@ -4,6 +4,7 @@
 
 #include "conformance/fixture.h"
 #include "store/embedded/embedded_store.h"
+#include "store/open.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
 
@@ -13,15 +14,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
+struct Opened {
+  explicit Opened(std::unique_ptr<store::Store> opened) : store(opened.get()), limiter(std::move(opened)) {}
+
+  store::Store* store;
+  Limiter limiter;
+};
+
+Opened open_by(std::string_view url, const Options& options = {}) {
+  return Opened(store::open_store(url, options).value());
+}
+
 class EmbeddedWorld final : public World {
  public:
-  Limiter& limiter() override { return limiter_; }
+  Limiter& limiter() override { return opened_.limiter; }
+  store::Store& store() override { return *opened_.store; }
   Instant now() override { return clock_.now(); }
   void advance(Duration step) override { clock_.advance(step); }
   void travel_to(Instant at) override {
     // Time never runs backwards within one store, so a new one is opened.
     clock_.set(at);
-    limiter_ = open("embedded:", {.clock = &clock_}).value();
+    opened_ = open_by("embedded:", {.clock = &clock_});
   }
   bool set_clock_back(Duration step) override {
     clock_.set(clock_.now() + Duration::from_ns(-step.ns()));
@@ -32,14 +45,15 @@ class EmbeddedWorld final : public World {
  private:
   // Far from the start of any window: tests that want one go there.
   ManualClock clock_{Instant::from_ns(1'700'000'123'456'789'012)};
-  Limiter limiter_ = open("embedded:", {.clock = &clock_}).value();
+  Opened opened_ = open_by("embedded:", {.clock = &clock_});
 };
 
 // With files behind it. When time passes it is closed and opened again, if that has not happened very often yet:
 // nothing may be lost or come back by that.
 class DurableWorld final : public World {
  public:
-  Limiter& limiter() override { return *limiter_; }
+  Limiter& limiter() override { return opened_->limiter; }
+  store::Store& store() override { return *opened_->store; }
   Instant now() override { return clock_.now(); }
   void advance(Duration step) override {
     clock_.advance(step);
@@ -49,7 +63,7 @@ class DurableWorld final : public World {
   }
   void travel_to(Instant at) override {
     clock_.set(at);
-    limiter_.reset();
+    opened_.reset();
     disk_ = std::make_unique<support::SimulatedDisk>();
     reopen();
   }
@@ -61,33 +75,34 @@ class DurableWorld final : public World {
   [[nodiscard]] Duration clock_resolution() const override { return 1ns; }
 
  private:
-  std::optional<Limiter> open_again() {
-    limiter_.reset();  // one at a time
+  std::optional<Opened> open_again() {
+    opened_.reset();  // one at a time
     auto opened = store::EmbeddedStore::open({.directory = "data", .files = disk_.get()}, {.clock = &clock_});
     EXPECT_TRUE(opened.has_value()) << opened.error().message;
-    return Limiter(std::move(opened).value());
+    return Opened(std::move(opened).value());
   }
-  void reopen() { limiter_ = open_again(); }
+  void reopen() { opened_ = open_again(); }
 
   ManualClock clock_{Instant::from_ns(1'700'000'123'456'789'012)};
   int advances_ = 0;
   std::unique_ptr<support::SimulatedDisk> disk_ = std::make_unique<support::SimulatedDisk>();
-  std::optional<Limiter> limiter_ = open_again();
+  std::optional<Opened> opened_ = open_again();
 };
 
 // A real Redis, whose TIME is what the test says. It is one for all tests, and empty for each.
 class RedisWorld final : public World {
  public:
-  Limiter& limiter() override { return limiter_; }
+  Limiter& limiter() override { return opened_.limiter; }
+  store::Store& store() override { return *opened_.store; }
   Instant now() override { return server_.time(); }
   void advance(Duration step) override {
     const std::int64_t us = step.ns() / kMicrosecond.ns() + (step.ns() % kMicrosecond.ns() == 0 ? 0 : 1);
     server_.set_time(now() + Duration::from_ns(us * kMicrosecond.ns()));
   }
   void travel_to(Instant at) override {
-    limiter_ = open("embedded:").value();  // nobody is there while its data goes
+    opened_ = open_by("embedded:");  // nobody is there while its data goes
     support::shared_redis().set_time(at);
-    limiter_ = open(server_.patient_url()).value();
+    opened_ = open_by(server_.patient_url());
   }
   bool set_clock_back(Duration step) override {
     server_.set_time(now() + Duration::from_ns(-step.ns()));
@@ -99,7 +114,7 @@ class RedisWorld final : public World {
   static constexpr Duration kMicrosecond = 1us;
 
   support::RedisServer& server_ = support::shared_redis();
-  Limiter limiter_ = open(server_.patient_url()).value();
+  Opened opened_ = open_by(server_.patient_url());
 };
 
 template <class SomeWorld>

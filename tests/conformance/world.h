@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "store/store.h"
+
 namespace mete::conformance {
 
 class World {
@@ -24,6 +26,8 @@ class World {
   virtual ~World() = default;
 
   virtual Limiter& limiter() = 0;
+  // What is behind the limiter: for what only the server asks of it.
+  virtual store::Store& store() = 0;
   virtual Instant now() = 0;
   // Moves the store's clock, or waits: for this long at least, and to the next time that the clock can tell.
   virtual void advance(Duration step) = 0;

@@ -24,8 +24,9 @@ MAY_INCLUDE = {
     "net": ["base"],
     "store": ["base", "core", "calendar", "engine", "journal", "wire", "net"],
     "escrow": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store"],
-    "server": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow"],
-    "cli": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "server"],
+    "sync": ["base", "core", "calendar", "wire", "net", "store"],
+    "server": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sync"],
+    "cli": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sync", "server"],
 }
 
 # Public headers that stand above the engine, and the modules that may include them.

@@ -140,6 +140,18 @@ Result<Reconciliation> EmbeddedStore::do_reconcile(const MeterName& meter, Amoun
   return acknowledge_.settle([&] { return engine_.reconcile(meter_charge(meter), used, now()); });
 }
 
+void EmbeddedStore::do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
+  const auto shifted = acknowledge_.settle([&]() -> Result<void> {
+    for (std::size_t i = 0; i < request.shifts.size(); ++i) {
+      const Shift& shift = request.shifts[i];
+      answers[i] =
+          engine_.shift({.limit = request.limit, .key = shift.key, .cost = shift.change}, request.since, now());
+    }
+    return {};
+  });
+  if (!shifted) std::fill(answers.begin(), answers.end(), tl::make_unexpected(shifted.error()));
+}
+
 Result<UsagePage> EmbeddedStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
   return engine_.scan(limit, cursor, count, now());
 }

@@ -58,6 +58,7 @@ class EmbeddedStore final : public Store {
   Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
   Result<Usage> do_usage(const MeterName& meter) override;
   Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
+  void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) override;
   Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
   Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
   Result<void> do_clear() override;

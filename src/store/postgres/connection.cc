@@ -1,5 +1,6 @@
 #include "store/postgres/connection.h"
 
+#include <fcntl.h>
 #include <libpq-fe.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/duration_text.h"
 #include "net/connect.h"
 
@@ -66,6 +68,11 @@ bool Connection::is_quiet() const {
   char byte = 0;
   const ssize_t peeked = ::recv(PQsocket(handle_.get()), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return peeked < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+net::Descriptor Connection::share_socket() const {
+  CHECK(handle_ != nullptr);
+  return net::Descriptor(::fcntl(PQsocket(handle_.get()), F_DUPFD_CLOEXEC, 0));
 }
 
 SqlResult<Rows> Connection::run(const Statement& statement, const Parameters& parameters,

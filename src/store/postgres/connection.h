@@ -18,6 +18,7 @@
 #include <unordered_set>
 
 #include "net/deadline.h"
+#include "net/descriptor.h"
 #include "store/postgres/connect.h"
 #include "store/postgres/parameters.h"
 #include "store/postgres/rows.h"
@@ -55,6 +56,9 @@ class Connection {
   [[nodiscard]] bool is_idle() const;
   // Nothing came that was not asked for, such as the end of the connection: it can be used again. Does not wait.
   [[nodiscard]] bool is_quiet() const;
+  // Another descriptor of its socket. Whoever shuts that down, from any thread, ends what the connection waits for: it
+  // is lost then. Not of a connection that is lost already.
+  [[nodiscard]] net::Descriptor share_socket() const;
   // Of the server that was reached, as host:port.
   [[nodiscard]] const std::string& address() const { return address_; }
   // As 150004.

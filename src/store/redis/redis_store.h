@@ -82,6 +82,7 @@ class RedisStore final : public Store {
   Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
   Result<Usage> do_usage(const MeterName& meter) override;
   Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
+  void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) override;
   Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
   Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
   Result<void> do_clear() override;
@@ -180,8 +181,14 @@ class RedisStore final : public Store {
   };
   using WriteCall = std::function<void(const Meters&, Call&)>;
   Result<Answer> settle(std::span<const Charge> charges, const WriteCall& write);
+  void add_settle(const Meters& meters, const WriteCall& write, std::uint64_t window_us, Batch& batch) const;
   Result<Answer> settle_once(std::span<const Charge> charges, const Identity& identity, const WriteCall& write);
   static Result<Settlement> read_settlement(const Answer& answer);
+
+  // Shifts (redis_shifts.cc).
+  [[nodiscard]] Result<void> check_shifts(std::string_view limit);
+  void shift_together(const ShiftRequest& request, std::span<Result<Shifted>> answers);
+  Result<Shifted> read_shift(const wire::RespValue& reply);
 
   // Holds (redis_holds.cc).
   Result<std::optional<FoundHold>> look_for_hold(std::string_view id, std::string_view home);

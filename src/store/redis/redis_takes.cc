@@ -246,18 +246,9 @@ Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, c
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     auto meters = merge(charges);
     if (!meters) return tl::make_unexpected(meters.error());
-    Call call;
-    call.arguments.push_back(floor_text());
-    write(*meters, call);
-    std::vector<std::string> keys;
-    std::vector<std::string> arguments(call.arguments.begin(), call.arguments.begin() + 3);
-    for (const Charged& meter : meters->list) {
-      keys.push_back(meter.name);
-      arguments.push_back(meter.terms(window_us != 0 ? window_us : us_of(now())));
-    }
-    keys.insert(keys.end(), call.keys.begin(), call.keys.end());
-    arguments.insert(arguments.end(), call.arguments.begin() + 3, call.arguments.end());
-    auto reply = run_script(Script::kSettle, keys, arguments);
+    Batch batch;
+    add_settle(*meters, write, window_us != 0 ? window_us : us_of(now()), batch);
+    auto reply = run(batch);
     if (!reply) return tl::make_unexpected(reply.error());
     session_.raise_floor(std::stoull(reply->elements[1].text));
     if (reply->elements[0].text == "again") return Answer{std::move(*meters), std::move(reply->elements[2])};
@@ -265,6 +256,22 @@ Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, c
     if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());
   }
   return tl::make_unexpected(too_busy());
+}
+
+void RedisStore::add_settle(const Meters& meters, const WriteCall& write, std::uint64_t window_us, Batch& batch) const {
+  Call call;
+  call.arguments.push_back(floor_text());
+  write(meters, call);
+  std::vector<std::string> terms;
+  for (const Charged& meter : meters.list) terms.push_back(meter.terms(window_us));
+  std::vector<std::string_view> words;
+  for (const Charged& meter : meters.list) words.push_back(meter.name);
+  words.insert(words.end(), call.keys.begin(), call.keys.end());
+  const std::size_t keys = words.size();
+  words.insert(words.end(), call.arguments.begin(), call.arguments.begin() + 3);
+  words.insert(words.end(), terms.begin(), terms.end());
+  words.insert(words.end(), call.arguments.begin() + 3, call.arguments.end());
+  batch.add_script(words[0], Script::kSettle, keys, words);
 }
 
 }  // namespace mete::store::redis

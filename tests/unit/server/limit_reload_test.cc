@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "store/embedded/embedded_store.h"
@@ -121,6 +122,9 @@ class RefusingStore final : public store::Store {
   Result<std::vector<std::string>> do_holds_tagged(std::string_view) override { return unavailable(); }
   Result<Usage> do_usage(const store::MeterName&) override { return unavailable(); }
   Result<Reconciliation> do_reconcile(const store::MeterName&, Amount) override { return unavailable(); }
+  void do_shift(const store::ShiftRequest&, std::span<Result<store::Shifted>> answers) override {
+    std::fill(answers.begin(), answers.end(), unavailable());
+  }
   Result<UsagePage> do_scan(std::string_view, std::uint64_t, std::size_t) override { return unavailable(); }
   Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t) override { return unavailable(); }
   Result<void> do_clear() override { return unavailable(); }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -176,6 +177,13 @@ class SyncedStore final : public store::Store {
   Result<Usage> do_usage(const store::MeterName& meter) override { return inner_.usage(meter); }
   Result<Reconciliation> do_reconcile(const store::MeterName& meter, Amount used) override {
     return write([&] { return inner_.reconcile(meter, used); });
+  }
+  void do_shift(const store::ShiftRequest& request, std::span<Result<store::Shifted>> answers) override {
+    const auto done = write([&]() -> Result<void> {
+      inner_.shift(request, answers);
+      return {};
+    });
+    if (!done) std::fill(answers.begin(), answers.end(), tl::make_unexpected(done.error()));
   }
   Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override {
     return inner_.scan(limit, cursor, count);

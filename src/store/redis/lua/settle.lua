@@ -152,6 +152,24 @@ if operation == 'reconcile' then
   return {'ok', format(now), format(before)}
 end
 
+-- option: meters, when the difference was found. The cost is what to add, or to take off if negative. Answer: what was
+-- added; or "late", if a new window has begun since.
+if operation == 'shift' then
+  local meters, problem = open_all()
+  if not meters then return problem end
+  local m = meters[1]
+  if m.kind ~= 'k' and tonumber(option[2]) < m.window then return {'late', format(now)} end
+  local kept = held(m)
+  local before = used(m) - kept
+  if m.cost > kMax - kept - before then return {'large', format(now), 1} end
+  local after = math.max(before + m.cost, 0)
+  if after ~= before then
+    m.units = after + kept
+    store(m)
+  end
+  return {'ok', format(now), format(after - before)}
+end
+
 -- What becomes of a hold. option: meters, the time it was made, epoch, retention, and a ttl to extend it. Then the id,
 -- and for each charge its meter, or 0 if there is none any more, and the amount to commit, or "-" for all.
 local key, id = KEYS[count + 1], argv[last + 1]
