@@ -3,6 +3,8 @@
 #include "base/duration_text.h"
 #include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
+#include "store/postgres/postgres_store.h"
+#include "store/postgres/url.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/url.h"
 
@@ -26,9 +28,14 @@ tl::unexpected<Error> invalid(std::string message) {
 
 Result<void> check_url(std::string_view url) {
   if (url.starts_with(kEmbedded)) return {};
+  if (postgres::is_postgres_url(url)) {
+    if (auto parsed = postgres::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
+    return {};
+  }
   if (!url.starts_with(kRedis)) {
     return invalid("url: no store for '" + std::string(url) +
-                   "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, or 'redis://HOST:PORT'");
+                   "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT' or "
+                   "'postgres://HOST/DATABASE'");
   }
   if (auto parsed = redis::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
   return {};
@@ -52,6 +59,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
         .directory = std::string(url.substr(kEmbedded.size())), .files = &files, .on_load = std::move(on_load)};
     return EmbeddedStore::open(config, options);
   }
+  if (postgres::is_postgres_url(url)) return postgres::PostgresStore::open(url, options);
   return redis::RedisStore::open(url, options);
 }
 

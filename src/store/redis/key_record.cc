@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "store/redis/micros.h"
+#include "store/micros.h"
 #include "store/redis/replies.h"
 
 namespace mete::store::redis {

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/math.h"
-#include "store/redis/micros.h"
+#include "store/micros.h"
 
 namespace mete::store::redis {
 

@@ -24,6 +24,9 @@
 
 namespace mete::store::redis {
 
+// How much longer than needed Redis keeps something: the clock of the next master may be behind. As in lua/margin.lua.
+inline constexpr std::uint64_t kMarginUs = 5'000'000;
+
 inline constexpr std::size_t kSlots = 5;
 inline constexpr int kNoSlot = -1;
 

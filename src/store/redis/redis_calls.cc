@@ -16,7 +16,7 @@ Error RedisStore::too_busy() {
   return {ErrorCode::kUnavailable, "limits are being changed too fast for this operation: try again"};
 }
 
-std::string RedisStore::floor_text() const { return std::to_string(session_.floor_us.load(std::memory_order_relaxed)); }
+std::string RedisStore::floor_text() const { return std::to_string(session_.clock.floor_us()); }
 
 Result<wire::RespValue> RedisStore::run_command(std::string_view routing_key,
                                                 std::initializer_list<std::string_view> words) {
@@ -178,8 +178,8 @@ std::string RedisStore::record_key(std::string_view id, std::string_view home) c
 }
 
 std::uint64_t RedisStore::saw(const std::string& now_us) {
-  session_.raise_floor(std::stoull(now_us));
-  return session_.floor_us.load(std::memory_order_relaxed);
+  session_.clock.raise(std::stoull(now_us));
+  return session_.clock.floor_us();
 }
 
 }  // namespace mete::store::redis

@@ -14,8 +14,8 @@
 #include "base/random.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
+#include "store/micros.h"
 #include "store/redis/answers.h"
-#include "store/redis/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "core/refusals.h"
-#include "store/redis/micros.h"
+#include "store/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
 
@@ -44,7 +44,7 @@ Result<void> RedisStore::refresh_book_if_changed() {
   const std::string arguments[] = {"generation"};
   const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
-  tell_time(reply->elements[0].text);
+  session_.clock.tell(std::stoull(reply->elements[0].text));
   if (reply->elements[1].text == std::to_string(book()->generation())) return {};
   return refresh_book();
 }
@@ -78,7 +78,7 @@ Result<void> RedisStore::change_definitions(const Change& change) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     if (auto refreshed = refresh_book_if_changed(); !refreshed) return refreshed;
     const Book known = book();
-    std::vector<std::string> arguments = change(*known, session_.floor_us.load(std::memory_order_relaxed));
+    std::vector<std::string> arguments = change(*known, session_.clock.floor_us());
     if (arguments.empty()) return {};
     arguments.insert(arguments.begin(), std::to_string(known->generation()));
     const std::string key(kLimitsKey);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/refusals.h"
+#include "store/micros.h"
 #include "store/redis/answers.h"
-#include "store/redis/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
 #include "store/redis/redis_store.h"

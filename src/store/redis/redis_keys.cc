@@ -9,7 +9,7 @@
 #include "core/key_errors.h"
 #include "core/take.h"
 #include "core/validate.h"
-#include "store/redis/micros.h"
+#include "store/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/replies.h"
 
@@ -96,7 +96,7 @@ std::string_view word_of(ExpiryCondition condition) {
 }
 
 // A window is whole seconds.
-std::string micros_of(const QuotaRule& rule) { return std::to_string(rule.window.ns() / kNsPerMicro); }
+std::string window_text(const QuotaRule& rule) { return std::to_string(rule.window.ns() / kNsPerMicro); }
 
 Amount remaining_of(KeyRecord& quota, Instant now) {
   const core::Moment moment = quota.settle(now);
@@ -108,7 +108,7 @@ Amount remaining_of(KeyRecord& quota, Instant now) {
 void RedisKeys::add_call(Batch& batch, std::string_view key, std::string_view operation,
                          std::initializer_list<std::string_view> arguments) const {
   const std::string name = key_name(key, session_.epoch.load(std::memory_order_relaxed));
-  const std::string floor = std::to_string(session_.floor_us.load(std::memory_order_relaxed));
+  const std::string floor = std::to_string(session_.clock.floor_us());
   std::vector<std::string_view> words = {name, operation, floor};
   words.insert(words.end(), arguments.begin(), arguments.end());
   batch.add_script(name, Script::kKeys, 1, words);
@@ -124,7 +124,7 @@ Result<RedisKeys::Told> RedisKeys::told_by(Result<wire::RespValue> reply) {
   const auto& [now, before, wanted, fits] =
       std::tie(parts->elements[0], parts->elements[1], parts->elements[2], parts->elements[3]);
   const auto now_us = static_cast<std::uint64_t>(now.integer);
-  session_.raise_floor(now_us);
+  session_.clock.raise(now_us);
   Told told{.now = instant_of_micros(now_us), .before = {}, .wanted = {}, .fits = fits.integer != 0};
   if (before.type == wire::RespType::kBulk) {
     auto record = read_key_record(before.text);
@@ -223,7 +223,7 @@ Result<BoundedSum> RedisKeys::do_add_bounded(const BoundedAdd& request) {
 }
 
 Result<void> RedisKeys::do_quota_set(std::string_view key, const QuotaRule& rule) {
-  return call(key, "quota_set", {std::to_string(rule.amount), micros_of(rule)})
+  return call(key, "quota_set", {std::to_string(rule.amount), window_text(rule)})
       .and_then([](const Told& told) -> Result<void> {
         if (told.before.type == KeyType::kNone || told.before.type == KeyType::kQuota) return {};
         return core::wrong_type();
@@ -249,7 +249,7 @@ Result<bool> RedisKeys::do_quota_remove(std::string_view key) {
 }
 
 Result<Amount> RedisKeys::do_quota_take(std::string_view key, const QuotaRule& rule, Amount units) {
-  return call(key, "quota_take", {std::to_string(rule.amount), micros_of(rule), std::to_string(units)})
+  return call(key, "quota_take", {std::to_string(rule.amount), window_text(rule), std::to_string(units)})
       .and_then([](Told told) -> Result<Amount> {
         if (told.before.type != KeyType::kNone && told.before.type != KeyType::kQuota) return core::wrong_type();
         return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;

@@ -12,7 +12,7 @@
 namespace mete::store::redis {
 
 std::optional<Result<core::Verdict>> RedisStore::take_plainly(const TakeRequest& request, const Meters& meters) {
-  const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
+  const std::uint64_t floor_us = session_.clock.floor_us();
   const bool may_be_plain = request.mode == Mode::kTake && request.id.empty() && request.usages.empty();
   if (!may_be_plain || floor_us < kPlainEpochUs) return std::nullopt;
   PlainCall call;
@@ -33,7 +33,7 @@ std::optional<Result<core::Verdict>> RedisStore::take_plainly(const TakeRequest&
 Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us) {
   PlainAnswer answer(text);
   const std::uint64_t now_us = std::max(answer.now_us(), floor_us);
-  session_.raise_floor(now_us);
+  session_.clock.raise(now_us);
   engine::MeterAccesses accesses;
   for (const Charged& meter : meters.list) {
     engine::MeterAccess& access = accesses.emplace_back();
@@ -94,7 +94,7 @@ void RedisStore::do_take_each(std::span<const Charge> charges, std::span<Result<
     }
   }
   while (!together.takes.empty()) {
-    const std::uint64_t floor_us = session_.floor_us.load(std::memory_order_relaxed);
+    const std::uint64_t floor_us = session_.clock.floor_us();
     write_each(together, {known, charges, floor_us});
     link_->run(together.batch, together.replies);
     read_each(together, {known, charges, floor_us}, answers);
@@ -141,7 +141,7 @@ void RedisStore::read_each(Together& together, const EachContext& context, std::
     const auto value = plain ? plain->next() : PlainAnswer::Value{.is_plain = false};
     if (value.is_plain) {
       const std::uint64_t now_us = std::max(plain->now_us(), context.floor_us);
-      session_.raise_floor(now_us);
+      session_.clock.raise(now_us);
       answers[take.index] = read_plain_charge(*take.limit, charge.cost, value, now_us);
     } else if (take.is_plain && reply && !reply->is_error()) {
       take.is_plain = false;

@@ -9,16 +9,6 @@
 
 namespace mete::store::redis {
 
-namespace {
-
-std::uint64_t local_us() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count());
-}
-
-}  // namespace
-
 RedisStore::RedisStore(std::unique_ptr<Link> link, const Options& options)
     : link_(std::move(link)), is_cluster_(link_->is_cluster()), id_retention_(options.id_retention) {}
 
@@ -45,17 +35,7 @@ RedisStore::~RedisStore() {
   if (refresher_.joinable()) refresher_.join();
 }
 
-Instant RedisStore::now() const {
-  const auto here = static_cast<std::int64_t>(local_us()) + clock_skew_us_.load(std::memory_order_relaxed);
-  return instant_of(std::max(static_cast<std::uint64_t>(here), session_.floor_us.load(std::memory_order_relaxed)));
-}
-
-// What Redis's clock says; and how far that is from this machine's.
-void RedisStore::tell_time(const std::string& now_us) {
-  const std::uint64_t there = std::stoull(now_us);
-  clock_skew_us_.store(static_cast<std::int64_t>(there) - static_cast<std::int64_t>(local_us()));
-  session_.raise_floor(there);
-}
+Instant RedisStore::now() const { return session_.clock.now(); }
 
 std::string RedisStore::retention_text() const { return std::to_string(id_retention_.ns() / 1000); }
 

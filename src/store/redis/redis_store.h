@@ -130,7 +130,6 @@ class RedisStore final : public Store {
   static constexpr int kAttemptsMax = 32;
   [[nodiscard]] std::string floor_text() const;
 
-  void tell_time(const std::string& now_us);
   [[nodiscard]] std::string retention_text() const;
 
   // Takes (redis_takes.cc).
@@ -241,7 +240,6 @@ class RedisStore final : public Store {
   const Duration id_retention_;
   std::shared_ptr<const LimitBook> book_ = std::make_shared<const LimitBook>();
   std::mutex refresh_mutex_;
-  std::atomic<std::int64_t> clock_skew_us_{0};  // of Redis's clock against this machine's
   std::atomic<std::uint64_t> unrecorded_admissions_{0};
   std::atomic<bool> has_leftovers_{false};  // meters of earlier revisions, or that nobody can reach any more
   std::atomic<bool> is_stopping_{false};

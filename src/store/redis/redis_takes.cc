@@ -81,7 +81,7 @@ void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std:
 std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& request, const Meters& meters,
                                                            const wire::RespValue& reply) {
   if (reply.elements.empty()) return std::nullopt;
-  session_.raise_floor(std::stoull(reply.elements[1].text));
+  session_.clock.raise(std::stoull(reply.elements[1].text));
   const std::string& what = reply.elements[0].text;
   if (what == "mismatch") return tl::make_unexpected(core::id_mismatch(request.id));
   if (what == "again") return read_decision(reply.elements[2], meters, request.mode, {});
@@ -155,7 +155,7 @@ Result<std::optional<wire::RespValue>> RedisStore::recall_answer(const Identity&
   const std::string arguments[] = {"answer", std::to_string(book()->epoch()), retention_text(), floor_text()};
   auto reply = run_script(Script::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
-  session_.raise_floor(std::stoull(reply->elements[0].text));
+  session_.clock.raise(std::stoull(reply->elements[0].text));
   if (reply->elements.size() < 3) return std::nullopt;
   if (reply->elements[1].text != identity.fingerprint) return tl::make_unexpected(core::id_mismatch(identity.id));
   return std::move(reply->elements[2]);
@@ -250,7 +250,7 @@ Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, c
     add_settle(*meters, write, window_us != 0 ? window_us : us_of(now()), batch);
     auto reply = run(batch);
     if (!reply) return tl::make_unexpected(reply.error());
-    session_.raise_floor(std::stoull(reply->elements[1].text));
+    session_.clock.raise(std::stoull(reply->elements[1].text));
     if (reply->elements[0].text == "again") return Answer{std::move(*meters), std::move(reply->elements[2])};
     if (!stands_in_the_way(*reply)) return Answer{std::move(*meters), std::move(*reply)};
     if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());

@@ -139,7 +139,7 @@ begin
       from mete.operations o join mete.limits l on l.id = o.limit_id
       where o.tag = store_holds_tagged.tag and o.state = 'held' and o.due_us > now_us and mete._may_use(l.only_for)
       group by o.id) h
-    order by h.due_us, h.serial;
+    order by h.id;
 end $$;
 
 -- A page of a limit's meters in use, in the order of their numbers; next: 0 after the last.

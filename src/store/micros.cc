@@ -1,11 +1,11 @@
-#include "store/redis/micros.h"
+#include "store/micros.h"
 
 #include <limits>
 #include <string>
 
 #include "base/duration_text.h"
 
-namespace mete::store::redis {
+namespace mete::store {
 
 namespace {
 
@@ -31,4 +31,4 @@ Instant instant_of_micros(std::uint64_t micros) {
   return micros > kMicrosMax ? Instant::max() : Instant::from_ns(micros * kNsPerMicro);
 }
 
-}  // namespace mete::store::redis
+}  // namespace mete::store

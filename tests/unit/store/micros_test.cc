@@ -1,8 +1,8 @@
-#include "store/redis/micros.h"
+#include "store/micros.h"
 
 #include <gtest/gtest.h>
 
-namespace mete::store::redis {
+namespace mete::store {
 namespace {
 
 using namespace std::chrono_literals;
@@ -26,4 +26,4 @@ TEST(Micros, AreNotRounded) {
 }
 
 }  // namespace
-}  // namespace mete::store::redis
+}  // namespace mete::store

@@ -1,0 +1,123 @@
+// Upkeep: the definitions, this process's copy of them, and what is done now and then.
+
+#include <chrono>
+
+#include "calendar/calendar.h"
+#include "store/postgres/limit_rows.h"
+#include "store/postgres/names.h"
+#include "store/postgres/postgres_store.h"
+#include "store/postgres/statements.h"
+
+namespace mete::store::postgres {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kLookEvery = 1s;  // at the limits, and at the server's clock
+constexpr int kLooksPerExpiry = 10;  // holds stop counting at once: this is for the room that they take
+constexpr std::int64_t kExpiryBatch = 1000;
+constexpr std::int64_t kExpiryBatchesMax = 100;
+constexpr std::size_t kTimeColumn = 12;  // of kLimits
+
+// A calendar that is not here would be refused there too, but with fewer words.
+Result<void> check_calendar(const Limit& limit) {
+  if (limit.kind() != Kind::kCalendar) return {};
+  const std::string zone = limit.zone().value_or("UTC");
+  const auto made = civil::Calendar::make({.unit = *limit.unit(), .zone = zone, .anchor = limit.anchor().value_or(0)});
+  if (!made) return tl::make_unexpected(made.error());
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const PostgresStore::Book>> PostgresStore::refresh_book() {
+  const auto rows = session_.run(kLimits, {}, Session::Effect::kReads);
+  if (!rows) return tl::make_unexpected(rows.error());
+  auto known = std::make_shared<Book>();
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    auto limit = limit_of(*rows, i);
+    if (!limit) return tl::make_unexpected(limit.error());
+    session_.clock().tell(static_cast<std::uint64_t>(rows->integer(i, kTimeColumn)));
+    std::string name = limit->name();
+    known->insert_or_assign(std::move(name), std::move(*limit));
+  }
+  std::shared_ptr<const Book> published = std::move(known);
+  std::atomic_store(&book_, published);
+  return published;
+}
+
+Result<void> PostgresStore::do_define(const Limit& limit) {
+  if (auto ok = check_calendar(limit); !ok) return ok;
+  const auto parameters = definition_of(limit, session_.clock().floor_us());
+  if (!parameters) return tl::make_unexpected(parameters.error());
+  const auto rows = session_.run(kDefine, *parameters);
+  if (!rows) return tl::make_unexpected(rows.error());
+  session_.clock().raise(static_cast<std::uint64_t>(rows->integer(0, 0)));
+  (void)refresh_book();  // if the server is away by now, the copy is the one of a second ago
+  return {};
+}
+
+Result<bool> PostgresStore::do_drop(std::string_view name) {
+  const auto rows = session_.run(kDrop, Parameters().add(to_text(name)));
+  if (!rows) return tl::make_unexpected(rows.error());
+  (void)refresh_book();
+  return rows->boolean(0, 0);
+}
+
+Result<std::optional<Limit>> PostgresStore::do_limit(std::string_view name) {
+  const auto known = refresh_book();
+  if (!known) return tl::make_unexpected(known.error());
+  const auto found = (*known)->find(name);
+  return found == (*known)->end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<std::vector<std::string>> PostgresStore::do_limits() {
+  const auto known = refresh_book();
+  if (!known) return tl::make_unexpected(known.error());
+  std::vector<std::string> names;
+  for (const auto& [name, limit] : **known) names.push_back(name);
+  return names;
+}
+
+StoreStatistics PostgresStore::do_statistics() {
+  StoreStatistics statistics;
+  statistics.expired_holds = expired_holds_.load(std::memory_order_relaxed);
+  statistics.unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed);
+  const auto rows = session_.run(kStatistics, {}, Session::Effect::kReads);
+  if (!rows) return statistics;
+  const auto number = [&](std::size_t column) { return static_cast<std::size_t>(rows->integer(0, column)); };
+  statistics.limits = number(0);
+  statistics.rules = number(1);
+  statistics.meters = number(2);
+  statistics.overrides = number(3);
+  statistics.ids = number(4);
+  statistics.open_holds = number(5);
+  statistics.orphans = number(6);
+  statistics.memory_bytes = number(7);
+  return statistics;
+}
+
+// Errors here are those of the next call too, where somebody hears of them.
+void PostgresStore::keep_up() {
+  std::unique_lock lock(stop_mutex_);
+  for (int looks = 0; !is_stopping_; ++looks) {
+    stop_wanted_.wait_for(lock, std::chrono::nanoseconds(kLookEvery.ns()));
+    if (is_stopping_) return;
+    lock.unlock();
+    (void)refresh_book();
+    if (looks % kLooksPerExpiry == 0) put_away_expired();
+    lock.lock();
+  }
+}
+
+void PostgresStore::put_away_expired() {
+  for (std::int64_t batch = 0; batch < kExpiryBatchesMax; ++batch) {
+    const auto rows = session_.run(kExpire, Parameters().add(kExpiryBatch).add(retention_us_));
+    if (!rows) return;  // or only mete_admin may, and this role is not that
+    expired_holds_.fetch_add(static_cast<std::uint64_t>(rows->integer(0, 0)), std::memory_order_relaxed);
+    if (rows->integer(0, 0) < kExpiryBatch && rows->integer(0, 1) < kExpiryBatch) return;
+  }
+}
+
+}  // namespace mete::store::postgres

@@ -1,0 +1,78 @@
+// The statements of the store: calls of the functions in sql/100_store.sql, and nothing else.
+#pragma once
+
+#include "store/postgres/connection.h"
+
+namespace mete::store::postgres {
+
+#define METE_OUTCOME "select allowed, amount, remaining, capacity, retry_us, reset_us, violated, now_us, usages from "
+
+inline constexpr Statement kTake = {
+    "mete_take_1", METE_OUTCOME
+    "mete.store_take($1::text[], $2::text[], $3::bigint[], $4::text, $5::text, $6::bigint, "
+    "$7::text, $8::boolean, $9::boolean, $10::bigint, $11::bigint, $12::boolean)"};
+inline constexpr Statement kTakeEach = {
+    "mete_take_each_1", METE_OUTCOME "mete.store_take_each($1::text[], $2::text[], $3::bigint[], $4::bigint)"};
+inline constexpr Statement kRecall = {
+    "mete_recall_1",
+    METE_OUTCOME "mete.store_recall($1::text[], $2::text[], $3::bigint[], $4::text, $5::text, $6::bigint, $7::bigint)"};
+inline constexpr Statement kPeek = {
+    "mete_peek_1", METE_OUTCOME "mete.store_peek($1::text[], $2::text[], $3::bigint[], $4::bigint, $5::boolean)"};
+inline constexpr Statement kGive = {
+    "mete_give_1",
+    METE_OUTCOME "mete.store_give($1::text[], $2::text[], $3::bigint[], $4::text, $5::bigint, $6::bigint)"};
+inline constexpr Statement kClose = {
+    "mete_close_1", METE_OUTCOME
+    "mete.store_close($1::text, $2::text, $3::bigint[], $4::boolean, $5::bigint, $6::bigint, "
+    "$7::bigint)"};
+
+#undef METE_OUTCOME
+// One row at least, for its time.
+#define METE_HOLDS_OF(call)                                                                \
+  "select h.id, h.state, h.expires_in_us, h.age_us, h.tag, h.\"limit\", h.key, h.amount, " \
+  "(extract(epoch from clock_timestamp()) * 1000000)::bigint from (select 1) one left join mete." call " h on true"
+
+inline constexpr Statement kFindHold = {"mete_find_hold_1",
+                                        METE_HOLDS_OF("store_find_hold($1::text, $2::bigint, $3::bigint)")};
+inline constexpr Statement kOldestHolds = {"mete_oldest_holds_1",
+                                           METE_HOLDS_OF("store_oldest_holds($1::bigint, $2::bigint)")};
+
+#undef METE_HOLDS_OF
+
+inline constexpr Statement kHolds = {"mete_holds_1",
+                                     "select * from mete.store_holds($1::text, $2::text, $3::bigint, $4::bigint)"};
+inline constexpr Statement kHoldsTagged = {"mete_holds_tagged_1",
+                                           "select * from mete.store_holds_tagged($1::text, $2::bigint)"};
+inline constexpr Statement kUsage = {
+    "mete_usage_1",
+    "select used, held, remaining, capacity, reset_us, now_us from mete.store_usage($1::text, $2::text, $3::bigint)"};
+inline constexpr Statement kScan = {"mete_scan_1",
+                                    "select next, key, used, held, remaining, capacity, reset_us from "
+                                    "mete.store_scan($1::text, $2::bigint, $3::bigint, "
+                                    "$4::bigint)"};
+inline constexpr Statement kReconcile = {
+    "mete_reconcile_1",
+    "select used_before, used_now, now_us from mete.store_reconcile($1::text, $2::text, $3::bigint, $4::bigint)"};
+inline constexpr Statement kShift = {
+    "mete_shift_1",
+    "select change, is_late from mete.store_shift($1::text, $2::text[], $3::bigint[], $4::bigint, $5::bigint)"};
+inline constexpr Statement kOverride = {"mete_override_1",
+                                        "select mete.store_override($1::text, $2::text, $3::bigint, $4::bigint)"};
+inline constexpr Statement kOverrideOf = {"mete_override_of_1", "select mete.store_override_of($1::text, $2::text)"};
+inline constexpr Statement kDefine = {
+    "mete_define_1",
+    "select mete.store_define($1::text, $2::text, $3::bigint, $4::bigint, $5::text, $6::text, $7::integer, $8::bigint, "
+    "$9::text, $10::text, $11::boolean, $12::text, $13::bigint)"};
+inline constexpr Statement kDrop = {"mete_drop_1", "select mete.drop_limit($1::text)"};
+inline constexpr Statement kLimits = {
+    "mete_limits_1",
+    "select name, kind, amount, period_us, unit, zone, anchor, burst, durable, on_fail, shadow, scope, "
+    "(extract(epoch from clock_timestamp()) * 1000000)::bigint from mete.store_limits()"};
+inline constexpr Statement kClear = {"mete_clear_1", "select mete.store_clear()"};
+inline constexpr Statement kExpire = {"mete_expire_1",
+                                      "select expired, swept from mete.store_expire($1::integer, $2::bigint)"};
+inline constexpr Statement kStatistics = {
+    "mete_statistics_1",
+    "select limits, rules, meters, overrides, ids, open_holds, orphans, bytes from mete.store_statistics()"};
+
+}  // namespace mete::store::postgres
