@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "store/postgres/connection.h"
+#include "store/postgres/migrations.h"
 #include "support/files.h"
 #include "support/ports.h"
 #include "support/postgres_files.h"
@@ -159,8 +160,10 @@ ChildProcess::Command PostgresServer::command() const {
                                 .output = directory_->path() / "log",
                                 .user = server_user(),
                                 .directory = directory_->path()};
+  // Its role has the name of the schema, which would be found without being named.
   std::vector<std::string> settings = {"listen_addresses=127.0.0.1", "unix_socket_directories=" + directory,
-                                       "shared_buffers=32MB", "max_connections=100", "timezone=UTC"};
+                                       "search_path=public",         "shared_buffers=32MB",
+                                       "max_connections=100",        "timezone=UTC"};
   if (!options_.is_durable) settings.emplace_back("fsync=off");
   if (options_.has_settable_clock) settings.emplace_back("autovacuum=off");
   settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
@@ -173,6 +176,7 @@ PostgresServer& shared_postgres() {
   static PostgresServer server({.has_settable_clock = true});
   server.set_time(kServerStart);
   server.query("drop schema if exists mete cascade");
+  server.query(store::postgres::migration_text(std::nullopt));
   return server;
 }
 

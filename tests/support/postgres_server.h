@@ -86,8 +86,8 @@ class PostgresServer {
   ChildProcess process_;
 };
 
-// One with a settable clock for all tests of this program, started when it is first asked for. Each call drops the
-// schema `mete` and sets its time back to kServerStart.
+// One with a settable clock for all tests of this program, started when it is first asked for. Each call installs
+// the schema `mete` anew and sets its time back to kServerStart.
 PostgresServer& shared_postgres();
 
 }  // namespace mete::support

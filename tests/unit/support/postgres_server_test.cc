@@ -94,6 +94,14 @@ TEST(PostgresServerTest, ItsTimeOutsWaitForTheSetClock) {
   EXPECT_EQ(rows.error().state, "") << "neither the time-out nor the sleep is ever over";
 }
 
+TEST(PostgresServerTest, TheSharedOneIsAsNewEachTime) {
+  shared_postgres().query("create table mete.more (i int)");
+  shared_postgres().set_time(kServerStart + 5s);
+  PostgresServer& server = shared_postgres();
+  EXPECT_EQ(server.time(), kServerStart);
+  EXPECT_EQ(server.query("select to_regclass('mete.more'), to_regclass('mete.limits')"), (Rows{{"", "mete.limits"}}));
+}
+
 TEST(PgBouncerTest, StandsInFrontOfAServer) {
   const PostgresServer server;
   const PgBouncer bouncer(server);

@@ -261,7 +261,7 @@ TEST(PostgresConnection, SaysWhyItCannotConnect) {
     std::string url;
     std::string_view reason;
   } rows[] = {
-      {"postgres://mete@" + nobody + "/postgres", "Connection refused"},
+      {"postgres://mete@" + nobody + "/postgres", "Connection refused; Is the server running"},
       {server().url("no_such_database"), "\"no_such_database\" does not exist"},
       {server().url("postgres", "nobody"), "\"nobody\" does not exist"},
       {server().url() + "?sslmode=require", "server does not support SSL"},

@@ -152,6 +152,51 @@ TEST(PostgresPool, AStatementThatTakesTooLongIsNoServerThatIsAway) {
   EXPECT_EQ(pool.status().connections, 1U);
 }
 
+TEST(PostgresPool, WhoHadLittleTimeDoesNotTakeTheServerForAway) {
+  const PostgresServer server;
+  Pool pool(must_parse(server.patient_url()));
+  {
+    const auto lease = pool.lease(patience());
+    ASSERT_TRUE(lease) << lease.error().message;
+    ASSERT_FALSE((*lease)->run_text("select pg_sleep(60)", net::Deadline::in(10ms)));
+    EXPECT_TRUE((*lease)->is_silent());
+  }
+  EXPECT_TRUE(pool.status().is_reachable);
+  EXPECT_EQ(pool.status().failures, 1U);
+  EXPECT_EQ(run_one(pool), "1");
+}
+
+TEST(PostgresPool, AServerThatGivesNoMoreIsThere) {
+  PostgresServer server({.settings = {"max_connections=4", "superuser_reserved_connections=3", "max_wal_senders=0"}});
+  server.query("create role guest login");
+  Pool pool(must_parse(server.url("postgres", "guest") + "?timeout=20s"));
+  // The server counts one that has ended for a moment longer.
+  ASSERT_TRUE(becomes_true(20s, [&] { return run_one(pool) == "1"; }));
+  {
+    const auto first = pool.lease(patience());
+    ASSERT_TRUE(first) << first.error().message;
+    const auto failures = pool.status().failures;
+    const auto second = pool.lease(patience());
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().message.find("remaining connection slots"), std::string::npos) << second.error().message;
+    EXPECT_EQ(pool.status().failures, failures + 1);
+    EXPECT_TRUE(pool.status().is_reachable);
+  }
+  EXPECT_EQ(run_one(pool), "1");
+}
+
+TEST(PostgresPool, ThoseBeyondNeedGo) {
+  const PostgresServer server;
+  Pool pool(must_parse(server.patient_url()), 10ms);
+  {
+    const auto first = pool.lease(patience());
+    const auto second = pool.lease(patience());
+    ASSERT_TRUE(first && second);
+  }
+  EXPECT_EQ(pool.status().connections, 2U);
+  EXPECT_TRUE(becomes_true(20s, [&] { return run_one(pool) == "1" && pool.status().connections == 1; }));
+}
+
 TEST(PostgresPool, KeepsNoConnectionInATransaction) {
   const PostgresServer server;
   Pool pool(must_parse(server.patient_url()));
