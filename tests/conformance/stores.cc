@@ -5,6 +5,7 @@
 #include "conformance/fixture.h"
 #include "store/embedded/embedded_store.h"
 #include "store/open.h"
+#include "support/postgres_server.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
 
@@ -89,8 +90,9 @@ class DurableWorld final : public World {
   std::optional<Opened> opened_ = open_again();
 };
 
-// A real Redis, whose TIME is what the test says. It is one for all tests, and empty for each.
-class RedisWorld final : public World {
+// A real server whose time is what the test says. It is one for all tests, and empty for each.
+template <class Server, Server& (*shared)()>
+class ServerWorld final : public World {
  public:
   Limiter& limiter() override { return opened_.limiter; }
   store::Store& store() override { return *opened_.store; }
@@ -101,7 +103,7 @@ class RedisWorld final : public World {
   }
   void travel_to(Instant at) override {
     opened_ = open_by("embedded:");  // nobody is there while its data goes
-    support::shared_redis().set_time(at);
+    shared().set_time(at);
     opened_ = open_by(server_.patient_url());
   }
   bool set_clock_back(Duration step) override {
@@ -113,9 +115,12 @@ class RedisWorld final : public World {
  private:
   static constexpr Duration kMicrosecond = 1us;
 
-  support::RedisServer& server_ = support::shared_redis();
+  Server& server_ = shared();
   Opened opened_ = open_by(server_.patient_url());
 };
+
+using RedisWorld = ServerWorld<support::RedisServer, support::shared_redis>;
+using PostgresWorld = ServerWorld<support::PostgresServer, support::shared_postgres>;
 
 template <class SomeWorld>
 std::unique_ptr<World> make() {
@@ -129,6 +134,7 @@ const std::vector<StoreUnderTest>& stores() {
       {"embedded", make<EmbeddedWorld>},
       {"durable", make<DurableWorld>},
       {"redis", make<RedisWorld>},
+      {"postgres", make<PostgresWorld>},
   };
   return kStores;
 }

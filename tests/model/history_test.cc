@@ -9,6 +9,7 @@
 #include <random>
 
 #include "store/embedded/embedded_store.h"
+#include "support/postgres_server.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
 
@@ -94,17 +95,18 @@ StoreCase restarted() {
 
 Limiter open_embedded(const Clock& clock) { return open("embedded:", {.clock = &clock}).value(); }
 
-// A real Redis, empty for each history. Before each operation its clock is set to that of the history.
-class RedisOnTime {
+// A real server, empty for each history. Before each operation its clock is set to that of the history.
+template <class Server, Server& (*shared)()>
+class OnTime {
  public:
   Limiter begin(const Clock& clock) {
     clock_ = &clock;
-    server_ = &support::shared_redis();
+    server_ = &shared();
     server_->set_time(clock.now());
     return open(server_->patient_url()).value();
   }
-  // A limiter can only hold on to a time that it has seen, and not every call asks Redis for it: before the clock is
-  // set back, one does.
+  // A limiter can only hold on to a time that it has seen, and not every call asks the server for it: before the clock
+  // is set back, one does.
   void tell_time(Limiter& limiter) {
     if (clock_->now() < server_->time()) (void)limiter.find_hold("nobody's");
     server_->set_time(clock_->now());
@@ -112,23 +114,29 @@ class RedisOnTime {
 
  private:
   const Clock* clock_ = nullptr;
-  support::RedisServer* server_ = nullptr;
+  Server* server_ = nullptr;
 };
 
-constexpr int kSlownessOfRedis = 16;  // 7,500 operations; 375,000 with METE_TEST_LONG
+constexpr int kSlownessOfServers = 16;  // 7,500 operations; 375,000 with METE_TEST_LONG
 
-StoreCase redis() {
-  const auto on_time = std::make_shared<RedisOnTime>();
-  return {"redis", [on_time](const Clock& clock) { return on_time->begin(clock); },
-          [on_time](Limiter& limiter) { on_time->tell_time(limiter); }, kSlownessOfRedis, kMicroseconds};
+template <class Server, Server& (*shared)()>
+StoreCase on_time(std::string name) {
+  const auto on_time = std::make_shared<OnTime<Server, shared>>();
+  return {std::move(name), [on_time](const Clock& clock) { return on_time->begin(clock); },
+          [on_time](Limiter& limiter) { on_time->tell_time(limiter); }, kSlownessOfServers, kMicroseconds};
 }
 
-// The very histories that Redis gets: so the two stores and the model agree on every answer, three ways.
-StoreCase embedded_as_redis() { return {"embedded_as_redis", open_embedded, {}, kSlownessOfRedis, kMicroseconds}; }
+StoreCase redis() { return on_time<support::RedisServer, support::shared_redis>("redis"); }
+StoreCase postgres() { return on_time<support::PostgresServer, support::shared_postgres>("postgres"); }
+
+// The very histories that servers get: so these stores and the model agree on every answer, four ways.
+StoreCase embedded_as_servers() {
+  return {"embedded_as_servers", open_embedded, {}, kSlownessOfServers, kMicroseconds};
+}
 
 INSTANTIATE_TEST_SUITE_P(Stores, Histories,
-                         ::testing::Values(StoreCase{"embedded", open_embedded}, restarted(), embedded_as_redis(),
-                                           redis()),
+                         ::testing::Values(StoreCase{"embedded", open_embedded}, restarted(), embedded_as_servers(),
+                                           redis(), postgres()),
                          [](const auto& store) { return store.param.name; });
 
 }  // namespace

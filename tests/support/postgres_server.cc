@@ -174,9 +174,13 @@ ChildProcess::Command PostgresServer::command() const {
 
 PostgresServer& shared_postgres() {
   static PostgresServer server({.has_settable_clock = true});
+  static const bool is_installed = [] {
+    server.query(store::postgres::migration_text(std::nullopt));
+    return true;
+  }();
+  CHECK(is_installed);
   server.set_time(kServerStart);
-  server.query("drop schema if exists mete cascade");
-  server.query(store::postgres::migration_text(std::nullopt));
+  server.query("truncate mete.limits, mete.revisions, mete.meters, mete.operations, mete.events");
   return server;
 }
 

@@ -24,8 +24,11 @@ enum OutcomeColumn : std::uint8_t {
 enum HoldColumn : std::uint8_t { kId, kState, kExpiresIn, kAge, kTag, kLimit, kKey, kHeldAmount, kHoldNow };
 constexpr std::size_t kNumbersPerUsage = 5;
 
-// -1 is never.
-Duration length_of(std::int64_t us) { return us < 0 ? Duration::never() : Duration::from_ns(us * kNsPerMicro); }
+// -1 is never, and so is what is too long to tell.
+Duration length_of(std::int64_t us) {
+  const bool is_never = us < 0 || us > Duration::never().ns() / kNsPerMicro;
+  return is_never ? Duration::never() : Duration::from_ns(us * kNsPerMicro);
+}
 
 HoldState state_of(std::string_view name) {
   for (const HoldState state : {HoldState::kHeld, HoldState::kCommitted, HoldState::kCancelled}) {

@@ -153,12 +153,19 @@ begin
   return least(total, mete._used(rule, m, now_us));
 end $$;
 
+-- The time in which a bucket gives so many ticks back, rounded up. More than 292 years is as good as never: the library
+-- cannot tell more.
+create function mete._drain_us(rule mete.rule, ticks numeric) returns bigint
+language sql immutable as $$
+  select least(mete._div_ceil(ticks, rule.amount), 9223372036854776)::bigint
+$$;
+
 -- Until the meter is as a fresh one; -1 for stock.
 create function mete._reset_us(rule mete.rule, m mete.meters, now_us bigint) returns bigint
 language plpgsql immutable as $$
 begin
   if rule.kind = 'stock' then return -1; end if;
-  if rule.kind = 'bucket' then return mete._div_ceil(mete._backlog(rule, m, now_us), rule.amount); end if;
+  if rule.kind = 'bucket' then return mete._drain_us(rule, mete._backlog(rule, m, now_us)); end if;
   if m.units > 0 then return m.end_us - now_us + case when rule.kind = 'sliding' then rule.period_us else 0 end; end if;
   return case when m.previous > 0 then m.end_us - now_us else 0 end;
 end $$;
@@ -175,7 +182,7 @@ begin
   if mete._fits(rule, m, cost, now_us) then return 0; end if;
   if rule.kind = 'stock' then return -1; end if;
   if rule.kind = 'bucket' then
-    return mete._div_ceil(mete._backlog(rule, m, now_us) + (cost - rule.capacity)::numeric * rule.period_us, rule.amount);
+    return mete._drain_us(rule, mete._backlog(rule, m, now_us) + (cost - rule.capacity)::numeric * rule.period_us);
   end if;
   if rule.kind <> 'sliding' then return m.end_us - now_us; end if;
   start_us := m.start_us;

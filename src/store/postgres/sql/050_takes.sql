@@ -401,33 +401,46 @@ begin
   return o;
 end $$;
 
--- Keeps the answer under the id, and what is held. False: the id is in use. What was under it and is old is forgotten.
+-- What is held of the charges from the first to the last of these. False: the id is in use.
+create function mete._keep_charges(limits text[], keys text[], costs bigint[], id text, fingerprint uuid, r mete.outcome,
+                                   ttl_us bigint, tag text, charged mete.charged[], first integer, last integer)
+returns boolean
+language plpgsql as $$
+begin
+  insert into mete.operations (id, charge, kind, state, fingerprint, answer, made_us, due_us, tag, limit_id, key, amount,
+                               is_backed, part_units, part_us)
+  select _keep_charges.id, u.i - 1, 'hold', 'held', case when u.i = 1 then _keep_charges.fingerprint end,
+         case when u.i = 1 then mete._answer_of(r) end, r.now_us, r.now_us + ttl_us, _keep_charges.tag, (c.l).id, u.key,
+         u.cost, r.violated & c.charges = 0, u.cost, r.now_us
+  from unnest(limits, keys, costs) with ordinality u (name, key, cost, i)
+  join unnest(charged) c on (c.charges >> (u.i - 1)::integer) & 1 = 1
+  where u.i between first and last
+  on conflict do nothing;
+  return found;
+end $$;
+
+-- Keeps the answer under the id, and what is held. False: the id is in use.
 create function mete._remember(limits text[], keys text[], costs bigint[], id text, fingerprint uuid, r mete.outcome,
                                ttl_us bigint, tag text, charged mete.charged[], retention_us bigint)
 returns boolean
 language plpgsql as $$
 declare
-  is_hold boolean := ttl_us is not null and r.allowed;
-  rows bigint;
+  count integer := cardinality(limits);
 begin
   for attempt in 1 .. 2 loop
-    if is_hold then
-      insert into mete.operations (id, charge, kind, state, fingerprint, answer, made_us, due_us, tag, limit_id, key, amount,
-                                   is_backed, part_units, part_us)
-      select _remember.id, u.i - 1, 'hold', 'held', case when u.i = 1 then _remember.fingerprint end,
-             case when u.i = 1 then mete._answer_of(r) end, r.now_us, r.now_us + ttl_us, _remember.tag, (c.l).id, u.key,
-             u.cost, r.violated & c.charges = 0, u.cost, r.now_us
-      from unnest(limits, keys, costs) with ordinality u (name, key, cost, i)
-      join unnest(charged) c on (c.charges >> (u.i - 1)::integer) & 1 = 1
-      on conflict do nothing;
+    if ttl_us is not null and r.allowed then
+      -- Whoever has the first charge has the id.
+      if mete._keep_charges(limits, keys, costs, id, fingerprint, r, ttl_us, tag, charged, 1, 1) then
+        return count = 1 or
+          mete._keep_charges(limits, keys, costs, id, fingerprint, r, ttl_us, tag, charged, 2, count);
+      end if;
     else
       insert into mete.operations (id, charge, kind, state, fingerprint, answer, made_us, due_us)
-      values (_remember.id, 0, case when ttl_us is null then 'take' else 'hold' end, 'answered', _remember.fingerprint, mete._answer_of(r), r.now_us,
-              r.now_us + retention_us)
+      values (_remember.id, 0, case when ttl_us is null then 'take' else 'hold' end, 'answered', _remember.fingerprint,
+              mete._answer_of(r), r.now_us, r.now_us + retention_us)
       on conflict do nothing;
+      if found then return true; end if;
     end if;
-    get diagnostics rows = row_count;
-    if rows > 0 then return true; end if;
     -- An old one gives way; a living one does not. A hold that nobody has swept yet still has parts of meters: it goes on
     -- under another name.
     delete from mete.operations t where t.id = _remember.id and t.state <> 'held' and r.now_us >= t.due_us;

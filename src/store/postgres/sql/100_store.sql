@@ -142,34 +142,45 @@ begin
     order by h.id;
 end $$;
 
--- A page of a limit's meters in use, in the order of their numbers; next: 0 after the last.
-create function mete.store_scan("limit" text, after bigint, count_max bigint, floor_us bigint)
+-- A page of a limit's meters in use, the youngest first: those that come meanwhile are not waited for. `before`: where the
+-- page before has ended, 0 at the start. The last row has no key, and the number to go on from: 0 at the end.
+create function mete.store_scan("limit" text, before bigint, count_max bigint, floor_us bigint)
 returns table (next bigint, key text, used bigint, held bigint, remaining bigint, capacity bigint, reset_us bigint)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
   l mete.limits := mete._limit("limit");
-  now_us bigint := greatest(mete._now_us(), floor_us);
+  time_us bigint := greatest(mete._now_us(), floor_us);
+  m mete.meters;
+  u record;
+  rows bigint := 0;
   last bigint;
-  count bigint;
 begin
-  select max(m.serial), count(*) into last, count from (
-    select t.serial from mete.meters t where t.limit_id = l.id and t.serial > after order by t.serial limit count_max) m;
-  if count < count_max then last := 0; end if;
-  -- What is plain to see is not opened.
-  return query
-    select 0::bigint, m.key, m.units, 0::bigint, greatest(coalesce(m.own_amount, l.capacity) - m.units, 0),
-           coalesce(m.own_amount, l.capacity), case when l.kind = 'stock' then -1 else m.end_us - now_us end
-    from (select * from mete.meters t where t.limit_id = l.id and t.serial > after order by t.serial limit count_max) m
-    where l.kind in ('stock', 'window', 'calendar') and m.due_us = 9223372036854775807 and m.revision = l.revision and
-      m.end_us > now_us and m.start_us <= now_us and m.units > 0
-    union all
-    select 0::bigint, m.key, u.used, u.held, u.remaining, u.capacity, u.reset_us
-    from (select * from mete.meters t where t.limit_id = l.id and t.serial > after order by t.serial limit count_max) m,
-      lateral mete._usage(l.name, m.key, floor_us) u
-    where not (l.kind in ('stock', 'window', 'calendar') and m.due_us = 9223372036854775807 and m.revision = l.revision and
-      m.end_us > now_us and m.start_us <= now_us) and u.used + u.held > 0
-    union all
-    select last, null, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint;
+  for m in select * from mete.meters t where t.limit_id = l.id and (t.serial < before or before = 0)
+           order by t.serial desc limit count_max loop
+    rows := rows + 1;
+    last := m.serial;
+    key := m.key;
+    if l.kind in ('stock', 'window', 'calendar') and m.due_us = 9223372036854775807 and m.revision = l.revision and
+       m.start_us <= time_us and time_us < m.end_us then
+      -- Plain to see, without opening it.
+      used := m.units;
+      held := 0;
+      capacity := coalesce(m.own_amount, l.capacity);
+      remaining := greatest(capacity - used, 0);
+      reset_us := case when l.kind = 'stock' then -1 else m.end_us - time_us end;
+    else
+      u := mete._usage(l.name, m.key, floor_us);
+      used := u.used;
+      held := u.held;
+      capacity := u.capacity;
+      remaining := u.remaining;
+      reset_us := u.reset_us;
+    end if;
+    if used + held > 0 then return next; end if;
+  end loop;
+  key := null;
+  next := case when rows < count_max then 0 else last end;
+  return next;
 end $$;
 
 create function mete.store_usage("limit" text, key text, floor_us bigint, out used bigint, out held bigint,
