@@ -9,6 +9,7 @@
 #include "cli/import/import_command.h"
 #include "cli/limit_commands.h"
 #include "cli/serve.h"
+#include "cli/sync_command.h"
 #include "cli/top/top_command.h"
 
 namespace mete::cli {
@@ -43,6 +44,7 @@ std::span<const Command> commands() {
       extend_command(),
       holds_command(),
       // Tools.
+      sync_command(),
       import_redis_command(),
       top_command(),
       bench_command(),
