@@ -8,6 +8,7 @@
 #include "cli/hold_commands.h"
 #include "cli/import/import_command.h"
 #include "cli/limit_commands.h"
+#include "cli/migrate_command.h"
 #include "cli/serve.h"
 #include "cli/sync_command.h"
 #include "cli/top/top_command.h"
@@ -25,6 +26,7 @@ std::span<const Command> commands() {
       inspect_command(),
       verify_command(),
       repair_command(),
+      migrate_command(),
       // Its limits.
       limit_set_command(),
       limit_get_command(),

@@ -1,7 +1,9 @@
 #include "support/child_process.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/close_range.h>
+#include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,21 +41,39 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// Other threads may hold any lock at the moment of the fork: nothing here allocates.
-[[noreturn]] void become(char* const* words, char* const* environment, const char* output, pid_t parent) {
+// All that is looked up before the fork: other threads may hold any lock at that moment, so nothing may allocate after.
+struct Start {
+  char* const* words;
+  char* const* environment;
+  const char* output;
+  const char* directory;  // null: stay
+  const passwd* user;     // null: stay
+  pid_t parent;
+};
+
+[[noreturn]] void give_up() {
   constexpr int kNotStarted = 127;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(kNotStarted);  // it ended before the line above
+  const char* why = ::strerror(errno);
+  (void)!::write(STDERR_FILENO, why, std::strlen(why));
+  ::_exit(kNotStarted);
+}
+
+[[noreturn]] void become(const Start& start) {
   const int input = ::open("/dev/null", O_RDONLY);
-  const int file = ::open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int file = ::open(start.output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::dup2(input, STDIN_FILENO);
   ::dup2(file, STDOUT_FILENO);
   ::dup2(file, STDERR_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, 0);
-  ::execvpe(words[0], words, environment);
-  const char* why = ::strerror(errno);
-  (void)!::write(STDERR_FILENO, why, std::strlen(why));
-  ::_exit(kNotStarted);
+  if (start.user != nullptr &&
+      (::setgroups(0, nullptr) != 0 || ::setgid(start.user->pw_gid) != 0 || ::setuid(start.user->pw_uid) != 0)) {
+    give_up();
+  }
+  if (start.directory != nullptr && ::chdir(start.directory) != 0) give_up();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);          // not before: it does not survive a change of the user
+  if (::getppid() != start.parent) give_up();  // it ended before the line above
+  ::execvpe(start.words[0], start.words, start.environment);
+  give_up();
 }
 
 }  // namespace
@@ -64,9 +84,15 @@ ChildProcess::ChildProcess(const Command& command) {
   const std::vector<char*> word_pointers = pointers_to(words);
   const std::vector<char*> environment_pointers = pointers_to(environment);
   std::filesystem::remove(command.output);  // before it starts: nobody shall take another one's words for its own
-  const pid_t parent = ::getpid();
+  const Start start = {.words = word_pointers.data(),
+                       .environment = environment_pointers.data(),
+                       .output = command.output.c_str(),
+                       .directory = command.directory.empty() ? nullptr : command.directory.c_str(),
+                       .user = command.user.empty() ? nullptr : ::getpwnam(command.user.c_str()),
+                       .parent = ::getpid()};
+  if (start.user == nullptr && !command.user.empty()) fail("there is no user " + command.user);
   pid_ = ::fork();
-  if (pid_ == 0) become(word_pointers.data(), environment_pointers.data(), command.output.c_str(), parent);
+  if (pid_ == 0) become(start);
   if (pid_ < 0) fail("cannot start " + words[0] + ": " + std::strerror(errno));
 }
 

@@ -19,6 +19,8 @@ class ChildProcess {
     std::vector<std::string> words;             // the first one is found through PATH
     std::vector<std::string> environment = {};  // NAME=value, on top of this process's
     std::filesystem::path output;               // a file for what it prints, anew
+    std::string user = {};                      // whom root becomes for it; empty: whoever this process is
+    std::filesystem::path directory = {};       // where it runs; empty: where this process does
   };
 
   ChildProcess() = default;

@@ -1,18 +1,12 @@
 #include "support/redis_server.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
-#include "net/descriptor.h"
+#include "support/files.h"
 #include "support/ports.h"
 #include "support/redis_client.h"
 #include "support/waiting.h"
@@ -24,7 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kPatience = 20s;  // for what takes some 50 ms on an idle machine
-constexpr std::uint64_t kNanosecondsPerMicrosecond = 1000;
 
 // Lines of "field:value".
 std::string field_of(const std::string& lines, std::string_view field) {
@@ -36,14 +29,11 @@ std::string field_of(const std::string& lines, std::string_view field) {
   return text.substr(from, text.find("\r\n", from) - from);
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 RedisServer::RedisServer(Options options)
     : options_(std::move(options)), directory_(std::make_unique<TemporaryDirectory>()) {
-  static_assert(sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
-  if (options_.has_settable_clock) map_clock();
+  if (options_.has_settable_clock) clock_.emplace(directory_->path());
   if (!options_.configuration.empty()) std::ofstream(directory_->path() / "redis.conf") << options_.configuration;
   constexpr int kPortsMax = 20;
   for (int attempt = 0; attempt < kPortsMax; ++attempt) {
@@ -54,15 +44,9 @@ RedisServer::RedisServer(Options options)
   fail("redis-server found each of " + std::to_string(kPortsMax) + " ports taken:\n" + log());
 }
 
-RedisServer::~RedisServer() {
-  process_.kill_hard();
-  if (clock_us_ != nullptr) ::munmap(clock_us_, sizeof(*clock_us_));
-}
+RedisServer::~RedisServer() { process_.kill_hard(); }
 
-std::string RedisServer::log() const {
-  std::ifstream file(directory_->path() / "log");
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+std::string RedisServer::log() const { return read_file(directory_->path() / "log"); }
 
 void RedisServer::stop() {
   process_.signal(SIGTERM);
@@ -81,14 +65,13 @@ void RedisServer::pause() const { process_.signal(SIGSTOP); }
 void RedisServer::resume() const { process_.signal(SIGCONT); }
 
 void RedisServer::set_time(Instant at) {
-  CHECK(clock_us_ != nullptr);
-  CHECK(at.ns() % kNanosecondsPerMicrosecond == 0);
-  clock_us_->store(at.ns() / kNanosecondsPerMicrosecond, std::memory_order_release);
+  CHECK(clock_.has_value());
+  clock_->set(at);
 }
 
 Instant RedisServer::time() const {
-  CHECK(clock_us_ != nullptr);
-  return Instant::from_ns(clock_us_->load(std::memory_order_acquire) * kNanosecondsPerMicrosecond);
+  CHECK(clock_.has_value());
+  return clock_->now();
 }
 
 wire::RespValue RedisServer::call(std::initializer_list<std::string_view> words) const {
@@ -127,16 +110,6 @@ RedisServer::Start RedisServer::try_to_start() {
   return Start::kPortTaken;
 }
 
-void RedisServer::map_clock() {
-  const std::string path = directory_->path() / "clock";
-  const net::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (::ftruncate(file.get(), sizeof(*clock_us_)) != 0) fail("cannot write " + path + ": " + std::strerror(errno));
-  void* mapped = ::mmap(nullptr, sizeof(*clock_us_), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (mapped == MAP_FAILED) fail("cannot map " + path + ": " + std::strerror(errno));
-  clock_us_ = static_cast<std::atomic<std::uint64_t>*>(mapped);
-  set_time(kServerStart);
-}
-
 ChildProcess::Command RedisServer::command() const {
   const std::string directory = directory_->path();
   ChildProcess::Command made = {.words = {"redis-server"}, .output = directory_->path() / "log"};
@@ -150,9 +123,7 @@ ChildProcess::Command RedisServer::command() const {
     made.words.insert(made.words.end(), std::begin(bus), std::end(bus));
   }
   made.words.insert(made.words.end(), options_.arguments.begin(), options_.arguments.end());
-  if (options_.has_settable_clock) {
-    made.environment = {std::string("LD_PRELOAD=") + METE_SETTABLE_CLOCK, "METE_TEST_CLOCK=" + directory + "/clock"};
-  }
+  if (clock_) made.environment = clock_->environment();
   return made;
 }
 

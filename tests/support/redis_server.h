@@ -14,21 +14,19 @@
 #include <mete/time.h>
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "support/child_process.h"
+#include "support/server_clock.h"
 #include "wire/resp_reply.h"
 
 namespace mete::support {
-
-// What a server with a settable clock begins with. Far from the start of any window: tests that want one go there.
-inline constexpr Instant kServerStart = Instant::from_ns(1'700'000'123'456'789'000);
 
 class RedisServer {
  public:
@@ -81,7 +79,6 @@ class RedisServer {
   enum class Start : std::uint8_t { kReady, kPortTaken };
 
   Start try_to_start();
-  void map_clock();
   [[nodiscard]] ChildProcess::Command command() const;
 
   Options options_;
@@ -89,7 +86,7 @@ class RedisServer {
   std::uint16_t bus_port_ = 0;
   std::unique_ptr<TemporaryDirectory> directory_;
   ChildProcess process_;
-  std::atomic<std::uint64_t>* clock_us_ = nullptr;  // mapped: support/settable_clock.cc reads it
+  std::optional<ServerClock> clock_;
 };
 
 // One with a settable clock for all tests of this program, started when it is first asked for: a start costs more than

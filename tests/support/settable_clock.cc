@@ -1,6 +1,6 @@
-// A clock that tests set, for redis-server: a library that is loaded before the C library (LD_PRELOAD) and tells, in
+// A clock that tests set, for servers: a library that is loaded before the C library (LD_PRELOAD) and tells, in
 // place of the time of day, the microseconds found in a file of eight bytes that METE_TEST_CLOCK names. The file is
-// mapped into memory, here and in the test (support/redis_server.h), so that a time is in force once it is stored.
+// mapped into memory, here and in the test (support/server_clock.h), so that a time is in force once it is stored.
 //
 // Time stands still until the test moves it, forwards or backwards. CLOCK_MONOTONIC stays real: event loops go on.
 //
@@ -11,6 +11,14 @@
 //   - After a jump ahead keys are expired before the next command sees them; after one back they are there for longer.
 //   - Its own deadlines (replication, Sentinel, Cluster, MIGRATE) are by the same time of day: while that stands still
 //     nothing is ever found to be down. So no settable clock there.
+//
+// What PostgreSQL 15 makes of it (support/postgres_server_test.cc):
+//   - clock_timestamp() tells, in each backend, what the file says, to the microsecond; now() does from the next
+//     transaction on. Jumps in both directions, checkpoints, VACUUM and the recovery from a crash do it no harm.
+//   - Its own time-outs (statement_timeout, lock_timeout, deadlock_timeout) are asked after when the real time is over,
+//     and are over by the set time alone: while that stands still no statement is cut off and no deadlock is ever
+//     found, and pg_sleep() does not end. So no settable clock where a test is about these.
+//   - The launcher of autovacuum would wait for the set time too: it is off.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -19,7 +19,7 @@ Duration statement_timeout_for(Duration timeout) { return Duration::from_ns(time
 }  // namespace
 
 Pool::Lease::~Lease() {
-  if (connection_) pool_.give_back(std::move(connection_), admission_);
+  if (connection_) pool_.give_back(*this);
 }
 
 SqlResult<Pool::Lease> Pool::lease(const net::Deadline& deadline) {
@@ -31,6 +31,7 @@ SqlResult<Pool::Lease> Pool::lease(const net::Deadline& deadline) {
     return tl::unexpected(last_failure_);
   }
   ++leased_;
+  lease.since_ = now();
   lease.connection_ = take_idle();
   if (lease.connection_) return lease;
   lock.unlock();
@@ -39,7 +40,12 @@ SqlResult<Pool::Lease> Pool::lease(const net::Deadline& deadline) {
   if (!connection) {
     --leased_;
     room_.notify_one();
-    fail(lease.admission_, connection.error());
+    // A server that has others of this pool is there, and gives no more.
+    if (addresses_.empty() || lease.admission_ == Breaker::Admission::kTrial) {
+      fail(lease.admission_, connection.error());
+    } else {
+      ++failures_;
+    }
     return tl::unexpected(std::move(connection.error()));
   }
   ++addresses_[connection->address()];
@@ -71,32 +77,37 @@ std::unique_ptr<Connection> Pool::take_idle() {
   while (!idle_.empty()) {
     Idle last = std::move(idle_.back());
     idle_.pop_back();
-    if (now() - last.since <= kIdleMax && last.connection->is_quiet()) return std::move(last.connection);
+    if (now() - last.since <= idle_max_ && last.connection->is_quiet()) return std::move(last.connection);
     forget(*last.connection);
   }
   return nullptr;
 }
 
-void Pool::give_back(std::unique_ptr<Connection> connection, Breaker::Admission admission) {
+void Pool::give_back(Lease& lease) {
+  std::unique_ptr<Connection> connection = std::move(lease.connection_);
   const std::lock_guard lock(mutex_);
   CHECK(leased_ > 0);
   --leased_;
   room_.notify_one();
-  if (connection->is_idle()) {
-    breaker_.succeeded();
-    idle_.push_back({std::move(connection), now()});
-    return;
-  }
+  if (connection->is_idle()) return keep(std::move(connection));
   forget(*connection);
-  if (!connection->is_lost()) {
-    breaker_.succeeded();
-    return;
-  }
-  if (connection->is_silent() || admission == Breaker::Admission::kTrial) {
-    fail(admission, lost(connection->address() + " does not answer; it is tried again in a moment"));
+  if (!connection->is_lost()) return breaker_.succeeded();
+  // Whoever came to the connection late, with little time left, cannot tell a slow server from one that is away.
+  const bool is_away = connection->is_silent() && now() - lease.since_ >= statement_timeout_for(url_.timeout);
+  if (is_away || lease.admission_ == Breaker::Admission::kTrial) {
+    fail(lease.admission_, lost(connection->address() + " does not answer; it is tried again in a moment"));
   } else {
     ++failures_;
   }
+}
+
+void Pool::keep(std::unique_ptr<Connection> connection) {
+  breaker_.succeeded();
+  if (!idle_.empty() && now() - idle_.front().since > idle_max_) {
+    forget(*idle_.front().connection);
+    idle_.erase(idle_.begin());
+  }
+  idle_.push_back({std::move(connection), now()});
 }
 
 void Pool::fail(Breaker::Admission admission, SqlError reason) {

@@ -52,9 +52,11 @@ class Pool {
     Pool& pool_;
     std::unique_ptr<Connection> connection_;  // null: it was moved on
     Breaker::Admission admission_;
+    Instant since_;
   };
 
-  explicit Pool(Url url) : url_(std::move(url)) {}
+  // A connection that nobody has used for `idle_max` is closed, when one is leased or comes back.
+  explicit Pool(Url url, Duration idle_max = kIdleMax) : url_(std::move(url)), idle_max_(idle_max) {}
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   ~Pool() = default;
@@ -71,15 +73,17 @@ class Pool {
     Instant since;
   };
 
-  // With mutex_ locked, the next four.
+  // With mutex_ locked, the next five.
   SqlResult<Done> wait_for_room(std::unique_lock<std::mutex>& lock, const net::Deadline& deadline);
   [[nodiscard]] std::unique_ptr<Connection> take_idle();
+  void keep(std::unique_ptr<Connection> connection);
   void fail(Breaker::Admission admission, SqlError reason);
   void forget(const Connection& connection);
 
-  void give_back(std::unique_ptr<Connection> connection, Breaker::Admission admission);
+  void give_back(Lease& lease);
 
   const Url url_;
+  const Duration idle_max_;
   mutable std::mutex mutex_;
   std::condition_variable room_;                  // a lease has ended, or the breaker opened
   Breaker breaker_;                               // under mutex_, as all below

@@ -39,7 +39,8 @@ std::string one_line(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     while (part.starts_with('\t') || part.starts_with(' ')) part.remove_prefix(1);
     if (part.empty()) continue;
-    if (!line.empty()) line += ' ';
+    const bool is_sentence = part.front() >= 'A' && part.front() <= 'Z' && !line.ends_with('.');
+    if (!line.empty()) line += is_sentence ? "; " : " ";
     line += part;
   }
   return line;

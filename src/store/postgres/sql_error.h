@@ -24,7 +24,7 @@ SqlError lost(std::string message);
 // Of a result that is an error. Lost is also what a server says that ends the connection by it, or that cannot write
 // any more: the one to write to is another by now.
 SqlError error_of(const pg_result* result);
-// libpq ends its messages with a new line, and has some of several lines.
+// libpq ends its messages with a new line, and has some of several lines and sentences.
 std::string one_line(std::string_view text);
 
 }  // namespace mete::store::postgres

@@ -1,0 +1,16 @@
+# mete_sql(TARGET DIRECTORY): the .sql files of the directory, in the order of their names, become one constant,
+# kSchemaSql, in sql_texts.h. Comments stay: `mete migrate --print` shows them.
+function(mete_sql target directory)
+  file(GLOB files CONFIGURE_DEPENDS ${directory}/*.sql)
+  list(SORT files)
+  set(header "// Made by cmake/MeteSql.cmake of the files in sql/.\n#pragma once\n\n#include <string_view>\n\n")
+  string(APPEND header "namespace mete::store::postgres {\n\ninline constexpr std::string_view kSchemaSql =")
+  foreach(file ${files})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(APPEND header "\n    R\"sql(${text})sql\"")
+  endforeach()
+  string(APPEND header ";\n\n}  // namespace mete::store::postgres\n")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/store/postgres/sql_texts.h CONTENT "${header}" @ONLY)
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
+endfunction()

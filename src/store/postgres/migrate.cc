@@ -1,0 +1,168 @@
+#include "store/postgres/migrate.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace mete::store::postgres {
+
+namespace {
+
+constexpr std::string_view kNoPrivilege = "42501";
+
+tl::unexpected<Error> refuse(std::string message) {
+  return tl::unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+Error to_error(const SqlError& error, const std::string& what) {
+  std::string message = what + ": " + error.message;
+  if (!error.hint.empty()) {
+    message += "; " + error.hint;
+  } else if (error.state == kNoPrivilege) {
+    message += "; run it as a superuser, or as the owner of the database";
+  }
+  return {error.is_lost ? ErrorCode::kUnavailable : ErrorCode::kInvalid, std::move(message)};
+}
+
+std::string title(const Migration& migration) {
+  return "version " + std::to_string(migration.version) + " (" + std::string(migration.name) + ")";
+}
+
+// One migration of a database, inside its transaction.
+class Migrator {
+ public:
+  Migrator(Connection& connection, std::span<const Migration> list) : connection_(connection), list_(list) {
+    for (std::size_t i = 0; i < list.size(); ++i) CHECK(list[i].version == static_cast<int>(i) + 1);
+  }
+
+  Result<MigrationReport> go(std::optional<int> to) {
+    auto installed = begin();
+    if (!installed) return tl::unexpected(installed.error());
+    report_.from = *installed;
+    report_.to = to.value_or(last());
+    if (*installed == 0 && report_.to > 0) {
+      if (auto done = make_schema(); !done) return tl::unexpected(done.error());
+    }
+    for (int version = *installed + 1; version <= report_.to; ++version) {
+      if (auto done = go_up(at(version)); !done) return tl::unexpected(done.error());
+    }
+    for (int version = *installed; version > report_.to; --version) {
+      if (auto done = go_down(at(version)); !done) return tl::unexpected(done.error());
+    }
+    if (auto done = run("commit", "the changes were not committed"); !done) return tl::unexpected(done.error());
+    return std::move(report_);
+  }
+
+ private:
+  [[nodiscard]] int last() const { return static_cast<int>(list_.size()); }
+  [[nodiscard]] const Migration& at(int version) const { return list_[static_cast<std::size_t>(version) - 1]; }
+
+  Result<Rows> run(const std::string& sql, const std::string& what) {
+    auto rows = connection_.run_text(sql, deadline_);
+    if (!rows) return tl::unexpected(to_error(rows.error(), what));
+    return std::move(*rows);
+  }
+
+  // Locks, and returns the version that is installed.
+  Result<int> begin() {
+    if (auto done = run(std::string(kBeginSql), "cannot begin"); !done) return tl::unexpected(done.error());
+    auto encoding = run("show server_encoding", "cannot read the encoding of the database");
+    if (!encoding) return tl::unexpected(encoding.error());
+    if (encoding->text(0, 0) != "UTF8") {
+      return refuse("the encoding of this database is " + std::string(encoding->text(0, 0)) +
+                    "; Mete needs one that is UTF8: create database … encoding 'UTF8' template template0");
+    }
+    auto installed = installed_version(connection_);
+    if (installed && *installed > last()) {
+      return refuse("the schema mete of this database is at version " + std::to_string(*installed) +
+                    ", and this program knows them up to " + std::to_string(last()) +
+                    "; use the program that installed it, or a later one");
+    }
+    return installed;
+  }
+
+  // The schema may be there, made by somebody who may do so; but not as somebody else's.
+  Result<void> make_schema() {
+    auto others =
+        run("select count(*) from pg_catalog.pg_depend where refclassid = 'pg_catalog.pg_namespace'::regclass and "
+            "refobjid = to_regnamespace('mete')",
+            "cannot look at the schema mete");
+    if (!others) return tl::unexpected(others.error());
+    if (others->integer(0, 0) > 0) {
+      return refuse(
+          "this database has a schema mete that is not Mete's: it has no table schema_version, and is not empty; "
+          "rename it, or use another database");
+    }
+    auto done = run(std::string(kMakeSchemaSql), "cannot make the schema mete");
+    if (!done) return tl::unexpected(done.error());
+    return Done{};
+  }
+
+  Result<void> go_up(const Migration& migration) {
+    auto done = run(std::string(migration.up) + "\n" + note_sql(migration),
+                    title(migration) + " cannot be installed, and nothing was changed");
+    if (!done) return tl::unexpected(done.error());
+    report_.steps.push_back({.version = migration.version, .name = std::string(migration.name), .is_up = true});
+    return Done{};
+  }
+
+  Result<void> go_down(const Migration& migration) {
+    const std::string failure = title(migration) + " cannot be taken back, and nothing was changed";
+    if (migration.down.empty()) return refuse(failure + ": it cannot be undone without loss; restore a backup");
+    if (!migration.check_down.empty()) {
+      auto lost = run(std::string(migration.check_down), failure);
+      if (!lost) return tl::unexpected(lost.error());
+      std::string what;
+      for (std::size_t row = 0; row < lost->size(); ++row) {
+        what += (row == 0 ? "" : ", ") + std::string(lost->text(row, 0));
+      }
+      if (!what.empty()) return refuse(failure + ", since this would be lost: " + what);
+    }
+    // The note first: it may go with the schema.
+    auto done = run("delete from mete.schema_version where version = " + std::to_string(migration.version) + ";\n" +
+                        std::string(migration.down),
+                    failure);
+    if (!done) return tl::unexpected(done.error());
+    report_.steps.push_back({.version = migration.version, .name = std::string(migration.name), .is_up = false});
+    return Done{};
+  }
+
+  Connection& connection_;
+  std::span<const Migration> list_;
+  MigrationReport report_;
+  const net::Deadline deadline_ = net::Deadline::in(kMigrationMax);
+};
+
+}  // namespace
+
+Result<MigrationReport> migrate(Connection& connection, std::optional<int> to) {
+  return migrate(connection, migrations(), to);
+}
+
+Result<MigrationReport> migrate(Connection& connection, std::span<const Migration> list, std::optional<int> to) {
+  if (connection.server_version() < kServerVersionMin) {
+    return refuse("this PostgreSQL is of version " + std::to_string(connection.server_version() / 10000) +
+                  "; Mete needs " + std::to_string(kServerVersionMin / 10000) + " at least");
+  }
+  if (to && (*to < 0 || static_cast<std::size_t>(*to) > list.size())) {
+    return refuse("there is no version " + std::to_string(*to) + "; there are 0 (nothing installed) to " +
+                  std::to_string(list.size()));
+  }
+  auto report = Migrator(connection, list).go(to);
+  // What has failed is as if it had never begun, whether this is heard or not.
+  if (!report && !connection.is_lost()) (void)connection.run_text("rollback", net::Deadline::in(kMigrationMax));
+  return report;
+}
+
+Result<int> installed_version(Connection& connection) {
+  const auto deadline = net::Deadline::in(kMigrationMax);
+  const std::string what = "cannot read the version of the schema mete";
+  const auto table = connection.run_text("select to_regclass('mete.schema_version') is not null", deadline);
+  if (!table) return tl::unexpected(to_error(table.error(), what));
+  if (!table->boolean(0, 0)) return 0;
+  const auto version = connection.run_text("select coalesce(max(version), 0) from mete.schema_version", deadline);
+  if (!version) return tl::unexpected(to_error(version.error(), what));
+  return static_cast<int>(version->integer(0, 0));
+}
+
+}  // namespace mete::store::postgres

@@ -1,0 +1,68 @@
+// `mete migrate`: what it prints, and how it ends.
+#include <gmock/gmock.h>
+
+#include "cli/migrate_command.h"
+#include "store/postgres/migrations.h"
+#include "support/postgres_server.h"
+#include "unit/cli/table.h"
+
+namespace mete::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+Ran mete(const std::vector<std::string>& words) { return run_words({migrate_command()}, words); }
+
+TEST(MigrateCommandTest, InstallsTheSchemaOnceAndTakesItAway) {
+  const support::PostgresServer server;
+  const std::string where = "the schema mete at " + server.address();
+  const struct {
+    std::vector<std::string> words;
+    std::string expected;
+  } rows[] = {
+      {{"migrate", server.url(), "--to", "0"}, where + " is not installed\n"},
+      {{"migrate", server.url()}, "version 1, tables and functions: installed\n" + where + " is at version 1\n"},
+      {{"migrate", server.url()}, where + " is at version 1 already\n"},
+      {{"migrate", server.url(), "--to", "1"}, where + " is at version 1 already\n"},
+      {{"migrate", server.url(), "--to=0"}, "version 1, tables and functions: taken back\n" + where + " is gone\n"},
+  };
+  for (const auto& row : rows) {
+    const Ran ran = mete(row.words);
+    EXPECT_EQ(ran.status, kExitDone) << ran.error;
+    EXPECT_EQ(ran.out, row.expected);
+    EXPECT_THAT(ran.error, IsEmpty());
+  }
+}
+
+TEST(MigrateCommandTest, PrintsWhatItWouldDo) {
+  const Ran ran = mete({"migrate", "--print"});
+  EXPECT_EQ(ran.status, kExitDone) << ran.error;
+  EXPECT_EQ(ran.out, store::postgres::migration_text(std::nullopt));
+}
+
+TEST(MigrateCommandTest, TellsWhatIsWrong) {
+  const struct {
+    std::vector<std::string> words;
+    std::string_view reason;
+  } rows[] = {
+      {{"migrate"}, "the argument URL is missing"},
+      {{"migrate", "redis://host"}, "it begins with postgres://"},
+      {{"migrate", "postgres://u:SECRET@127.0.0.1:1/db"}, "cannot connect: "},
+      {{"migrate", "postgres://host", "--to", "99"}, "--to is a version, 0 (nothing installed) to "},
+      {{"migrate", "postgres://host", "--to", "-1"}, "--to is a version, 0 (nothing installed) to "},
+      {{"migrate", "postgres://host", "--print"}, "takes no URL"},
+      {{"migrate", "--print", "--to", "0"}, "0 is none"},
+  };
+  for (const auto& row : rows) {
+    const Ran ran = mete(row.words);
+    EXPECT_EQ(ran.status, kExitError);
+    EXPECT_THAT(ran.out, IsEmpty());
+    EXPECT_THAT(ran.error, HasSubstr(std::string(row.reason)));
+    EXPECT_THAT(ran.error, Not(HasSubstr("SECRET")));
+  }
+}
+
+}  // namespace
+}  // namespace mete::cli
