@@ -24,8 +24,11 @@ int run_check_config(const Invocation& invocation, Console& console) {
   const std::size_t limits = startup->config.limits.size();
   // What is printed can be read back: so the verdict is a comment there.
   if (invocation.is_on("print")) console.out << server::print_config(startup->config) << "\n# ";
+  const std::size_t syncs = startup->config.syncs.size();
   console.out << (sources.file.empty() ? "the configuration" : sources.file) << " is good: " << limits
-              << (limits == 1 ? " limit\n" : " limits\n");
+              << (limits == 1 ? " limit" : " limits");
+  if (syncs > 0) console.out << ", " << syncs << (syncs == 1 ? " sync" : " syncs");
+  console.out << "\n";
   return kExitDone;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/limit_commands.h"
 #include "cli/migrate_command.h"
 #include "cli/serve.h"
+#include "cli/sync_command.h"
 #include "cli/top/top_command.h"
 
 namespace mete::cli {
@@ -45,6 +46,7 @@ std::span<const Command> commands() {
       extend_command(),
       holds_command(),
       // Tools.
+      sync_command(),
       import_redis_command(),
       top_command(),
       bench_command(),

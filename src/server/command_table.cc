@@ -75,6 +75,11 @@ constexpr std::array limit_set = {
     Argument{.name = "node|shared|escrow", .token = "SCOPE"},
 };
 constexpr std::array name = {Argument{.name = "name"}};
+constexpr std::array limit_sync = {
+    Argument{.name = "name"},
+    Argument{.name = "dryrun", .type = kFlag, .token = "DRYRUN"},
+    Argument{.name = "force", .type = kFlag, .token = "FORCE"},
+};
 constexpr std::array override = {
     Argument{.name = "name"},
     Argument{.name = "key", .type = kKey},
@@ -260,6 +265,13 @@ constexpr std::array kCommands = {
             "Removes a limit and its meters", "1, or 0 if there is none"},
     Command{"LIMIT OVERRIDE", Group::kLimits, Access::kAdmin, kWrite, args::override, commands::limit_override,
             "Gives one key another amount, or the limit's own again", "OK"},
+    Command{
+        "LIMIT SYNC", Group::kLimits, Access::kAdmin, kWrite, args::limit_sync, commands::limit_sync,
+        "Starts to bring a limit's usage to what its [[sync]] says, or with DRYRUN to tell what would change; FORCE "
+        "goes beyond its max_change",
+        "the number of the run: LIMIT SYNCS tells how it goes"},
+    Command{"LIMIT SYNCS", Group::kLimits, Access::kAdmin, kReadOnly, args::none, commands::limit_syncs,
+            "Tells how the last syncs went", "an array of maps of fields and values, the last run first"},
     Command{"LIMIT HELP", Group::kLimits, Access::kUse, kReadOnly, args::none, commands::limit_help,
             "Tells what LIMIT can do", "an array of lines"},
 

@@ -30,6 +30,10 @@ void limit_list(CommandContext& context);
 void limit_del(CommandContext& context);
 void limit_override(CommandContext& context);
 
+// commands_syncs.cc
+void limit_sync(CommandContext& context);
+void limit_syncs(CommandContext& context);
+
 // commands_keys.cc
 void get(CommandContext& context);
 void set(CommandContext& context);

@@ -90,16 +90,7 @@ void limit_get(CommandContext& context) {
   context.reply.map(fields.size() + 1);
   context.reply.bulk("name");
   context.reply.bulk((*limit)->name());
-  for (const LimitField& field : fields) {
-    context.reply.bulk(field.name);
-    if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
-      context.reply.integer(*number);
-    } else if (const auto* text = std::get_if<std::string>(&field.value)) {
-      context.reply.bulk(*text);
-    } else {
-      context.reply.integer(std::get<bool>(field.value) ? 1 : 0);
-    }
-  }
+  write_fields(context.reply, fields);
 }
 
 void limit_list(CommandContext& context) {

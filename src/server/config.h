@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sync/plan.h"
+
 namespace mete::server {
 
 inline constexpr std::size_t kConfigBytesMax = std::size_t{4} << 20;
@@ -32,6 +34,14 @@ struct FileLimit {
   std::string place;  // "mete.toml:12", for errors that are found later
 
   bool operator==(const FileLimit&) const = default;
+};
+
+// A sync as it stands in the file.
+struct FileSync {
+  sync::Plan plan = {};
+  std::string place = {};
+
+  bool operator==(const FileSync&) const = default;
 };
 
 // Where values came from ("mete.toml:3:8: server.resp", "--resp"), by the names of their settings: for errors that are
@@ -84,6 +94,7 @@ struct Config {
   Duration slowlog_threshold = std::chrono::milliseconds(10);
 
   std::vector<FileLimit> limits;
+  std::vector<FileSync> syncs;
   ValuePlaces places;
 
   // The URL for mete::open: store_url, or the embedded store in `data`.

@@ -25,6 +25,7 @@ class ConfigDraft {
  public:
   Result<void> set(const Setting& setting, std::string_view text, Origin origin);
   void add(FileLimit limit) { config_.limits.push_back(std::move(limit)); }
+  void add(FileSync sync) { config_.syncs.push_back(std::move(sync)); }
   // Decides between settings of which there can be only one, and checks that all go together.
   Result<Config> finish() &&;
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "server/config_draft.h"
+#include "server/config_sync.h"
 #include "server/config_toml.h"
 #include "server/limit_fields.h"
 #include "server/limit_reload.h"
@@ -14,7 +15,6 @@ namespace mete::server {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kSyncKeys = {"limit", "source", "query", "schedule"};
 constexpr std::array<std::string_view, 2> kEscrowKeys = {"shared", "node"};
 constexpr std::string_view kEscrow = "escrow";
 constexpr std::string_view kUnavailable = " is not available in this version";
@@ -80,9 +80,8 @@ class FileReader {
       if (auto ok = read_limit(table); !ok) return ok;
     }
     for (const FileTable& table : contents.syncs) {
-      if (auto ok = check_strings(table.values, kSyncKeys, table.place); !ok) return ok;
+      if (auto ok = read_sync(table); !ok) return ok;
     }
-    if (!contents.syncs.empty()) return refuse(contents.syncs[0].place, "[[sync]]" + std::string(kUnavailable));
     return refuse_escrow(contents.values);
   }
 
@@ -123,45 +122,79 @@ class FileReader {
     return draft_.set(setting, *text, {Rank::kFile, place});
   }
 
-  Result<void> read_limit(const FileTable& table) {
+  // The values of a [[limit]] or [[sync]]: views into the table.
+  Result<std::vector<Field>> fields_of(const FileTable& table, std::string_view what) const {
     std::vector<Field> fields;
-    std::optional<std::string> name;
     for (const FileValue& value : table.values) {
-      const auto* text = std::get_if<std::string>(&value.value);
-      if (value.name == "name") {
-        if (text == nullptr) return refuse(value.place, "limit: name must be a string");
-        name = *text;
-      } else if (text != nullptr) {
+      if (const auto* text = std::get_if<std::string>(&value.value)) {
         fields.push_back({value.name, std::string_view(*text)});
       } else if (const auto* number = std::get_if<std::int64_t>(&value.value)) {
         fields.push_back({value.name, *number});
       } else if (const auto* boolean = std::get_if<bool>(&value.value)) {
         fields.push_back({value.name, *boolean});
       } else {
-        return refuse(value.place,
-                      "limit: " + wire::quote(value.name) + " cannot be of type " + type_text(value.value));
+        return refuse(value.place, std::string(what) + ": " + wire::quote(value.name) + " cannot be of type " +
+                                       type_text(value.value));
       }
     }
-    if (!name) return refuse(table.place, "limit: name is missing");
-    auto limit = make_limit(*name, fields);
+    return fields;
+  }
+
+  Result<void> read_limit(const FileTable& table) {
+    auto fields = fields_of(table, "limit");
+    if (!fields) return tl::make_unexpected(std::move(fields.error()));
+    const auto named = std::find_if(fields->begin(), fields->end(), [](const Field& f) { return f.name == "name"; });
+    if (named == fields->end()) return refuse(table.place, "limit: name is missing");
+    const auto* name = std::get_if<std::string_view>(&named->value);
+    if (name == nullptr) return refuse(place_of_value(table, "name"), "limit: name must be a string");
+    const std::string text(*name);
+    fields->erase(named);
+    auto limit = make_limit(text, *fields);
     if (limit) {
       if (auto ok = check_limit(*limit); !ok) limit = tl::make_unexpected(std::move(ok.error()));
     }
-    if (!limit) return refuse(place_of_error(table, limit.error()), limit_text(*name) + ": " + limit.error().message);
+    if (!limit) return refuse(place_of_error(table, limit.error()), limit_text(text) + ": " + limit.error().message);
     return add_limit(*limit, table.place);
   }
 
   Result<void> add_limit(const Limit& limit, Place place) {
-    const std::string line = file_ + ":" + std::to_string(place.line);
-    const auto [other, is_new] = limit_places_.emplace(limit.name(), line);
-    if (!is_new) return refuse(place, limit_text(limit.name()) + ": it is already defined at " + other->second);
-    draft_.add({limit, line});
+    const FileLimit added{limit, line_text(place)};
+    const auto [other, is_new] = limits_.emplace(limit.name(), added);
+    if (!is_new) return refuse(place, limit_text(limit.name()) + ": it is already defined at " + other->second.place);
+    draft_.add(added);
     return {};
   }
 
+  Result<void> read_sync(const FileTable& table) {
+    const auto fields = fields_of(table, "sync");
+    if (!fields) return tl::make_unexpected(fields.error());
+    auto plan = make_plan(*fields);
+    if (plan) {
+      // Others may be defined by then.
+      const auto limit = limits_.find(plan->limit);
+      const auto ok = limit == limits_.end() ? Result<void>() : sync::check_kind(limit->second.limit);
+      if (!ok) plan = tl::make_unexpected(ok.error());
+    }
+    if (!plan) return refuse(place_of_error(table, plan.error()), "sync: " + plan.error().message);
+    const auto [other, is_new] = sync_lines_.emplace(plan->limit, line_text(table.place));
+    if (!is_new) {
+      return refuse(table.place, "sync: " + limit_text(plan->limit) + " is already synced at " + other->second);
+    }
+    draft_.add(FileSync{std::move(*plan), line_text(table.place)});
+    return {};
+  }
+
+  [[nodiscard]] std::string line_text(Place place) const { return file_ + ":" + std::to_string(place.line); }
+
   static std::string limit_text(std::string_view name) { return "limit " + wire::quote(name); }
 
-  // A message of make_limit begins with the field that it is about.
+  static Place place_of_value(const FileTable& table, std::string_view name) {
+    const auto found = std::find_if(table.values.begin(), table.values.end(),
+                                    [&](const FileValue& value) { return value.name == name; });
+    return found == table.values.end() ? table.place : found->place;
+  }
+
+  // A message of make_limit or make_plan begins with the field that it is about.
   static Place place_of_error(const FileTable& table, const Error& error) {
     for (const FileValue& value : table.values) {
       if (error.message.starts_with(value.name + " ") || error.message.starts_with(value.name + ":"))
@@ -207,7 +240,8 @@ class FileReader {
 
   ConfigDraft& draft_;
   const std::string& file_;
-  std::map<std::string, std::string> limit_places_;
+  std::map<std::string, FileLimit> limits_;
+  std::map<std::string, std::string> sync_lines_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "server/config_markdown.h"
 
 #include "server/config_settings.h"
+#include "server/config_sync.h"
 
 namespace mete::server {
 
@@ -40,6 +41,12 @@ zone = "Europe/Berlin"
 name = "storage"
 kind = "stock"
 amount = 5_000_000_000
+
+[[sync]]
+limit = "storage"
+source = "postgres://mete@db.example/files"
+query = "select tenant_id, sum(size) from files group by tenant_id"
+schedule = "0 3 * * *"
 ```
 
 - **Mistakes** are refused, with file, line and column: unknown keys, wrong types, values out of range, limits that
@@ -52,7 +59,7 @@ amount = 5_000_000_000
 - **Paths** that are relative start from the directory in which the server was started.
 - **Alternatives**: of `password` and `password_file`, of `use_password` and `use_password_file`, and of `server.data` and
   `store.url`, one is given; where they come from different sources, flag goes over environment over file.
-- **Reload**: on SIGHUP, and when the file changes, settings marked "at once" and the limits follow the file; a bad file
+- **Reload**: on SIGHUP, and when the file changes, settings marked "at once", the limits and the syncs follow the file; a bad file
   changes nothing. What is marked "at start" waits for the next start.
 
 An address that other machines can reach needs a `password` or a certificate (`tls.cert`, `tls.key`), or else `insecure`. The
@@ -71,10 +78,20 @@ meters at the reload. Limits that never stood in the file are left alone.
 | --- | --- | --- |
 )";
 
-constexpr std::string_view kEnd = R"(
-## [[sync]] and [escrow]
+constexpr std::string_view kSyncs = R"(
+## [[sync]]
 
-They are reserved, and not available in this version.
+One table for each limit whose usage is brought to what a query says: [sync.md](sync.md) has the whole of it. They can only
+stand in the file, and follow it at a reload.
+
+| key | needed | meaning |
+| --- | --- | --- |
+)";
+
+constexpr std::string_view kEnd = R"(
+## [escrow]
+
+It is reserved, and not available in this version.
 )";
 
 struct LimitKey {
@@ -138,6 +155,11 @@ std::string config_markdown() {
   for (const LimitKey& key : kLimitKeys) {
     text += "| `" + std::string(key.name) + "` | " + std::string(key.kinds) + " | " + std::string(key.meaning) + " |\n";
   }
+  text += kSyncs;
+  for (const SyncKey& key : sync_keys()) {
+    text += "| `" + std::string(key.name) + "` | " + (key.is_required ? "yes" : "no") + " | " +
+            std::string(key.meaning) + " |\n";
+  }
   return text + std::string(kEnd);
 }
 
@@ -166,6 +188,11 @@ std::string config_text() {
   for (const LimitKey& key : kLimitKeys) {
     text +=
         "  " + std::string(key.name) + " (" + std::string(key.kinds) + ")\n      " + without_marks(key.meaning) + "\n";
+  }
+  text += "\n[[sync]], one for each limit that has a source of truth, in the file alone\n";
+  for (const SyncKey& key : sync_keys()) {
+    text += "  " + std::string(key.name) + (key.is_required ? " (needed)" : "") + "\n      " +
+            without_marks(key.meaning) + "\n";
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "server/config_settings.h"
+#include "server/config_sync.h"
 #include "server/limit_description.h"
 
 namespace mete::server {
@@ -58,9 +59,9 @@ bool is_left_out(const Config& config, const Setting& setting) {
   return value_text(config, setting).empty();
 }
 
-std::string limit_text(const Limit& limit) {
-  std::string text = "\n[[limit]]\nname = " + toml_string(limit.name()) + "\n";
-  for (const LimitField& field : describe_limit(limit)) {
+std::string fields_text(const std::vector<LimitField>& fields) {
+  std::string text;
+  for (const LimitField& field : fields) {
     text += std::string(field.name) + " = ";
     if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
       text += std::to_string(*number);
@@ -72,6 +73,19 @@ std::string limit_text(const Limit& limit) {
     text += '\n';
   }
   return text;
+}
+
+std::string limit_text(const Limit& limit) {
+  return "\n[[limit]]\nname = " + toml_string(limit.name()) + "\n" + fields_text(describe_limit(limit));
+}
+
+std::string sync_text(sync::Plan plan) {
+  const std::string source = without_password(plan.source);
+  const bool hides_password = source != plan.source;
+  plan.source = source;
+  std::string text = fields_text(describe_plan(plan));
+  if (hides_password) text.insert(text.find("source = "), "# ");
+  return "\n[[sync]]\n" + text;
 }
 
 }  // namespace
@@ -90,6 +104,7 @@ std::string print_config(const Config& config) {
     text += std::string(setting.name.substr(dot + 1)) + " = " + toml_value(config, setting) + "\n";
   }
   for (const FileLimit& each : config.limits) text += limit_text(each.limit);
+  for (const FileSync& each : config.syncs) text += sync_text(each.plan);
   return text;
 }
 

@@ -283,14 +283,6 @@ Result<void> check_string(const Setting& setting, std::string_view text) {
   return {};
 }
 
-// The URL without what stands between "//" and "@": a user and perhaps a password.
-std::string without_password(const std::string& url) {
-  const std::size_t start = url.find("//");
-  const std::size_t end = url.rfind('@');
-  if (start == std::string::npos || end == std::string::npos || end < start + 2) return url;
-  return url.substr(0, start + 2) + "***" + url.substr(end);
-}
-
 std::string string_text(const Setting& setting, const std::string& value) {
   if (setting.kind == kSecret) return value.empty() ? "" : "***";
   return setting.kind == kUrl ? without_password(value) : value;
@@ -339,6 +331,19 @@ std::string range_text(const Setting& setting) {
   if (setting.kind != kInteger && setting.kind != kSize && setting.kind != kDuration) return {};
   const std::string range = number_text(setting, setting.range.min) + " to " + number_text(setting, setting.range.max);
   return setting.range.is_zero_special ? "0 or " + range : range;
+}
+
+std::string without_password(std::string url) {
+  const std::size_t start = url.find("//");
+  const std::size_t end = url.rfind('@');
+  const bool has_user = start != std::string::npos && end != std::string::npos && end >= start + 2;
+  if (has_user) url = url.substr(0, start + 2) + "***" + url.substr(end);
+  constexpr std::string_view kPassword = "password=";
+  for (std::size_t at = url.find(kPassword); at != std::string::npos; at = url.find(kPassword, at + 1)) {
+    const std::size_t value = at + kPassword.size();
+    url.replace(value, std::min(url.find('&', value), url.size()) - value, "***");
+  }
+  return url;
 }
 
 const Setting* find_setting(std::string_view name) {

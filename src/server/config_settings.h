@@ -63,6 +63,9 @@ std::string default_text(const Setting& setting);
 // "1 to 1000000", "auto, text or json"; empty where any text will do.
 std::string range_text(const Setting& setting);
 
+// The URL with *** in the place of its user, and of what a parameter says is a password.
+std::string without_password(std::string url);
+
 const Setting* find_setting(std::string_view name);
 // The error is about the value alone: it names neither setting nor source.
 Result<void> set_value(Config& config, const Setting& setting, std::string_view text);

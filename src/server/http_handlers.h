@@ -28,6 +28,10 @@ Result<wire::HttpResponse> handle_delete_override(HttpCall& call);
 Result<wire::HttpResponse> handle_get_meter(HttpCall& call);
 Result<wire::HttpResponse> handle_put_meter(HttpCall& call);
 
+// http_syncs.cc
+Result<wire::HttpResponse> handle_start_sync(HttpCall& call);
+Result<wire::HttpResponse> handle_list_syncs(HttpCall& call);
+
 // http_information.cc
 Result<wire::HttpResponse> handle_health(HttpCall& call);
 Result<wire::HttpResponse> handle_readiness(HttpCall& call);

@@ -18,9 +18,7 @@ wire::HttpResponse limit_answer(const Limit& limit, int status) {
   return json_answer(
       [&](wire::JsonWriter& writer) {
         writer.member("name", limit.name());
-        for (const LimitField& field : describe_limit(limit)) {
-          std::visit([&](const auto& value) { writer.member(field.name, value); }, field.value);
-        }
+        write_fields(describe_limit(limit), writer);
       },
       status);
 }

@@ -16,6 +16,7 @@
 #include "server/http_schema.h"
 #include "server/role.h"
 #include "store/store.h"
+#include "sync/worker.h"
 #include "wire/http_response.h"
 #include "wire/json.h"
 #include "wire/uri.h"
@@ -28,6 +29,7 @@ struct HttpHooks {
   std::function<bool()> is_ready;
   std::function<std::optional<Role>(std::string_view token)> authenticate;  // none: the token is no good
   bool needs_authentication = false;
+  sync::Worker* syncs = nullptr;         // of routes about syncs
   std::function<void()> on_change = {};  // after a request that may have made room for others
 };
 

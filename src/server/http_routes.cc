@@ -73,6 +73,12 @@ constexpr Route kRoutes[] = {
     {"putMeter", "PUT", "/v1/meters/{limit}/{key}", kAdmin, "Set the usage from a source of truth; what is held stays held.",
      kNoQuery, &schema::kUsed, kNeedsBody, 200, kJsonContentType, &schema::kReconciliation, {404, 413, 415}, handle_put_meter},
 
+    // --- Syncs ---
+    {"startSync", "POST", "/v1/limits/{name}/sync", kAdmin, "Start to bring a limit's usage to what its source of truth says; listSyncs tells how it goes.",
+     kNoQuery, &schema::kSyncRequest, kMayHaveBody, 202, kJsonContentType, &schema::kSyncStarted, {404, 413, 415}, handle_start_sync},
+    {"listSyncs", "GET", "/v1/syncs", kAdmin, "What is synced when, and how the last runs went.",
+     kNoQuery, kNoBody, kMayHaveBody, 200, kJsonContentType, &schema::kSyncList, kNoOthers, handle_list_syncs},
+
     // --- The server ---
     {"getHealth", "GET", "/healthz", kAnyone, "That the server runs.",
      kNoQuery, kNoBody, kMayHaveBody, 200, kJsonContentType, &schema::kStatus, kNoOthers, handle_health},

@@ -59,6 +59,9 @@ std::string_view wanted(MemberType type) {
     case MemberType::kIntegers:
     case MemberType::kCharges:
     case MemberType::kHeldCharges:
+    case MemberType::kDifferences:
+    case MemberType::kSyncs:
+    case MemberType::kSyncRuns:
       return "an array";
   }
   __builtin_unreachable();
@@ -164,6 +167,9 @@ Result<void> check_object(const JsonValue& value, const Schema& schema) { return
 const Schema* element_schema(MemberType type) {
   if (type == MemberType::kCharges) return &schema::kCharge;
   if (type == MemberType::kHeldCharges) return &schema::kHeldCharge;
+  if (type == MemberType::kDifferences) return &schema::kDifference;
+  if (type == MemberType::kSyncs) return &schema::kSync;
+  if (type == MemberType::kSyncRuns) return &schema::kSyncRun;
   return nullptr;
 }
 

@@ -21,6 +21,9 @@ enum class MemberType : std::uint8_t {
   kIntegers,     // an array of them
   kCharges,      // an array of schema::kCharge
   kHeldCharges,  // an array of schema::kHeldCharge
+  kDifferences,  // an array of schema::kDifference
+  kSyncs,        // an array of schema::kSync
+  kSyncRuns,     // an array of schema::kSyncRun
 };
 
 struct MemberSpec {

@@ -157,6 +157,62 @@ inline constexpr std::array kReconciliationMembers = {
     MemberSpec{"used_now", kInteger, kRequired, "Without what is held."}};
 inline constexpr Schema kReconciliation = {"Reconciliation", kReconciliationMembers};
 
+// --- Syncs -----------------------------------------------------------------------------------------------------------
+
+inline constexpr std::array kSyncRequestMembers = {
+    MemberSpec{"dry_run", kBoolean, kOptional, "Tell what would change, and change nothing."},
+    MemberSpec{"force", kBoolean, kOptional, "Change more than max_change allows."}};
+inline constexpr Schema kSyncRequest = {"SyncRequest", kSyncRequestMembers};
+
+inline constexpr std::array kSyncStartedMembers = {MemberSpec{"run", kInteger, kRequired, "The number of the run."}};
+inline constexpr Schema kSyncStarted = {"SyncStarted", kSyncStartedMembers};
+
+inline constexpr std::array kDifferenceMembers = {
+    MemberSpec{"key", kText, kRequired, "Who is charged."},
+    MemberSpec{"used", kInteger, kRequired, "By what was counted here, without what is held."},
+    MemberSpec{"truth", kInteger, kRequired, "By the source of truth."},
+    MemberSpec{"change", kInteger, kRequired, "What was added, or would be."}};
+inline constexpr Schema kDifference = {"Difference", kDifferenceMembers};
+
+// What sync_description.h tells.
+inline constexpr std::array kSyncMembers = {
+    MemberSpec{"limit", kText, kRequired, "The limit's name."},
+    MemberSpec{"schedule", kText, kRequired, "As cron has it; empty: only on demand."},
+    MemberSpec{"zone", kText, kRequired, "The time zone of the schedule."},
+    MemberSpec{"missing", kText, kRequired, "What becomes of keys that the query does not return.", "keep|zero"},
+    MemberSpec{"max_change", kText, kRequired, "Empty where there is none."},
+    MemberSpec{"next_run_at", kText, kRequired, "In UTC; empty where there is no schedule."},
+    MemberSpec{"last_success_at", kText, kRequired, "In UTC; empty if there was none since the start."}};
+inline constexpr Schema kSync = {"Sync", kSyncMembers};
+
+inline constexpr std::array kSyncRunMembers = {
+    MemberSpec{"run", kInteger, kRequired, "Its number."},
+    MemberSpec{"state", kText, kRequired, "How it stands, or how it ended; busy: another server is at it.",
+               "waiting|running|done|refused|busy|failed"},
+    MemberSpec{"stage", kText, kRequired, "While it is running.", "|marking|reading|applying"},
+    MemberSpec{"trigger", kText, kRequired, "Why it was started.", "schedule|demand"},
+    MemberSpec{"limit", kText, kRequired, "The limit's name."},
+    MemberSpec{"dry_run", kBoolean, kRequired, "Whether it only tells."},
+    MemberSpec{"forced", kBoolean, kRequired, "Whether it goes beyond max_change."},
+    MemberSpec{"message", kText, kRequired, "Why it was not done."},
+    MemberSpec{"started_at", kText, kRequired, "In UTC; empty while it waits."},
+    MemberSpec{"took_ms", kInteger, kRequired, "0 until it has ended."},
+    MemberSpec{"keys", kInteger, kRequired, "That the query returned."},
+    MemberSpec{"missing_keys", kInteger, kRequired, "In use, and not returned."},
+    MemberSpec{"differing_keys", kInteger, kRequired, "That are to be changed."},
+    MemberSpec{"changed_keys", kInteger, kRequired, "That were changed."},
+    MemberSpec{"used", kInteger, kRequired, "In all, as it was counted here."},
+    MemberSpec{"drift", kInteger, kRequired, "The sum of all differences, whatever their sign."},
+    MemberSpec{"differences", kDifferences, kRequired, "The largest ones, 20 at most."}};
+inline constexpr Schema kSyncRun = {"SyncRun", kSyncRunMembers};
+
+inline constexpr std::array kSyncListMembers = {
+    MemberSpec{"syncs", kSyncs, kRequired, "What the configuration says."},
+    MemberSpec{"runs", kSyncRuns, kRequired, "The last 100, the last one first."}};
+inline constexpr Schema kSyncList = {"SyncList", kSyncListMembers};
+
+// --- The server ------------------------------------------------------------------------------------------------------
+
 inline constexpr std::array kStatusMembers = {MemberSpec{"status", kText, kRequired, "In a word."}};
 inline constexpr Schema kStatus = {"Status", kStatusMembers};
 
@@ -185,9 +241,10 @@ inline constexpr std::array kDenialMembers = {kProblemType,
 inline constexpr Schema kDenial = {"Denial", kDenialMembers};
 
 inline constexpr std::array kAll = {
-    &kCharge, &kHeldCharge, &kTake,      &kGive,     &kHoldRequest,    &kCommit,   &kNothing,   &kExtend,
-    &kAmount, &kUsed,       &kLimit,     &kDecision, &kHoldDecision,   &kReturned, &kCommitted, &kExtended,
-    &kHold,   &kHoldList,   &kLimitList, &kUsage,    &kReconciliation, &kStatus,   &kProblem,   &kDenial,
+    &kCharge,      &kHeldCharge,  &kTake,       &kGive,     &kHoldRequest,    &kCommit,   &kNothing,   &kExtend,
+    &kAmount,      &kUsed,        &kLimit,      &kDecision, &kHoldDecision,   &kReturned, &kCommitted, &kExtended,
+    &kHold,        &kHoldList,    &kLimitList,  &kUsage,    &kReconciliation, &kStatus,   &kProblem,   &kDenial,
+    &kSyncRequest, &kSyncStarted, &kDifference, &kSync,     &kSyncRun,        &kSyncList,
 };
 
 }  // namespace mete::server::schema

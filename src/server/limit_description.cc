@@ -19,4 +19,10 @@ std::vector<LimitField> describe_limit(const Limit& limit) {
   return fields;
 }
 
+void write_fields(const std::vector<LimitField>& fields, wire::JsonWriter& writer) {
+  for (const LimitField& field : fields) {
+    std::visit([&](const auto& value) { writer.member(field.name, value); }, field.value);
+  }
+}
+
 }  // namespace mete::server

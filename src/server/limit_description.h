@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "wire/json.h"
+
 namespace mete::server {
 
 struct LimitField {
@@ -18,5 +20,8 @@ struct LimitField {
 
 // What make_limit makes the same limit of, after the name. A field that was not given is not there.
 std::vector<LimitField> describe_limit(const Limit& limit);
+
+// As members of an object that is open.
+void write_fields(const std::vector<LimitField>& fields, wire::JsonWriter& writer);
 
 }  // namespace mete::server

@@ -145,6 +145,46 @@ void write_traffic(std::string& text, const Service& service, const Readings& re
   single(text, "mete_waiting_takes", "gauge", "Takes that wait until they fit.", service.waits.size());
 }
 
+// One line for each plan that `value` has something to say of.
+template <class Value>
+void write_syncs_family(std::string& text, const std::vector<sync::PlanStatus>& syncs, std::string_view name,
+                        std::string_view help, Value value) {
+  family(text, name, "gauge", help);
+  for (const sync::PlanStatus& status : syncs) {
+    if (const auto number = value(status))
+      text += fmt::format("{}{{limit=\"{}\"}} {}\n", name, label(status.plan.limit), *number);
+  }
+}
+
+void write_syncs(std::string& text, const std::vector<sync::PlanStatus>& syncs) {
+  if (syncs.empty()) return;
+  family(text, "mete_sync_runs_total", "counter",
+         "Syncs with a source of truth by limit and result; without dry runs.");
+  for (const sync::PlanStatus& status : syncs) {
+    for (std::size_t i = 0; i < sync::kOutcomes; ++i) {
+      text += fmt::format("mete_sync_runs_total{{limit=\"{}\",result=\"{}\"}} {}\n", label(status.plan.limit),
+                          to_string(static_cast<sync::Outcome>(i)), status.runs[i]);
+    }
+  }
+  write_syncs_family(text, syncs, "mete_sync_last_success_timestamp_seconds",
+                     "When a sync was last done; 0: not since the start.", [](const sync::PlanStatus& status) {
+                       return std::optional(status.last_success_at.value_or(Instant()).unix_seconds());
+                     });
+  const auto of_last = [&](std::string_view name, std::string_view help, auto read) {
+    write_syncs_family(text, syncs, name, help, [&](const sync::PlanStatus& status) {
+      return status.last ? std::optional(read(*status.last)) : std::nullopt;
+    });
+  };
+  of_last("mete_sync_duration_seconds", "How long the last sync took.",
+          [](const sync::Report& report) { return seconds_of(report.took); });
+  of_last("mete_sync_keys", "Keys that the source of the last sync told.",
+          [](const sync::Report& report) { return report.keys; });
+  of_last("mete_sync_changed_keys", "Keys that the last sync changed.",
+          [](const sync::Report& report) { return report.changed_keys; });
+  of_last("mete_sync_drift", "By how many units the last sync found usage wrong, up and down added up.",
+          [](const sync::Report& report) { return report.drift; });
+}
+
 void write_server(std::string& text, const Service& service, const Readings& readings) {
   family(text, "mete_config_reloads_total", "counter", "Reloads of the configuration by result.");
   text += fmt::format("mete_config_reloads_total{{result=\"success\"}} {}\n", service.reloads.succeeded.load());
@@ -173,6 +213,7 @@ std::string prometheus_text(const Service& service) {
   write_persistence(text, readings);
   if (readings.remote) write_remote(text, *readings.remote);
   write_traffic(text, service, readings);
+  write_syncs(text, service.syncs.plans());
   write_server(text, service, readings);
   return text;
 }

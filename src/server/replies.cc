@@ -51,4 +51,17 @@ void write_strings(wire::RespWriter& reply, std::span<const std::string> strings
   for (const std::string& string : strings) reply.bulk(string);
 }
 
+void write_fields(wire::RespWriter& reply, std::span<const LimitField> fields) {
+  for (const LimitField& field : fields) {
+    reply.bulk(field.name);
+    if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
+      reply.integer(*number);
+    } else if (const auto* text = std::get_if<std::string>(&field.value)) {
+      reply.bulk(*text);
+    } else {
+      reply.integer(std::get<bool>(field.value) ? 1 : 0);
+    }
+  }
+}
+
 }  // namespace mete::server

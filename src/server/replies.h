@@ -7,6 +7,7 @@
 
 #include "core/requests.h"
 #include "core/verdict.h"
+#include "server/limit_description.h"
 #include "server/metrics.h"
 #include "wire/resp_writer.h"
 
@@ -22,5 +23,7 @@ void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, st
 // [amount, remaining, limit]
 void write_settlement(wire::RespWriter& reply, const Result<Settlement>& settlement);
 void write_strings(wire::RespWriter& reply, std::span<const std::string> strings);
+// Name and value in turn, within a map that was begun; what is true is 1.
+void write_fields(wire::RespWriter& reply, std::span<const LimitField> fields);
 
 }  // namespace mete::server

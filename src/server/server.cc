@@ -17,6 +17,7 @@
 #include "server/readings.h"
 #include "server/recovery_log.h"
 #include "server/resp_session.h"
+#include "server/sync_log.h"
 #include "server/systemd.h"
 
 namespace mete::server {
@@ -83,6 +84,12 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
+std::vector<sync::Plan> plans_of(const Config& config) {
+  std::vector<sync::Plan> plans;
+  for (const FileSync& each : config.syncs) plans.push_back(each.plan);
+  return plans;
+}
+
 void set_log(base::Log& log, const Config& config) {
   const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
   const bool is_text = config.log_format == "text" || (config.log_format == "auto" && is_terminal);
@@ -141,6 +148,7 @@ Server::Server(const ConfigSources& sources, Startup startup, base::Log& log)
                  .is_ready = [this] { return service_.is_ready.load(); },
                  .authenticate = [this](std::string_view token) { return service_.authentication.role_of(token); },
                  .needs_authentication = service_.authentication.is_needed(),
+                 .syncs = &service_.syncs,
                  .on_change = [this] { service_.waits.nudge_all(); }}),
       tls_(std::move(startup.tls)) {}
 
@@ -158,7 +166,9 @@ Result<void> Server::prepare() {
   service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
   service_.apply_config = [this] { apply_settings(); };
   service_.security.set_log(log_);
+  service_.on_sync_end = [this](const sync::RunRecord& record) { log_sync(record, log_); };
   apply_settings();
+  service_.syncs.set_plans(plans_of(service_.config));
   service_.watch_persistence([this](const Error& failure) {
     log_.error("the disk has failed: nothing that must reach it is acknowledged any more",
                {{"reason", failure.message}, {"remedy", "free space on the disk or replace it, then restart"}});
@@ -439,6 +449,7 @@ void Server::finish_reload(const Config& next) {
     }
     service_.config = in_effect(service_.config, next);
     apply_settings();
+    service_.syncs.set_plans(plans_of(service_.config));
   }
   ++service_.reloads.succeeded;
   service_.reloads.last_success_unix_seconds = store_->now().unix_seconds();

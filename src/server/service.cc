@@ -9,6 +9,12 @@ Service::~Service() {
   for (const auto& worker : workers) worker->connections.clear();
 }
 
+// Where usage was taken off, somebody may have waited for that.
+void Service::note_sync(const sync::RunRecord& record) {
+  if (record.report.changed_keys > 0) waits.nudge_all();
+  if (on_sync_end) on_sync_end(record);
+}
+
 void Service::watch_persistence(std::function<void(const Error&)> on_failure) {
   store::Persistence* const persistence = store.persistence();
   if (persistence == nullptr) return;

@@ -17,6 +17,8 @@
 #include "server/wait_queue.h"
 #include "server/worker.h"
 #include "store/store.h"
+#include "sync/postgres_source.h"
+#include "sync/worker.h"
 #include "wire/resp_request.h"
 
 namespace mete::server {
@@ -47,7 +49,9 @@ struct Service {
         workers(std::move(with_workers)),
         authentication(with_config.password, with_config.use_password),
         waits(workers[0]->loop, store, with_config.waiters_max),
-        config(std::move(with_config)) {
+        config(std::move(with_config)),
+        syncs(store, {.open_source = sync::make_postgres_source,
+                      .on_end = [this](const sync::RunRecord& record) { note_sync(record); }}) {
     request_limits.arguments_max = config.arguments_max;
     request_limits.bulk_bytes_max = config.bulk_max;
     pipeline_max = config.pipeline_max;
@@ -95,8 +99,14 @@ struct Service {
   std::atomic<std::uint64_t> connections_refused{0};
   std::atomic<bool> is_ready{false};
   std::atomic<bool> is_failure_told{false};
-  std::function<void()> shut_down;     // from any thread
-  std::function<void()> apply_config;  // makes `config` count; with config_mutex held
+  std::function<void()> shut_down;                          // from any thread
+  std::function<void()> apply_config;                       // makes `config` count; with config_mutex held
+  std::function<void(const sync::RunRecord&)> on_sync_end;  // from the worker's thread; set before the first plan is
+
+  sync::Worker syncs;  // last: a run may be under way, and uses all of the above
+
+ private:
+  void note_sync(const sync::RunRecord& record);
 };
 
 }  // namespace mete::server

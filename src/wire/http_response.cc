@@ -13,9 +13,10 @@ struct Reason {
   int status;
   std::string_view phrase;
 };
-constexpr std::array<Reason, 21> kReasons = {{
+constexpr std::array<Reason, 22> kReasons = {{
     {200, "OK"},
     {201, "Created"},
+    {202, "Accepted"},
     {204, "No Content"},
     {400, "Bad Request"},
     {401, "Unauthorized"},

@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "server/http_session.h"
 #include "store/embedded/embedded_store.h"
+#include "sync/postgres_source.h"
+#include "sync/worker.h"
 #include "wire/http_request.h"
 #include "wire/json.h"
 #include "wire/text.h"
@@ -102,7 +104,7 @@ class Server {
   }
 
  private:
-  static server::HttpHooks hooks(bool needs_token) {
+  server::HttpHooks hooks(bool needs_token) {
     return {.metrics = [] { return "mete_up 1\n"; },
             .is_ready = [] { return true; },
             .authenticate = [](std::string_view token) -> std::optional<server::Role> {
@@ -110,7 +112,8 @@ class Server {
               if (token == "use") return server::Role::kUse;
               return std::nullopt;
             },
-            .needs_authentication = needs_token};
+            .needs_authentication = needs_token,
+            .syncs = &syncs_};
   }
 
   void define_limits() {
@@ -134,6 +137,7 @@ class Server {
 
   ManualClock clock_{Instant::from_unix_seconds(1'700'000'000)};
   store::EmbeddedStore store_{Options{.clock = &clock_, .max_memory = std::size_t{64} << 20, .ids_max = 1000}};
+  sync::Worker syncs_{store_, {.open_source = sync::make_postgres_source}};
   net::EventLoop loop_;
   server::LoopMetrics metrics_{loop_};
 };

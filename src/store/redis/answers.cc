@@ -36,10 +36,13 @@ core::Verdict in_clock_steps(core::Verdict verdict) {
   return verdict;
 }
 
-bool stands_in_the_way(const wire::RespValue& reply) {
+bool is_problem(std::string_view text) {
   constexpr std::array<std::string_view, 5> kProblems = {"stale", "old", "slot", "window", "large"};
-  if (reply.elements.empty()) return false;
-  return std::find(kProblems.begin(), kProblems.end(), reply.elements[0].text) != kProblems.end();
+  return std::find(kProblems.begin(), kProblems.end(), text) != kProblems.end();
+}
+
+bool stands_in_the_way(const wire::RespValue& reply) {
+  return !reply.elements.empty() && is_problem(reply.elements[0].text);
 }
 
 }  // namespace mete::store::redis

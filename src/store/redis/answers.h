@@ -26,7 +26,8 @@ std::string fingerprint_of(const Parameters& parameters);
 // it is told in those, rounded up.
 core::Verdict in_clock_steps(core::Verdict verdict);
 
-// Whether a script could not do its work before the caller has done something.
+// Whether a script could not do its work before the caller has done something: by the word it says, or its answer.
+bool is_problem(std::string_view text);
 bool stands_in_the_way(const wire::RespValue& reply);
 
 }  // namespace mete::store::redis

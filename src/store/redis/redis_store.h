@@ -185,9 +185,12 @@ class RedisStore final : public Store {
   static Result<Settlement> read_settlement(const Answer& answer);
 
   // Shifts (redis_shifts.cc).
-  [[nodiscard]] Result<void> check_shifts(std::string_view limit);
+  Result<Meters> shifted_meters(const ShiftRequest& request);
   void shift_together(const ShiftRequest& request, std::span<Result<Shifted>> answers);
-  Result<Shifted> read_shift(const wire::RespValue& reply);
+  void read_shifts(const ShiftRequest& request, const Result<wire::RespValue>& reply,
+                   std::span<Result<Shifted>> answers);
+  Result<Shifted> shift_alone(const ShiftRequest& request);
+  static WriteCall write_shifts(Instant since);
 
   // Holds (redis_holds.cc).
   Result<std::optional<FoundHold>> look_for_hold(std::string_view id, std::string_view home);

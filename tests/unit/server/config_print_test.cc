@@ -12,6 +12,7 @@ using ::testing::Not;
 // Where limits stand is another place in the printed text.
 Config without_places(Config config) {
   for (FileLimit& each : config.limits) each.place.clear();
+  for (FileSync& each : config.syncs) each.place.clear();
   return config;
 }
 
@@ -30,6 +31,9 @@ TEST(PrintedConfig, ReadsBackToTheSame) {
            "[[limit]]\nname = \"c\"\nkind = \"calendar\"\namount = 1\nperiod = \"month\"\nzone = \"Europe/Berlin\"\n"
            "anchor = 3\ndurable = \"never\"\non_fail = \"open\"\nscope = \"shared\"\n"
            "[[limit]]\nname = \"s\"\nkind = \"stock\"\namount = 9007199254740991\n",
+           "[[sync]]\nlimit = \"s\"\nsource = \"postgres://h/d\"\nquery = \"\"\"\nselect 'a',\n 1\"\"\"\n"
+           "[[sync]]\nlimit = \"t\"\nsource = \"postgres://h/d\"\nquery = \"q\"\nschedule = \"0 3 * * MON\"\n"
+           "zone = \"Europe/Berlin\"\nmissing = \"zero\"\nmax_change = 500\ntimeout = 90\n",
        }) {
     const auto config = parse_config(text, {.file = "mete.toml"});
     ASSERT_TRUE(config.has_value()) << config.error().message;
@@ -45,7 +49,9 @@ TEST(PrintedConfig, HasNoPasswords) {
   config.password = "hunter2";
   config.use_password = "hunter3";
   config.store_url = "redis://me:hunter4@host/0";
+  config.syncs.push_back({.plan = {.limit = "s", .source = "postgres://me:hunter5@h/d?sslpassword=hunter6&x=1"}});
   const std::string printed = print_config(config);
+  EXPECT_THAT(printed, HasSubstr("\n# source = \"postgres://***@h/d?sslpassword=***&x=1\"\n"));
   EXPECT_THAT(printed, Not(HasSubstr("hunter")));
   EXPECT_THAT(printed, HasSubstr("\n# password = \"***\"\n"));
   EXPECT_THAT(printed, HasSubstr("\n# url = \"redis://***@host/0\"\n"));

@@ -9,6 +9,8 @@
 
 #include "server/http_api.h"
 #include "store/embedded/embedded_store.h"
+#include "sync/postgres_source.h"
+#include "sync/worker.h"
 #include "wire/http_request.h"
 #include "wire/json.h"
 
@@ -101,7 +103,9 @@ class HttpFixture : public ::testing::Test {
   ManualClock clock{kStart};
   store::EmbeddedStore store{Options{.clock = &clock}};
   RecordingObserver observer;
-  HttpHooks hooks{.metrics = [] { return "mete_up 1\n"; }, .is_ready = [] { return true; }, .authenticate = {}};
+  sync::Worker syncs{store, {.open_source = sync::make_postgres_source}};
+  HttpHooks hooks{
+      .metrics = [] { return "mete_up 1\n"; }, .is_ready = [] { return true; }, .authenticate = {}, .syncs = &syncs};
 };
 
 }  // namespace mete::server::testing

@@ -1,5 +1,6 @@
 // Every route: what it does, and what it answers to.
 #include "server/http_schemas.h"
+#include "support/waiting.h"
 #include "unit/server/http_fixture.h"
 
 namespace mete::server {
@@ -370,9 +371,33 @@ TEST_F(HttpRoutes, ShowWhatIsNotUtf8) {
   EXPECT_EQ(send("GET", "/v1/holds/h").member("tag"), R"("\\x80")");
 }
 
+TEST_F(HttpRoutes, StartSyncsAndTellHowTheyWent) {
+  expect_problem(send("POST", "/v1/limits/credits/sync"), 404, "no [[sync]] for limit 'credits'");
+  EXPECT_EQ(send("GET", "/v1/syncs").body, R"({"syncs":[],"runs":[]})");
+  define(stock("credits").amount(100));
+  syncs.set_plans({{.limit = "credits", .source = "postgres://127.0.0.1:1/x", .query = "q", .schedule = "@hourly"}});
+  EXPECT_EQ(send("GET", "/v1/syncs").member("syncs"),
+            R"([{"limit":"credits","schedule":"@hourly","zone":"UTC","missing":"keep","max_change":"",)"
+            R"("next_run_at":"2023-11-14T23:00:00.000Z","last_success_at":""}])");
+  const Answer started = send("POST", "/v1/limits/credits/sync", R"({"dry_run":true})");
+  EXPECT_EQ(started.status, 202);
+  EXPECT_EQ(started.body, R"({"run":1})");
+  EXPECT_EQ(started.header("Location"), "/v1/syncs");
+  const auto has_failed = [&] {
+    return send("GET", "/v1/syncs").body.find(R"("state":"failed")") != std::string::npos;
+  };
+  EXPECT_TRUE(support::becomes_true(20s, has_failed));
+  const std::string runs = send("GET", "/v1/syncs").member("runs");
+  EXPECT_NE(runs.find(R"("trigger":"demand","limit":"credits","dry_run":true,"forced":false,"message":"the source: )"),
+            std::string::npos)
+      << runs;
+  expect_problem(send("POST", "/v1/limits/credits/sync", R"({"dry":true})"), 400, "dry");
+}
+
 // Success by route: the answer is an object of the schema that the table, and so the OpenAPI document, tells.
 TEST_F(HttpRoutes, AnswerAsDeclared) {
   define(stock("credits").amount(100));
+  syncs.set_plans({{.limit = "credits", .source = "postgres://127.0.0.1:1/x", .query = "select 1, 2"}});
   const std::string charge = R"("charges":[{"limit":"credits","key":"k"}])";
   send("POST", "/v1/holds", "{" + charge + R"(,"ttl":60,"id":"a"})");
   send("POST", "/v1/holds", "{" + charge + R"(,"ttl":60,"id":"b"})");
@@ -397,6 +422,8 @@ TEST_F(HttpRoutes, AnswerAsDeclared) {
       {"deleteOverride", "/v1/limits/credits/overrides/k", ""},
       {"getMeter", "/v1/meters/credits/k", ""},
       {"putMeter", "/v1/meters/credits/k", R"({"used":4})"},
+      {"startSync", "/v1/limits/credits/sync", R"({"dry_run":true,"force":true})"},
+      {"listSyncs", "/v1/syncs", ""},
       {"deleteLimit", "/v1/limits/credits", ""},
       {"getHealth", "/healthz", ""},
       {"getReadiness", "/readyz", ""},

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/waiting.h"
 #include "unit/server/commands_fixture.h"
 
 namespace mete::server {
@@ -132,6 +133,22 @@ TEST_F(LimitCommandsTest, Limits) {
   EXPECT_THAT(client.ask("LIMIT SET x BUCKET 5"), StartsWith("-ERR "));
   EXPECT_THAT(client.ask("LIMIT SET x STOCK 0"), StartsWith("-ERR "));
   EXPECT_THAT(client.ask("LIMIT HELP"), HasSubstr("+LIMIT DEL name, +    Removes a limit and its meters"));
+}
+
+TEST_F(LimitCommandsTest, Syncs) {
+  define(stock("storage").amount(100));
+  service.syncs.set_plans({{.limit = "storage", .source = "postgres://127.0.0.1:1/x", .query = "select 1, 2"}});
+  expect({
+      {"LIMIT SYNCS", "[]"},
+      {"LIMIT SYNC seats", "-NOLIMIT the configuration has no [[sync]] for limit 'seats'"},
+      {"LIMIT SYNC storage NOW", "-ERR syntax error"},
+      {"LIMIT SYNC storage DRYRUN FORCE", "1"},
+  });
+  const auto has_failed = [&] { return client.ask("LIMIT SYNCS").find("\"failed\"") != std::string::npos; };
+  EXPECT_TRUE(support::becomes_true(20s, has_failed));
+  EXPECT_THAT(client.ask("LIMIT SYNCS"),
+              StartsWith("[[\"run\", 1, \"state\", \"failed\", \"stage\", \"\", \"trigger\", \"demand\", \"limit\", "
+                         "\"storage\", \"dry_run\", 1, \"forced\", 1, \"message\", \"the source: "));
 }
 
 }  // namespace

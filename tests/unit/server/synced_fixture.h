@@ -57,7 +57,11 @@ class SyncedFixture : public ::testing::Test {
   std::string told_failures;
   SyncedStore store;
   Service service{store, {}, make_workers(2)};
-  HttpApi api{store, {.metrics = [] { return std::string(); }, .is_ready = [] { return true; }, .authenticate = {}}};
+  HttpApi api{store,
+              {.metrics = [] { return std::string(); },
+               .is_ready = [] { return true; },
+               .authenticate = {},
+               .syncs = &service.syncs}};
   net::Protocol resp;
   net::Protocol http;
   std::uint64_t last_id = 0;

@@ -152,22 +152,30 @@ if operation == 'reconcile' then
   return {'ok', format(now), format(before)}
 end
 
--- option: meters, when the difference was found. The cost is what to add, or to take off if negative. Answer: what was
--- added; or "late", if a new window has begun since.
+-- option: meters, when the difference was found. The cost is what to add, or to take off if negative. Answer, for each
+-- meter: what was added; or "late", if a new window has begun since; or of several meters what stands in its way.
 if operation == 'shift' then
-  local meters, problem = open_all()
-  if not meters then return problem end
-  local m = meters[1]
-  if m.kind ~= 'k' and tonumber(option[2]) < m.window then return {'late', format(now)} end
-  local kept = held(m)
-  local before = used(m) - kept
-  if m.cost > kMax - kept - before then return {'large', format(now), 1} end
-  local after = math.max(before + m.cost, 0)
-  if after ~= before then
-    m.units = after + kept
-    store(m)
+  local since, answer = tonumber(option[2]), {'ok', format(now)}
+  for i = 1, count do
+    local m, problem, detail = open(KEYS[i], argv[3 + i], now)
+    local kept = m and held(m)
+    local before = m and used(m) - kept
+    if m and m.cost > kMax - kept - before then problem = 'large' end
+    if problem and count == 1 then return {problem, format(now), 1, format(detail or now)} end
+    if problem then
+      answer[2 + i] = problem
+    elseif m.kind ~= 'k' and since < m.window then
+      answer[2 + i] = 'late'
+    else
+      local after = math.max(before + m.cost, 0)
+      if after ~= before then
+        m.units = after + kept
+        store(m)
+      end
+      answer[2 + i] = format(after - before)
+    end
   end
-  return {'ok', format(now), format(after - before)}
+  return answer
 end
 
 -- What becomes of a hold. option: meters, the time it was made, epoch, retention, and a ttl to extend it. Then the id,

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Measures how long `mete sync` takes for a million keys, and how much memory, from a real PostgreSQL into a directory and into Redis;
+and judges the bars.
+
+Each store is synced when it is empty (every key is new), when 1 % of the keys differ, and when none does. The tables are printed, and
+written to docs/bench/sync.md between its marks. The exit status is 1 if a bar is missed.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [str(ROOT / "bench/server"), str(ROOT / "bench/durability"), str(ROOT / "tests/integration")]
+
+import report
+import servers
+from bars import Bar, Findings
+from postgres import Postgres
+
+SECONDS_MAX = 30
+MEGABYTES_MAX = 200
+BEGIN, END = "<!-- measured -->\n", "<!-- end of what was measured -->\n"
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=ROOT / "build/mete", type=Path, help="the built program (build/mete)")
+    parser.add_argument("--keys", default=1_000_000, type=int, help="to sync (1000000)")
+    parser.add_argument("--output", default=ROOT / "docs/bench", type=Path, help="folder to write to (docs/bench)")
+    return parser.parse_args()
+
+
+class Run:
+    def __init__(self, arguments, postgres, directory):
+        self.program = str(arguments.program)
+        self.keys = arguments.keys
+        self.postgres = postgres
+        self.directory = Path(directory)
+
+    def fill(self):
+        self.postgres.query(f"""
+            create table files (tenant text, size bigint);
+            insert into files select 'tenant-' || lpad(i::text, 9, '0'), i % 1000 + 1 from generate_series(1, {self.keys}) i;
+            analyze files""")
+
+    def change(self, every):
+        self.postgres.query(f"update files set size = size + 1 where substr(tenant, 8)::bigint % {every} = 0")
+
+    def sync(self, url):
+        """One `mete sync`: (its report, seconds, megabytes at most)."""
+        config = self.directory / "mete.toml"
+        config.write_text(f"""[store]\nurl = {json.dumps(url)}
+[[limit]]\nname = "storage"\nkind = "stock"\namount = 1000000
+[[sync]]\nlimit = "storage"\nsource = {json.dumps(self.postgres.url)}
+query = "select tenant, sum(size) from files group by tenant"\n""")
+        started = time.monotonic()
+        process = subprocess.Popen([self.program, "sync", "--json", "--config", config], stdout=subprocess.PIPE, text=True)
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        told = json.loads(output)
+        if process.returncode != 0:
+            raise RuntimeError(f"mete sync: {told['message']}")
+        return told, time.monotonic() - started, usage.ru_maxrss / 1024
+
+
+def measure(run, name, url, findings):
+    seconds, megabytes = [], []
+    for what, changed in (("every key is new", run.keys), ("1 % differ", run.keys // 100), ("none differs", 0)):
+        if changed == run.keys // 100:
+            run.change(100)
+        told, took, memory = run.sync(url)
+        if told["keys"] != run.keys or told["changed_keys"] != changed:
+            raise RuntimeError(f"{told['changed_keys']} of {told['keys']} keys were changed, and not {changed} of {run.keys}")
+        findings.note(f"{name}, {what}", f"{took:.1f} s, {memory:.0f} MB")
+        seconds.append(took)
+        megabytes.append(memory)
+    findings.bars.append(Bar(f"{name}: seconds for {run.keys:,} keys, the longest", max(seconds), at_most=SECONDS_MAX, unit="s"))
+    findings.bars.append(Bar(f"{name}: memory, the most", max(megabytes), at_most=MEGABYTES_MAX, unit="MB"))
+
+
+def sections(findings):
+    bars = report.table(["bar", "measured", "must be", "verdict"], [bar.cells for bar in findings.bars])
+    return [f"Bars\n\n{bars}", "Each run\n\n" + report.table(["what", "measured"], findings.rows)]
+
+
+def write(arguments, findings, versions):
+    """Replaces what stands between the marks; the rest of the page is written by hand."""
+    facts = f"""Written by `bench/sync/sync.py` (`./x bench sync` runs it); do not edit between the marks.
+
+- machine: {report.machine()}
+- commit: {report.commit(ROOT)}; {versions}
+"""
+    path = arguments.output / "sync.md"
+    page = path.read_text(encoding="utf-8") if path.exists() else f"# Syncs\n\n{BEGIN}{END}"
+    before, rest = page.split(BEGIN)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(before + BEGIN + facts + "\n" + "\n\n".join(sections(findings)) + "\n" + END + rest.split(END)[1],
+                    encoding="utf-8")
+
+
+def main():
+    arguments = parse_arguments()
+    findings = Findings()
+    try:
+        servers.check_program(arguments.program)
+        with contextlib.ExitStack() as stack:
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="mete-sync-"))
+            postgres = stack.enter_context(Postgres(servers.free_port()))
+            redis = stack.enter_context(servers.start_redis())
+            run = Run(arguments, postgres, directory)
+            run.fill()
+            versions = f"PostgreSQL {postgres.query('show server_version')[0][0]}, {redis.version()}"
+            measure(run, "a directory", f"embedded:{directory}/data", findings)
+            measure(run, "Redis", f"redis://127.0.0.1:{redis.port}?timeout=10s", findings)
+    except (servers.Missing, RuntimeError, OSError, subprocess.SubprocessError) as error:
+        print(f"sync.py: {error}", file=sys.stderr)
+        return 1
+    write(arguments, findings, versions)
+    print("\n\n".join(sections(findings)))
+    return 0 if all(bar.is_reached for bar in findings.bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
