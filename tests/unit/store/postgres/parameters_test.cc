@@ -6,7 +6,7 @@ namespace mete::store::postgres {
 namespace {
 
 TEST(PostgresParameters, AreTexts) {
-  const std::vector<std::string> texts = {"plain", "", "with \"quotes\" and \\", "{a,b}", "NULL"};
+  const std::vector<std::string> texts = {"plain", "", R"(with "quotes" and \)", "{a,b}", "NULL"};
   const std::vector<std::int64_t> numbers = {1, -2, INT64_MIN};
   Parameters parameters;
   parameters.add("text").add(std::string("string")).add(7).add(true).add(false).add_null();
@@ -20,7 +20,7 @@ TEST(PostgresParameters, AreTexts) {
                                                             std::nullopt,
                                                             "5",
                                                             std::nullopt,
-                                                            R"({"plain","","with \"quotes\" and \\","{a,b}","NULL"})",
+                                                            R"({"plain","",R"(with "quotes" and \)","{a,b}","NULL"})",
                                                             "{1,-2,-9223372036854775808}",
                                                             "{}"};
   const auto values = parameters.values();
