@@ -20,12 +20,11 @@ TEST(PostgresParameters, AreTexts) {
                                                             std::nullopt,
                                                             "5",
                                                             std::nullopt,
-                                                            R"({"plain","",R"(with "quotes" and \)","{a,b}","NULL"})",
+                                                            R"({"plain","","with \"quotes\" and \\","{a,b}","NULL"})",
                                                             "{1,-2,-9223372036854775808}",
-                                                            "{}"
-};
-const auto values = parameters.values();
-EXPECT_EQ(std::vector(values.begin(), values.end()), expected);
+                                                            "{}"};
+  const auto values = parameters.values();
+  EXPECT_EQ(std::vector(values.begin(), values.end()), expected);
 }
 
 }  // namespace
