@@ -20,7 +20,7 @@ TEST(PostgresParameters, AreTexts) {
                                                             std::nullopt,
                                                             "5",
                                                             std::nullopt,
-                                                            R"({"plain","",R"(with "quotes" and \)","{a,b}","NULL"})",
+                                                            R"({"plain","","with \"quotes\" and \\","{a,b}","NULL"})",
                                                             "{1,-2,-9223372036854775808}",
                                                             "{}"};
   const auto values = parameters.values();
