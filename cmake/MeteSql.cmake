@@ -1,5 +1,6 @@
 # mete_sql(TARGET DIRECTORY): the .sql files of the directory, in the order of their names, become one constant,
-# kSchemaSql, in sql_texts.h. Comments stay: `mete migrate --print` shows them.
+# kSchemaSql, in sql_texts.h. Comments stay: `mete migrate --print` shows them. A line `  -- include NAME.sql` is replaced by
+# that file of parts/.
 function(mete_sql target directory)
   file(GLOB files CONFIGURE_DEPENDS ${directory}/*.sql)
   list(SORT files)
@@ -7,10 +8,23 @@ function(mete_sql target directory)
   string(APPEND header "namespace mete::store::postgres {\n\ninline constexpr std::string_view kSchemaSql =")
   foreach(file ${files})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    file(READ ${file} text)
+    mete_sql_text(${file} ${directory}/parts text)
     string(APPEND header "\n    R\"sql(${text})sql\"")
   endforeach()
   string(APPEND header ";\n\n}  // namespace mete::store::postgres\n")
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/store/postgres/sql_texts.h CONTENT "${header}" @ONLY)
   target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
+endfunction()
+
+
+function(mete_sql_text file parts variable)
+  file(READ ${file} text)
+  string(REGEX MATCHALL "  -- include [a-z_]+\\.sql\n" includes "${text}")
+  foreach(line ${includes})
+    string(REGEX REPLACE "  -- include ([a-z_]+\\.sql)\n" "\\1" name "${line}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${parts}/${name})
+    file(READ ${parts}/${name} part)
+    string(REPLACE "${line}" "${part}" text "${text}")
+  endforeach()
+  set(${variable} "${text}" PARENT_SCOPE)
 endfunction()

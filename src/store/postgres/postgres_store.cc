@@ -37,6 +37,10 @@ Parameters& add_optional_text(Parameters& parameters, std::string_view bytes) {
   return bytes.empty() ? parameters.add_null() : add_text(parameters, bytes);
 }
 
+Parameters& add_charge(Parameters& parameters, const Charge& charge) {
+  return add_text(add_text(parameters, charge.limit), charge.key).add(charge.cost);
+}
+
 void add_charges(Parameters& parameters, std::span<const Charge> charges) {
   std::vector<std::string> limits;
   std::vector<std::string> keys;
@@ -88,6 +92,11 @@ Result<core::Verdict> PostgresStore::decide(const Statement& statement, const Pa
 Result<core::Verdict> PostgresStore::do_take(const TakeRequest& request) {
   if (request.mode == Mode::kPeek) return peek(request);
   Parameters parameters;
+  if (request.mode == Mode::kTake && request.charges.size() == 1 && request.id.empty() && request.usages.empty()) {
+    add_charge(parameters, request.charges[0]).add(floor_us());
+    auto verdict = decide(kTakeOne, parameters, {}, Session::Effect::kChanges);
+    return verdict ? verdict : admit_open(request, verdict.error());
+  }
   add_charges(parameters, request.charges);
   parameters.add(name_of(request.mode));
   add_optional_text(parameters, request.id).add_null().add_null();
@@ -171,6 +180,11 @@ Result<core::Verdict> PostgresStore::do_hold(const HoldRequest& request) {
   const auto ttl_us = micros_of("ttl", request.ttl);
   if (!ttl_us) return tl::make_unexpected(ttl_us.error());
   Parameters parameters;
+  if (request.charges.size() == 1 && request.usages.empty()) {
+    add_text(add_charge(parameters, request.charges[0]), request.id).add(*ttl_us);
+    add_optional_text(parameters, request.tag).add(request.is_id_random).add(retention_us_).add(floor_us());
+    return decide(kHoldOne, parameters, {}, Session::Effect::kChanges);
+  }
   add_charges(parameters, request.charges);
   add_text(parameters.add(name_of(Mode::kTake)), request.id).add(*ttl_us);
   add_optional_text(parameters, request.tag).add(request.is_id_random).add(true).add(retention_us_).add(floor_us());

@@ -11,6 +11,12 @@ inline constexpr Statement kTake = {
     "mete_take_1", METE_OUTCOME
     "mete.store_take($1::text[], $2::text[], $3::bigint[], $4::text, $5::text, $6::bigint, "
     "$7::text, $8::boolean, $9::boolean, $10::bigint, $11::bigint, $12::boolean)"};
+inline constexpr Statement kTakeOne = {"mete_take_one_1",
+                                       METE_OUTCOME "mete.store_take_one($1::text, $2::text, $3::bigint, $4::bigint)"};
+inline constexpr Statement kHoldOne = {
+    "mete_hold_one_1", METE_OUTCOME
+    "mete.store_hold_one($1::text, $2::text, $3::bigint, $4::text, $5::bigint, $6::text, "
+    "$7::boolean, $8::bigint, $9::bigint)"};
 inline constexpr Statement kTakeEach = {
     "mete_take_each_1", METE_OUTCOME "mete.store_take_each($1::text[], $2::text[], $3::bigint[], $4::bigint)"};
 inline constexpr Statement kRecall = {

@@ -26,7 +26,9 @@ create table mete.limits (
   records boolean not null,        -- what is used is recorded in mete.events: durable = always
   only_for name[],                 -- the roles that may use it; null: all that may use Mete
   changed_us bigint not null,
-  is_dropped boolean not null default false
+  is_dropped boolean not null default false,
+  -- A meter of it is no more than a count: see mete._take_plainly.
+  is_plain boolean generated always as (kind in ('stock', 'window', 'calendar') and not shadow) stored
 );
 create unique index limits_name on mete.limits (name) where not is_dropped;
 
@@ -82,6 +84,7 @@ create table mete.operations (
   answer bigint[],                 -- see mete._answer_of
   made_us bigint not null,
   due_us bigint not null,          -- when it expires, if it is held; else when it is forgotten
+  held_us bigint,                  -- when it expires, if it is held; else null
   final_us bigint,                 -- when it was committed or cancelled, or expired
   tag text collate "C",
   limit_id integer,
@@ -93,8 +96,9 @@ create table mete.operations (
   primary key (id, charge)
 );
 create index operations_due on mete.operations (due_us);
-create index operations_held on mete.operations (limit_id, key, due_us) where state = 'held';
-create index operations_tag on mete.operations (tag) where state = 'held' and tag is not null;
+-- Not partial ones: their conditions would be prepared anew by every insert.
+create index operations_held on mete.operations (limit_id, key, held_us);
+create index operations_tag on mete.operations (tag, held_us);
 
 -- What was used, for billing and audit: never changed, only added to; pruned by month. A row belongs to the window in
 -- which its charge was made (charged_at), which a commit after the month's end does not change.

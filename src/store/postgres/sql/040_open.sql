@@ -30,10 +30,11 @@ begin
 end $$;
 
 create function mete._may_use(only_for name[]) returns boolean
-language sql stable as $$
-  select only_for is null or pg_has_role(session_user, 'mete_admin', 'member') or
-    exists (select from unnest(only_for) r join pg_roles on rolname = r where pg_has_role(session_user, r, 'member'))
-$$;
+language plpgsql stable as $$
+begin
+  return only_for is null or pg_has_role(session_user, 'mete_admin', 'member') or
+    exists (select from unnest(only_for) r join pg_roles on rolname = r where pg_has_role(session_user, r, 'member'));
+end $$;
 
 create function mete._check_role(l mete.limits) returns void
 language plpgsql stable as $$
@@ -51,7 +52,7 @@ begin
   return (
     select array_agg(row(o.part_units, o.part_us, o.due_us, o.id, o.charge)::mete.part order by o.due_us, o.serial)
     from mete.operations o
-    where o.limit_id = m.limit_id and o.key = m.key and o.state = 'held' and o.is_backed and o.due_us > m.settled_us);
+    where o.limit_id = m.limit_id and o.key = m.key and o.held_us > m.settled_us and o.is_backed);
 end $$;
 
 -- A meter brought to a time and to the limit's present numbers. Nothing is written.

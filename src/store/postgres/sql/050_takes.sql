@@ -241,79 +241,6 @@ begin
   return opened;
 end $$;
 
--- What nearly every operation is: one charge, which fits, on a meter of stock, window or calendar that is there and up to
--- date. Then it is one conditional update of its row; null if it is not that, and nothing has changed.
---
--- Rows are taken apart into plain variables here: for PL/pgSQL a field of a row costs several times as much.
-create function mete._take_plainly(name text, key text, cost bigint, id text, fingerprint uuid, ttl_us bigint, tag text,
-                                   retention_us bigint, floor_us bigint) returns mete.outcome
-language plpgsql as $$
-declare
-  l_id integer;
-  l_kind text;
-  l_capacity bigint;
-  l_revision integer;
-  l_shadow boolean;
-  l_records boolean;
-  l_only_for name[];
-  m_units bigint;
-  m_own_amount bigint;
-  m_start_us bigint;
-  m_end_us bigint;
-  m_settled_us bigint;
-  now_us bigint;
-  capacity bigint;
-  reset_us bigint := -1;
-  rows integer;
-begin
-  select t.id, t.kind, t.capacity, t.revision, t.shadow, t.records, t.only_for
-  into l_id, l_kind, l_capacity, l_revision, l_shadow, l_records, l_only_for
-  from mete.limits t where t.name = _take_plainly.name and not t.is_dropped;
-  if l_id is null or l_kind = 'bucket' or l_kind = 'sliding' or l_shadow or cost = 0 then return null; end if;
-  if l_only_for is not null and not mete._may_use(l_only_for) then return null; end if;
-  -- The conditions are judged again if somebody else had the row, by the time it is then.
-  update mete.meters t
-  set units = t.units + cost,
-      due_us = least(t.due_us, greatest(mete._now_us(), floor_us, t.settled_us) + ttl_us)
-  where t.limit_id = l_id and t.key = _take_plainly.key and t.revision = l_revision and
-    t.units + cost <= coalesce(t.own_amount, l_capacity) and
-    least(t.end_us, t.due_us) > greatest(mete._now_us(), floor_us)
-  returning t.units, t.own_amount, t.start_us, t.end_us, t.settled_us
-  into m_units, m_own_amount, m_start_us, m_end_us, m_settled_us;
-  if m_units is null then return null; end if;
-  now_us := greatest(mete._now_us(), floor_us, m_start_us, m_settled_us);
-  capacity := coalesce(m_own_amount, l_capacity);
-  if l_kind <> 'stock' then reset_us := greatest(m_end_us - now_us, 0); end if;
-  if id is not null then
-    if ttl_us is not null then
-      insert into mete.operations (id, charge, kind, state, fingerprint, answer, made_us, due_us, tag, limit_id, key, amount,
-                                   is_backed, part_units, part_us)
-      values (_take_plainly.id, 0, 'hold', 'held', _take_plainly.fingerprint,
-              array[1, cost, capacity - m_units, capacity, 0, reset_us, 0, now_us], now_us, now_us + ttl_us,
-              _take_plainly.tag, l_id, _take_plainly.key, cost, true, cost, now_us)
-      on conflict do nothing;
-    else
-      insert into mete.operations (id, charge, kind, state, fingerprint, answer, made_us, due_us)
-      values (_take_plainly.id, 0, 'take', 'answered', _take_plainly.fingerprint,
-              array[1, cost, capacity - m_units, capacity, 0, reset_us, 0, now_us], now_us, now_us + retention_us)
-      on conflict do nothing;
-    end if;
-    get diagnostics rows = row_count;
-    if rows = 0 then
-      -- The id is in use, or was: the general way knows what to do.
-      update mete.meters t set units = t.units - cost where t.limit_id = l_id and t.key = _take_plainly.key;
-      return null;
-    end if;
-  end if;
-  if l_records and ttl_us is null then
-    insert into mete.events (at, limit_id, key, kind, amount, charged_at, operation, revision)
-    values (mete._timestamp(now_us), l_id, _take_plainly.key, 'take', cost, mete._timestamp(now_us), _take_plainly.id,
-            l_revision);
-  end if;
-  return row(true, cost, capacity - m_units, capacity, 0, reset_us, 0, now_us, case when ttl_us is not null then id end,
-             null)::mete.outcome;
-end $$;
-
 -- Takes, or with a ttl holds, whatever the charges are.
 create function mete._take_generally(limits text[], keys text[], costs bigint[], mode text, id text, fingerprint uuid,
                                      ttl_us bigint, tag text, is_id_random boolean, remembers_denial boolean,
@@ -361,6 +288,13 @@ begin
   return r;
 end $$;
 
+-- Takes back a plain charge: the id is in use, or was, and the general way knows what to do.
+create function mete._uncharge(limit_id integer, key text, cost bigint) returns void
+language plpgsql as $$
+begin
+  update mete.meters t set units = t.units - cost where t.limit_id = _uncharge.limit_id and t.key = _uncharge.key;
+end $$;
+
 -- Takes, or with a ttl holds, once for each id.
 create function mete._take(limits text[], keys text[], costs bigint[], mode text, id text, ttl_us bigint, tag text,
                            is_id_random boolean, remembers_denial boolean, retention_us bigint, floor_us bigint,
@@ -373,10 +307,6 @@ begin
   if id is not null and not is_id_random then
     fingerprint := mete._fingerprint(case when ttl_us is null then mode else 'hold' end, limits, keys, costs, ttl_us, tag);
     r := mete._recalled(id, fingerprint, greatest(mete._now_us(), floor_us), retention_us);
-    if r.now_us is not null then return r; end if;
-  end if;
-  if mode = 'take' and cardinality(limits) = 1 and not wants_usages then
-    r := mete._take_plainly(limits[1], keys[1], costs[1], id, fingerprint, ttl_us, tag, retention_us, floor_us);
     if r.now_us is not null then return r; end if;
   end if;
   return mete._take_generally(limits, keys, costs, mode, id, fingerprint, ttl_us, tag, is_id_random, remembers_denial,
@@ -407,11 +337,11 @@ create function mete._keep_charges(limits text[], keys text[], costs bigint[], i
 returns boolean
 language plpgsql as $$
 begin
-  insert into mete.operations (id, charge, kind, state, fingerprint, answer, made_us, due_us, tag, limit_id, key, amount,
-                               is_backed, part_units, part_us)
+  insert into mete.operations (id, charge, kind, state, fingerprint, answer, made_us, due_us, held_us, tag, limit_id, key,
+                               amount, is_backed, part_units, part_us)
   select _keep_charges.id, u.i - 1, 'hold', 'held', case when u.i = 1 then _keep_charges.fingerprint end,
-         case when u.i = 1 then mete._answer_of(r) end, r.now_us, r.now_us + ttl_us, _keep_charges.tag, (c.l).id, u.key,
-         u.cost, r.violated & c.charges = 0, u.cost, r.now_us
+         case when u.i = 1 then mete._answer_of(r) end, r.now_us, r.now_us + ttl_us, r.now_us + ttl_us, _keep_charges.tag,
+         (c.l).id, u.key, u.cost, r.violated & c.charges = 0, u.cost, r.now_us
   from unnest(limits, keys, costs) with ordinality u (name, key, cost, i)
   join unnest(charged) c on (c.charges >> (u.i - 1)::integer) & 1 = 1
   where u.i between first and last

@@ -94,7 +94,7 @@ begin
   end if;
   if id is not null then return id; end if;
   select array_agg(distinct o.id) into ids from mete.operations o
-  where o.tag = _hold_id.tag and o.state = 'held' and o.due_us > mete._now_us();
+  where o.tag = _hold_id.tag and o.held_us > mete._now_us();
   if cardinality(ids) > 1 then
     perform mete._refuse_argument(format('tag ''%s'' has %s open holds: name one by its id', tag, cardinality(ids)));
   end if;
@@ -301,6 +301,7 @@ begin
   update mete.operations t
   set state = case operation when 'commit' then 'committed' when 'cancel' then 'cancelled' else 'held' end,
       due_us = now_us + case when operation = 'extend' then ttl_us else retention_us end,
+      held_us = case when operation = 'extend' then now_us + ttl_us end,
       final_us = case when operation <> 'extend' then now_us end,
       amount = case when operation = 'commit' and amounts is not null then amounts[t.charge + 1] else t.amount end
   where t.id = first.id;

@@ -37,7 +37,7 @@ declare
   total integer := 0;
 begin
   -- Charges that have no meter: of dropped limits, and of those in shadow.
-  update mete.operations t set state = 'expired', final_us = t.due_us, due_us = t.due_us + retention_us
+  update mete.operations t set state = 'expired', held_us = null, final_us = t.due_us, due_us = t.due_us + retention_us
   where (t.id, t.charge) in (
     select o.id, o.charge from mete.operations o left join mete.limits k on k.id = o.limit_id
     where o.state = 'held' and o.due_us <= now_us and (not o.is_backed or k.id is null or k.is_dropped)
@@ -55,8 +55,8 @@ begin
     continue when m.revision > l.revision;
     now_us := greatest(mete._now_us(), m.start_us, m.settled_us);
     perform mete._write(mete._opened_locked(l, m, now_us, true), now_us);
-    update mete.operations t set state = 'expired', final_us = t.due_us, due_us = t.due_us + retention_us
-    where t.limit_id = due.limit_id and t.key = due.key and t.state = 'held' and t.is_backed and t.due_us <= now_us;
+    update mete.operations t set state = 'expired', held_us = null, final_us = t.due_us, due_us = t.due_us + retention_us
+    where t.limit_id = due.limit_id and t.key = due.key and t.held_us <= now_us and t.is_backed;
     get diagnostics rows = row_count;
     total := total + rows;
   end loop;
@@ -152,7 +152,7 @@ language sql stable as $$
     where e.limit_id = m.limit_id and e.key = m.key and e.revision = m.revision and
       e.charged_at >= mete._timestamp(m.start_us)) s on true
   left join lateral (select sum(o.part_units) as held from mete.operations o
-    where o.limit_id = m.limit_id and o.key = m.key and o.state = 'held' and o.is_backed and o.due_us > m.settled_us and
+    where o.limit_id = m.limit_id and o.key = m.key and o.held_us > m.settled_us and o.is_backed and
       o.part_us >= m.start_us) h on true
   where not l.is_dropped and l.records and l.kind <> 'bucket' and m.revision = l.revision and
     m.units <> coalesce(s.recorded, 0) + coalesce(h.held, 0)

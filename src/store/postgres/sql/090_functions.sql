@@ -74,7 +74,18 @@ end $$;
 create function mete.take("limit" text, key text, cost bigint default 1, id text default null, mode text default 'take')
 returns mete.answer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  ttl_us bigint;
+  floor_us bigint;
+  -- include plain_variables.sql
 begin
+  if mode <> 'take' or id is not null then
+    return mete._checked_take(array["limit"], array[key], array[cost], id, mode);
+  end if;
+  -- include plain_charge.sql
+  -- include plain_take.sql
+    return (true, remaining, capacity, interval '0', mete._interval(reset_us), '{}'::text[], cost, null::text);
+  end if;
   return mete._checked_take(array["limit"], array[key], array[cost], id, mode);
 end $$;
 
@@ -154,7 +165,22 @@ end $$;
 create function mete.hold("limit" text, key text, cost bigint, ttl interval, id text default null, tag text default null)
 returns mete.answer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  ttl_us bigint := mete._micros(ttl);
+  floor_us bigint;
+  hold_id text := coalesce(id, tag);
+  hold_tag text := tag;
+  -- include plain_variables.sql
 begin
+  if ttl_us between 1 and 366 * 86400000000 and octet_length(coalesce(hold_id, '-')) between 1 and 128 then
+    -- include plain_charge.sql
+    -- include plain_hold.sql
+      if found then
+        return (true, remaining, capacity, interval '0', mete._interval(reset_us), '{}'::text[], cost, hold_id);
+      end if;
+      perform mete._uncharge(limit_number, key, cost);
+    end if;
+  end if;
   return mete._checked_hold(array["limit"], array[key], array[cost], ttl, id, tag);
 end $$;
 

@@ -11,6 +11,41 @@ begin
                     wants_usages);
 end $$;
 
+-- A take of one charge, without an id.
+create function mete.store_take_one("limit" text, key text, cost bigint, floor_us bigint) returns mete.outcome
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  ttl_us bigint;
+  -- include plain_variables.sql
+begin
+  -- include plain_charge.sql
+  -- include plain_take.sql
+    return (true, cost, remaining, capacity, 0::bigint, reset_us, 0, now_us, null::text, null::bigint[]);
+  end if;
+  return mete._take_generally(array["limit"], array[key], array[cost], 'take', null, null, null, null, false, false, 0,
+                              floor_us, false);
+end $$;
+
+-- A hold of one charge.
+create function mete.store_hold_one("limit" text, key text, cost bigint, id text, ttl_us bigint, tag text,
+                                    is_id_random boolean, retention_us bigint, floor_us bigint) returns mete.outcome
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  hold_id text := id;
+  hold_tag text := tag;
+  -- include plain_variables.sql
+begin
+  -- include plain_charge.sql
+  -- include plain_hold.sql
+    if found then
+      return (true, cost, remaining, capacity, 0::bigint, reset_us, 0, now_us, hold_id, null::bigint[]);
+    end if;
+    perform mete._uncharge(limit_number, key, cost);
+  end if;
+  return mete._take(array["limit"], array[key], array[cost], 'take', id, ttl_us, tag, is_id_random, true, retention_us,
+                    floor_us, false);
+end $$;
+
 -- Takes that have arrived together, each for itself and in one transaction: an outcome for each, in their order; null where
 -- the limit is unknown. They are made in the order in which meters are locked.
 create function mete.store_take_each(limits text[], keys text[], costs bigint[], floor_us bigint)
@@ -26,13 +61,7 @@ begin
            left join mete.limits l on l.name = c.name and not l.is_dropped
            order by l.id, c.key collate "C", c.i loop
     r := null;
-    if u.id is not null then
-      r := mete._take_plainly(u.name, u.key, u.cost, null, null, null, null, 0, floor_us);
-      if r.now_us is null then
-        r := mete._take_generally(array[u.name], array[u.key], array[u.cost], 'take', null, null, null, null, false, false, 0,
-                                  floor_us, false);
-      end if;
-    end if;
+    if u.id is not null then r := mete.store_take_one(u.name, u.key, u.cost, floor_us); end if;
     results[u.i] := r;
   end loop;
   return query select * from unnest(results);
@@ -124,7 +153,7 @@ declare
 begin
   return query select h.id from (
       select o.id, min(o.due_us) as due_us, min(o.serial) as serial from mete.operations o
-      where o.limit_id = l.id and o.key = store_holds.key and o.state = 'held' and o.is_backed and o.due_us > now_us
+      where o.limit_id = l.id and o.key = store_holds.key and o.held_us > now_us and o.is_backed
       group by o.id) h
     order by h.due_us, h.serial limit count_max;
 end $$;
@@ -137,7 +166,7 @@ begin
   return query select h.id from (
       select o.id, min(o.due_us) as due_us, min(o.serial) as serial
       from mete.operations o join mete.limits l on l.id = o.limit_id
-      where o.tag = store_holds_tagged.tag and o.state = 'held' and o.due_us > now_us and mete._may_use(l.only_for)
+      where o.tag = store_holds_tagged.tag and o.held_us > now_us and mete._may_use(l.only_for)
       group by o.id) h
     order by h.id;
 end $$;
