@@ -1,7 +1,7 @@
 -- What the example needs beside the schema mete: a limit, and a table of jobs. Run it once, as somebody who is mete_admin.
 
 -- Each user has 100 credits a month. What is used of them is recorded, for the bill.
-select mete.define('credits', 'calendar', 100, 'month');
+select mete.define('credits', 'calendar', 100, 'month', zone => 'Europe/Berlin');
 
 create table jobs (
   id text primary key,                      -- and the tag of the job's hold

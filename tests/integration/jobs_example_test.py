@@ -69,8 +69,8 @@ class JobsExampleTest(unittest.TestCase):
             left join lateral (select count(*), sum(amount) as amount from mete.usage_events where tag = j.id) e on true
             where j.state = 'done' and (e.count, e.amount) is distinct from (1, j.spent)"""))
         self.assertEqual([], self.query(f"""
-            select key, sum(amount) from mete.usage_events group by key, date_trunc('month', charged_at)
-            having sum(amount) > {CREDITS}"""))
+            select key, sum(amount) from mete.usage_events
+            group by key, date_trunc('month', charged_at at time zone 'Europe/Berlin') having sum(amount) > {CREDITS}"""))
         self.assertEqual([], self.query("""
             select h.id from mete.holds h join jobs j on j.id = h.tag where h.state = 'held' and j.state = 'done'"""))
 
