@@ -11,7 +11,7 @@ template <class Use, class Write>
 void with_keys(CommandContext& context, Use use, Write write) {
   store::Keys* const keys = context.service.store.keys();
   if (keys == nullptr) {
-    context.reply.error("ERR", "this store keeps limits only: keys need the embedded store");
+    context.reply.error("ERR", "this store keeps limits only: keys need the embedded store, or Redis");
     return;
   }
   const auto result = use(*keys);

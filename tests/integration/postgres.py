@@ -51,8 +51,9 @@ class Postgres:
         data = self.directory / "data"
         self._run([find("initdb"), "--no-sync", "--auth=trust", "--username=mete", "--encoding=UTF8", "--locale=C",
                    f"--pgdata={data}"])
+        # Its role has the name of the schema, which would be found without being named.
         settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": self.directory, "fsync": "off",
-                    "max_connections": "50"}
+                    "max_connections": "50", "search_path": "public"}
         words = [find("postgres"), "-D", data, "-p", str(self.port)]
         words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with open(self.directory / "log", "wb") as log:
@@ -71,6 +72,11 @@ class Postgres:
     @property
     def url(self):
         return f"postgres://mete@127.0.0.1:{self.port}/postgres?timeout=20s"
+
+    @property
+    def environment(self):
+        """What tells programs that use libpq of it."""
+        return {**os.environ, "PGHOST": "127.0.0.1", "PGPORT": str(self.port), "PGUSER": "mete", "PGDATABASE": "postgres"}
 
     def query(self, sql):
         """The rows, as lists of texts."""
