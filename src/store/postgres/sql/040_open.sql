@@ -29,11 +29,11 @@ begin
   return l;
 end $$;
 
+-- In views: see _now_us. Of the session's role, since the functions run as the schema's owner.
 create function mete._may_use(only_for name[]) returns boolean
-language sql stable as $$
-  select only_for is null or pg_has_role(session_user, 'mete_admin', 'member') or
-    exists (select from unnest(only_for) r join pg_roles on rolname = r where pg_has_role(session_user, r, 'member'))
-$$;
+language sql stable
+return only_for is null or pg_has_role(session_user, 'mete_admin', 'member') or
+  exists (select from unnest(only_for) r join pg_roles on rolname = r where pg_has_role(session_user, r, 'member'));
 
 create function mete._check_role(l mete.limits) returns void
 language plpgsql stable as $$
@@ -191,10 +191,10 @@ begin
   return m;
 end $$;
 
+-- In views: see _now_us.
 create function mete._timestamp(at_us bigint) returns timestamptz
-language sql immutable as $$
-  select timestamptz 'epoch' + at_us * interval '1 microsecond'
-$$;
+language sql immutable
+return timestamptz 'epoch' + at_us * interval '1 microsecond';
 
 create function mete._interval(us bigint) returns interval
 language sql immutable as $$

@@ -235,6 +235,7 @@ begin
   end if;
   for i in 1 .. cardinality(rows) loop
     row := rows[i];
+    perform mete._check_range('amount', amounts[i], 0);
     if amounts[i] > row.amount and not allows_overage then
       select l.name into name from mete.limits l where l.id = row.limit_id;
       perform mete._refuse('MT005', format('amount %s for ''%s'' exceeds the %s held: commit less, or allow overage',

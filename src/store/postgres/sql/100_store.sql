@@ -1,12 +1,13 @@
 -- The functions that the library and `mete serve` call (src/store/postgres): the same steps as those for applications, for
--- a caller that has checked the arguments, counts in microseconds, and tells how far its clock has come (floor_us): time
--- never runs backwards for it.
+-- a caller that counts in microseconds, and tells how far its clock has come (floor_us): time never runs backwards for it.
+-- It has checked the arguments; but whoever has mete_use may call these, so what could harm others is checked here again.
 
 create function mete.store_take(limits text[], keys text[], costs bigint[], mode text, id text, ttl_us bigint, tag text,
                                 is_id_random boolean, remembers_denial boolean, retention_us bigint, floor_us bigint,
                                 wants_usages boolean) returns mete.outcome
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform mete._check_charges(limits, keys, costs, 0);
   return mete._take(limits, keys, costs, mode, id, ttl_us, tag, is_id_random, remembers_denial, retention_us, floor_us,
                     wants_usages);
 end $$;
@@ -21,6 +22,9 @@ declare
   r mete.outcome;
   results mete.outcome[];
 begin
+  if exists (select from unnest(costs) c where c is null or c not between 0 and 9007199254740991) then
+    perform mete._refuse_argument('costs must be 0 to 9007199254740991');
+  end if;
   for u in select c.name, c.key, c.cost, c.i::integer as i, l.id
            from unnest(limits, keys, costs) with ordinality c (name, key, cost, i)
            left join mete.limits l on l.name = c.name and not l.is_dropped
@@ -53,6 +57,7 @@ create function mete.store_peek(limits text[], keys text[], costs bigint[], floo
 returns mete.outcome
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform mete._check_charges(limits, keys, costs, 0);
   return mete._peek(limits, keys, costs, floor_us, wants_usages);
 end $$;
 
@@ -60,6 +65,7 @@ create function mete.store_give(limits text[], keys text[], costs bigint[], id t
 returns mete.outcome
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform mete._check_charges(limits, keys, costs, 0);
   return mete._give(limits, keys, costs, id, retention_us, floor_us);
 end $$;
 
