@@ -44,6 +44,17 @@ begin
     hint = 'mete.restrict() says who may use it';
 end $$;
 
+-- For answers that are given without opening meters.
+create function mete._check_roles(limits text[]) returns void
+language plpgsql stable as $$
+declare
+  l mete.limits;
+begin
+  for l in select * from mete.limits t where t.name = any (limits) and not t.is_dropped and t.only_for is not null loop
+    perform mete._check_role(l);
+  end loop;
+end $$;
+
 -- What open holds have of a meter, the first to expire first. What expired up to settled_us has come back already.
 create function mete._parts(m mete.meters) returns mete.part[]
 language plpgsql stable as $$
@@ -239,13 +250,16 @@ create function mete._opened_locked(l mete.limits, m mete.meters, now_us bigint,
 language plpgsql as $$
 declare
   o mete.opened := mete._opened(l, m, now_us, wants_parts);
+  rule mete.rule := o.rule;
   carried bigint;
 begin
   if not o.is_carried then return o; end if;
   if o.has_remade_parts then perform mete._write_parts(o); end if;
   perform mete._write(o, now_us);
   m := o.m;
-  carried := mete._used(o.rule, m, now_us) - mete._held(o.rule, m, o.parts, now_us);
+  -- Of this window: a sliding one's window before has sums of its own.
+  carried := case when rule.kind = 'bucket' then mete._used(rule, m, now_us) else m.units end -
+    mete._held(rule, m, o.parts, now_us);
   if l.records and carried <> 0 then
     perform mete._record(l, m.key, 'carry', carried, now_us, now_us, null, null);
   end if;

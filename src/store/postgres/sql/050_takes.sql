@@ -373,7 +373,10 @@ begin
   if id is not null and not is_id_random then
     fingerprint := mete._fingerprint(case when ttl_us is null then mode else 'hold' end, limits, keys, costs, ttl_us, tag);
     r := mete._recalled(id, fingerprint, greatest(mete._now_us(), floor_us), retention_us);
-    if r.now_us is not null then return r; end if;
+    if r.now_us is not null then
+      perform mete._check_roles(limits);
+      return r;
+    end if;
   end if;
   if mode = 'take' and cardinality(limits) = 1 and not wants_usages then
     r := mete._take_plainly(limits[1], keys[1], costs[1], id, fingerprint, ttl_us, tag, retention_us, floor_us);

@@ -53,7 +53,10 @@ begin
   if id is not null then
     fingerprint := mete._fingerprint('give', limits, keys, costs, null, null);
     r := mete._recalled(id, fingerprint, greatest(mete._now_us(), floor_us), retention_us);
-    if r.now_us is not null then return r; end if;
+    if r.now_us is not null then
+      perform mete._check_roles(limits);
+      return r;
+    end if;
   end if;
   charged := mete._charged_meters(limits, keys, costs);
   select a.charged, a.opened, a.now_us into charged, opened, now_us from mete._open_all(charged, floor_us, true) a;

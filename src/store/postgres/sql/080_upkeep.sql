@@ -106,8 +106,8 @@ begin
       case l.kind
         when 'stock' then m.units = 0
         when 'bucket' then m.full_at < (now_us - 1000000)::numeric * l.amount
-        when 'sliding' then m.end_us + l.period_us < now_us
-        else m.end_us < now_us
+        when 'sliding' then m.units = 0 and m.previous = 0 or m.end_us + l.period_us < now_us
+        else m.units = 0 or m.end_us < now_us
       end and
       -- They are put away by their meter.
       not exists (select from mete.operations o where o.limit_id = m.limit_id and o.key = m.key and o.state = 'held' and
@@ -149,7 +149,8 @@ begin
   from mete.limits l where l.id = t.limit_id;
 end $$;
 
--- Deletes events from before an instant. What meters still count of them is kept as one event each.
+-- Deletes events from before an instant. What the present windows still count of them is kept as one event for each key:
+-- also where there is no meter any more, since what has come to nothing may have events on both sides of the instant.
 create function mete._prune(before timestamptz) returns bigint
 language plpgsql as $$
 declare
@@ -160,8 +161,11 @@ begin
   ), kept as (
     insert into mete.events (at, limit_id, key, kind, amount, charged_at, revision)
     select before, g.limit_id, g.key, 'carry', sum(g.amount), max(g.charged_at), g.revision
-    from gone g join mete.meters m on m.limit_id = g.limit_id and m.key = g.key and m.revision = g.revision
-    where g.charged_at >= mete._timestamp(m.start_us)
+    from gone g
+    join (select l.id, l.revision, w.start_us from mete.limits l, mete._window(mete._rule(l), mete._now_us()) w
+          where not l.is_dropped and l.records and l.kind <> 'bucket') l on l.id = g.limit_id and l.revision = g.revision
+    left join mete.meters m on m.limit_id = g.limit_id and m.key = g.key and m.revision = g.revision and m.end_us > 0
+    where g.charged_at >= mete._timestamp(coalesce(m.start_us, l.start_us))
     group by g.limit_id, g.key, g.revision having sum(g.amount) <> 0
   )
   select count(*) into total from gone;
@@ -170,7 +174,7 @@ end $$;
 
 -- Where a balance is not what the events of its window and the open holds add up to: no rows, if the books are right. A
 -- bucket's balance comes back with time, which leaves no events: it is not proved, nor is what limits do not record
--- (durable other than always).
+-- (durable other than always), nor a meter that has not been in use since everything was forgotten (end_us 0).
 create function mete._audit(out "limit" text, out key text, out balance bigint, out recorded bigint, out held bigint)
 returns setof record
 language sql stable as $$
@@ -183,5 +187,5 @@ language sql stable as $$
     where o.limit_id = m.limit_id and o.key = m.key and o.state = 'held' and o.is_backed and o.due_us > m.settled_us and
       o.part_us >= m.start_us) h on true
   where not l.is_dropped and l.records and l.kind <> 'bucket' and m.revision = l.revision and
-    m.units <> coalesce(s.recorded, 0) + coalesce(h.held, 0)
+    m.end_us > 0 and m.units <> coalesce(s.recorded, 0) + coalesce(h.held, 0)
 $$;

@@ -50,7 +50,9 @@ declare
   r mete.outcome := mete._recalled(id, mete._fingerprint(mode, limits, keys, costs, null, null),
                                    greatest(mete._now_us(), floor_us), retention_us);
 begin
-  if r.now_us is not null then return next r; end if;
+  if r.now_us is null then return; end if;
+  perform mete._check_roles(limits);
+  return next r;
 end $$;
 
 create function mete.store_peek(limits text[], keys text[], costs bigint[], floor_us bigint, wants_usages boolean)
