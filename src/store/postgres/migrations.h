@@ -31,6 +31,7 @@ std::string migration_text(std::span<const Migration> list, int to);
 inline constexpr std::string_view kBeginSql =
     "begin isolation level read committed;\n"
     "set local statement_timeout = 0;\n"
+    "set local search_path = pg_catalog, pg_temp;  -- nobody else's operators\n"
     "select pg_advisory_xact_lock(1835365477);  -- one at a time\n";
 inline constexpr std::string_view kMakeSchemaSql =
     "create schema if not exists mete;\n"

@@ -27,7 +27,7 @@ create table mete.limits (
   only_for name[],                 -- the roles that may use it; null: all that may use Mete
   changed_us bigint not null,
   is_dropped boolean not null default false,
-  -- A meter of it is no more than a count: see mete._take_plainly.
+  -- A meter of it is no more than a count: see parts/plain_charge.sql.
   is_plain boolean generated always as (kind in ('stock', 'window', 'calendar') and not shadow) stored
 );
 create unique index limits_name on mete.limits (name) where not is_dropped;

@@ -6,8 +6,9 @@
 
 create function mete._never() returns bigint language sql immutable as 'select 9223372036854775807';
 
+-- The views are made of this and _timestamp, and are read on any search path: so what it means is said in full.
 create function mete._now_us() returns bigint language sql volatile as $$
-  select (extract(epoch from clock_timestamp()) * 1000000)::bigint
+  select (extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000000)::pg_catalog.int8
 $$;
 
 create function mete._div_ceil(x numeric, y numeric) returns numeric language sql immutable as $$

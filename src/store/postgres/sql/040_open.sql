@@ -29,10 +29,11 @@ begin
   return l;
 end $$;
 
+-- Of the session's role, since the functions run as the schema's owner.
 create function mete._may_use(only_for name[]) returns boolean
-language plpgsql stable as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-  return only_for is null or pg_has_role(session_user, 'mete_admin', 'member') or
+  return pg_has_role(session_user, 'mete_admin', 'member') or
     exists (select from unnest(only_for) r join pg_roles on rolname = r where pg_has_role(session_user, r, 'member'));
 end $$;
 
@@ -43,6 +44,17 @@ begin
   raise exception using errcode = 'insufficient_privilege',
     message = format('limit ''%s'' is not for role %s', l.name, session_user),
     hint = 'mete.restrict() says who may use it';
+end $$;
+
+-- For answers that are given without opening meters.
+create function mete._check_roles(limits text[]) returns void
+language plpgsql stable as $$
+declare
+  l mete.limits;
+begin
+  for l in select * from mete.limits t where t.name = any (limits) and not t.is_dropped and t.only_for is not null loop
+    perform mete._check_role(l);
+  end loop;
 end $$;
 
 -- What open holds have of a meter, the first to expire first. What expired up to settled_us has come back already.
@@ -192,9 +204,10 @@ begin
   return m;
 end $$;
 
+-- In views: see _now_us.
 create function mete._timestamp(at_us bigint) returns timestamptz
 language sql immutable as $$
-  select timestamptz 'epoch' + at_us * interval '1 microsecond'
+  select pg_catalog.timestamptz 'epoch' operator(pg_catalog.+) (at_us operator(pg_catalog.*) interval '1 microsecond')
 $$;
 
 create function mete._interval(us bigint) returns interval
@@ -240,13 +253,16 @@ create function mete._opened_locked(l mete.limits, m mete.meters, now_us bigint,
 language plpgsql as $$
 declare
   o mete.opened := mete._opened(l, m, now_us, wants_parts);
+  rule mete.rule := o.rule;
   carried bigint;
 begin
   if not o.is_carried then return o; end if;
   if o.has_remade_parts then perform mete._write_parts(o); end if;
   perform mete._write(o, now_us);
   m := o.m;
-  carried := mete._used(o.rule, m, now_us) - mete._held(o.rule, m, o.parts, now_us);
+  -- Of this window: a sliding one's window before has sums of its own.
+  carried := case when rule.kind = 'bucket' then mete._used(rule, m, now_us) else m.units end -
+    mete._held(rule, m, o.parts, now_us);
   if l.records and carried <> 0 then
     perform mete._record(l, m.key, 'carry', carried, now_us, now_us, null, null);
   end if;

@@ -307,7 +307,10 @@ begin
   if id is not null and not is_id_random then
     fingerprint := mete._fingerprint(case when ttl_us is null then mode else 'hold' end, limits, keys, costs, ttl_us, tag);
     r := mete._recalled(id, fingerprint, greatest(mete._now_us(), floor_us), retention_us);
-    if r.now_us is not null then return r; end if;
+    if r.now_us is not null then
+      perform mete._check_roles(limits);
+      return r;
+    end if;
   end if;
   return mete._take_generally(limits, keys, costs, mode, id, fingerprint, ttl_us, tag, is_id_random, remembers_denial,
                               retention_us, floor_us, wants_usages);

@@ -53,7 +53,10 @@ begin
   if id is not null then
     fingerprint := mete._fingerprint('give', limits, keys, costs, null, null);
     r := mete._recalled(id, fingerprint, greatest(mete._now_us(), floor_us), retention_us);
-    if r.now_us is not null then return r; end if;
+    if r.now_us is not null then
+      perform mete._check_roles(limits);
+      return r;
+    end if;
   end if;
   charged := mete._charged_meters(limits, keys, costs);
   select a.charged, a.opened, a.now_us into charged, opened, now_us from mete._open_all(charged, floor_us, true) a;
@@ -235,6 +238,7 @@ begin
   end if;
   for i in 1 .. cardinality(rows) loop
     row := rows[i];
+    perform mete._check_range('amount', amounts[i], 0);
     if amounts[i] > row.amount and not allows_overage then
       select l.name into name from mete.limits l where l.id = row.limit_id;
       perform mete._refuse('MT005', format('amount %s for ''%s'' exceeds the %s held: commit less, or allow overage',

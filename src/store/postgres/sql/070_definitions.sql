@@ -18,9 +18,11 @@ begin
   end if;
 end $$;
 
+-- A length beyond all that is taken stays so, for whoever checks it.
 create function mete._micros(length interval) returns bigint
 language sql immutable as $$
-  select (extract(epoch from length) * 1000000)::bigint
+  select case when length is not null then
+    greatest(least(extract(epoch from length) * 1000000, 9223372036854775807), -9223372036854775807)::bigint end
 $$;
 
 -- What a limit of this kind takes, and what it must have.
@@ -35,17 +37,19 @@ begin
     perform mete._refuse_argument(format('limit name must not be ''%s'': HOLDS TAG lists the holds with a tag', l.name));
   end if;
   if l.kind is null or l.kind not in ('bucket', 'window', 'sliding', 'calendar', 'stock') then
-    perform mete._refuse_argument(format('kind must be bucket, window, sliding, calendar or stock, not %s', l.kind));
+    perform mete._refuse_argument(format('kind must be bucket, window, sliding, calendar or stock, not %s',
+                                         coalesce(l.kind, 'null')));
   end if;
   perform mete._check_range('amount', l.amount, 1);
   if takes_period and (l.period_us < 1000 or l.period_us > 3653 * 86400000000) then
-    perform mete._refuse_argument(format('period must be 1 ms to 10 years (3653 days), not %s', mete._interval(l.period_us)));
+    perform mete._refuse_argument(format('period must be 1 ms to 10 years (3653 days), not %s seconds',
+                                         trim_scale(l.period_us / 1000000.0)));
   end if;
   if takes_period and l.unit is not null then
     perform mete._refuse_argument(format('period: a %s takes a length, such as 1 minute, not %s', l.kind, l.unit));
   end if;
   if l.kind = 'calendar' and (l.unit is null or l.unit not in ('hour', 'day', 'week', 'month', 'year')) then
-    perform mete._refuse_argument('period is missing: a calendar needs hour, day, week, month or year');
+    perform mete._refuse_argument('period: a calendar needs hour, day, week, month or year');
   end if;
   if l.kind <> 'bucket' and l.burst is not null then
     perform mete._refuse_argument(format('burst: a %s takes none', l.kind));
@@ -70,13 +74,14 @@ begin
     perform mete._refuse_argument(format('durable must be always, everysec or never, not %s', l.durable));
   end if;
   if l.on_fail is null or l.on_fail not in ('closed', 'open') then
-    perform mete._refuse_argument(format('on_fail must be closed or open, not %s', l.on_fail));
+    perform mete._refuse_argument(format('on_fail must be closed or open, not %s', coalesce(l.on_fail, 'null')));
   end if;
+  if l.shadow is null then perform mete._refuse_argument('shadow must be true or false, not null'); end if;
   if l.scope = 'escrow' then
     perform mete._refuse_argument('scope: escrow needs a shared store behind this one: use node or shared');
   end if;
   if l.scope is null or l.scope not in ('node', 'shared') then
-    perform mete._refuse_argument(format('scope must be node or shared, not %s', l.scope));
+    perform mete._refuse_argument(format('scope must be node or shared, not %s', coalesce(l.scope, 'null')));
   end if;
 end $$;
 

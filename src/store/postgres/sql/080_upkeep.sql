@@ -1,28 +1,30 @@
 -- What is done now and then: expired holds are put away, what nobody needs any more is deleted, and the books are proved.
+--
+-- The views are barriers: a reader's own conditions see no row of a limit that is kept from the reader's role.
 
 -- Open holds whose time is over, that nobody has committed or cancelled: their workers have probably died. They count no
 -- more; this shows them until mete.expire() has put them away, and for as long as ids are remembered after that.
-create view mete.orphans as
+create view mete.orphans with (security_barrier) as
   select o.id, o.tag, l.name as "limit", o.key, o.amount, mete._timestamp(o.made_us) as made_at,
          mete._timestamp(coalesce(o.final_us, o.due_us)) as expired_at
   from mete.operations o join mete.limits l on l.id = o.limit_id
-  where (o.state = 'expired' or (o.state = 'held' and o.due_us <= mete._now_us())) and mete._may_use(l.only_for);
+  where (o.state = 'expired' or o.held_us <= mete._now_us()) and (l.only_for is null or mete._may_use(l.only_for));
 
 -- All holds that are remembered.
-create view mete.holds as
+create view mete.holds with (security_barrier) as
   select o.id, o.charge, o.tag, l.name as "limit", o.key, o.amount,
          case when o.state = 'held' and o.due_us <= mete._now_us() then 'expired' else o.state end as state,
          mete._timestamp(o.made_us) as made_at,
          case when o.state = 'held' then mete._timestamp(o.due_us) end as expires_at,
          mete._timestamp(o.final_us) as final_at
   from mete.operations o join mete.limits l on l.id = o.limit_id
-  where o.kind = 'hold' and o.state <> 'answered' and mete._may_use(l.only_for);
+  where o.kind = 'hold' and o.state <> 'answered' and (l.only_for is null or mete._may_use(l.only_for));
 
 -- What was used: mete.events with the limits' names.
-create view mete.usage_events as
+create view mete.usage_events with (security_barrier) as
   select e.at, l.name as "limit", e.key, e.kind, e.amount, e.charged_at, e.operation, e.tag
   from mete.events e join mete.limits l on l.id = e.limit_id
-  where mete._may_use(l.only_for);
+  where (l.only_for is null or mete._may_use(l.only_for));
 
 -- Puts away holds that have expired, at most so many charges of them: their meters first, then their rows. What others are
 -- at is left for the next time.
@@ -49,18 +51,40 @@ begin
       where o.state = 'held' and o.due_us <= now_us and o.is_backed order by o.due_us limit count_max) o
     group by o.limit_id, o.key order by o.limit_id, o.key
   loop
+    exit when total >= count_max;
     select * into m from mete.meters t where t.limit_id = due.limit_id and t.key = due.key for update skip locked;
     continue when not found;
     select * into l from mete.limits t where t.id = due.limit_id;
     continue when m.revision > l.revision;
     now_us := greatest(mete._now_us(), m.start_us, m.settled_us);
     perform mete._write(mete._opened_locked(l, m, now_us, true), now_us);
+    -- Of one meter there may be many: those that are left have come back already, and are put away the next time.
     update mete.operations t set state = 'expired', held_us = null, final_us = t.due_us, due_us = t.due_us + retention_us
-    where t.limit_id = due.limit_id and t.key = due.key and t.held_us <= now_us and t.is_backed;
+    where (t.id, t.charge) in (
+      select o.id, o.charge from mete.operations o
+      where o.limit_id = due.limit_id and o.key = due.key and o.held_us <= now_us and o.is_backed
+      order by o.due_us limit count_max - total);
     get diagnostics rows = row_count;
     total := total + rows;
   end loop;
   return total;
+end $$;
+
+-- Brings meters that nobody has looked at since their limit was redefined to its present numbers, at most so many: only
+-- then it is known whether they are as fresh ones.
+create function mete._catch_up(count_max integer) returns void
+language plpgsql as $$
+declare
+  m mete.meters;
+  l mete.limits;
+  now_us bigint;
+begin
+  for m in select t.* from mete.meters t join mete.limits k on k.id = t.limit_id and not k.is_dropped
+           where t.revision < k.revision order by t.limit_id, t.key limit count_max for update of t skip locked loop
+    select * into l from mete.limits t where t.id = m.limit_id;
+    now_us := greatest(mete._now_us(), m.start_us, m.settled_us);
+    perform mete._opened_locked(l, m, now_us, true);
+  end loop;
 end $$;
 
 -- Deletes, of each at most so many: ids that are forgotten, meters that are as fresh ones, and what dropped limits have left.
@@ -75,15 +99,18 @@ begin
     select o.ctid from mete.operations o where o.due_us <= now_us and o.state <> 'held' limit count_max
     for update skip locked);
   get diagnostics total = row_count;
+  perform mete._catch_up(count_max);
   delete from mete.meters t where t.ctid in (
     select m.ctid from mete.meters m join mete.limits l on l.id = m.limit_id
     where l.is_dropped or (m.own_amount is null and m.due_us = 9223372036854775807 and m.revision = l.revision and
       case l.kind
         when 'stock' then m.units = 0
         when 'bucket' then m.full_at < (now_us - 1000000)::numeric * l.amount
-        when 'sliding' then m.end_us + l.period_us < now_us
-        else m.end_us < now_us
-      end)
+        when 'sliding' then m.units = 0 and m.previous = 0 or m.end_us + l.period_us < now_us
+        else m.units = 0 or m.end_us < now_us
+      end and
+      -- They are put away by their meter.
+      not exists (select from mete.operations o where o.limit_id = m.limit_id and o.key = m.key and o.held_us > 0 and o.is_backed))
     limit count_max for update of m skip locked);
   get diagnostics rows = row_count;
   total := total + rows;
@@ -112,7 +139,7 @@ begin
   cross join lateral (select sum(e.amount) as amount from mete.events e
     where e.limit_id = m.limit_id and e.key = m.key and e.revision = m.revision and
       e.charged_at >= mete._timestamp(m.start_us)) s
-  where s.amount <> 0;
+  where s.amount <> 0 and m.end_us > now_us;  -- a window that has passed stays as it was
   delete from mete.operations;
   delete from mete.meters where own_amount is null;
   update mete.meters t
@@ -121,7 +148,8 @@ begin
   from mete.limits l where l.id = t.limit_id;
 end $$;
 
--- Deletes events from before an instant. What meters still count of them is kept as one event each.
+-- Deletes events from before an instant. What the present windows still count of them is kept as one event for each key:
+-- also where there is no meter any more, since what has come to nothing may have events on both sides of the instant.
 create function mete._prune(before timestamptz) returns bigint
 language plpgsql as $$
 declare
@@ -132,8 +160,11 @@ begin
   ), kept as (
     insert into mete.events (at, limit_id, key, kind, amount, charged_at, revision)
     select before, g.limit_id, g.key, 'carry', sum(g.amount), max(g.charged_at), g.revision
-    from gone g join mete.meters m on m.limit_id = g.limit_id and m.key = g.key and m.revision = g.revision
-    where g.charged_at >= mete._timestamp(m.start_us)
+    from gone g
+    join (select l.id, l.revision, w.start_us from mete.limits l, mete._window(mete._rule(l), mete._now_us()) w
+          where not l.is_dropped and l.records and l.kind <> 'bucket') l on l.id = g.limit_id and l.revision = g.revision
+    left join mete.meters m on m.limit_id = g.limit_id and m.key = g.key and m.revision = g.revision and m.end_us > 0
+    where g.charged_at >= mete._timestamp(coalesce(m.start_us, l.start_us))
     group by g.limit_id, g.key, g.revision having sum(g.amount) <> 0
   )
   select count(*) into total from gone;
@@ -142,7 +173,7 @@ end $$;
 
 -- Where a balance is not what the events of its window and the open holds add up to: no rows, if the books are right. A
 -- bucket's balance comes back with time, which leaves no events: it is not proved, nor is what limits do not record
--- (durable other than always).
+-- (durable other than always), nor a meter that has not been in use since everything was forgotten (end_us 0).
 create function mete._audit(out "limit" text, out key text, out balance bigint, out recorded bigint, out held bigint)
 returns setof record
 language sql stable as $$
@@ -155,5 +186,5 @@ language sql stable as $$
     where o.limit_id = m.limit_id and o.key = m.key and o.held_us > m.settled_us and o.is_backed and
       o.part_us >= m.start_us) h on true
   where not l.is_dropped and l.records and l.kind <> 'bucket' and m.revision = l.revision and
-    m.units <> coalesce(s.recorded, 0) + coalesce(h.held, 0)
+    m.end_us > 0 and m.units <> coalesce(s.recorded, 0) + coalesce(h.held, 0)
 $$;

@@ -29,13 +29,6 @@ begin
   end loop;
 end $$;
 
-create function mete._check_names(id text, tag text) returns void
-language plpgsql as $$
-begin
-  if id is not null then perform mete._check_text('id', id, 128); end if;
-  if tag is not null then perform mete._check_text('tag', tag, 512); end if;
-end $$;
-
 create function mete._check_ttl(ttl interval) returns bigint
 language plpgsql as $$
 declare
@@ -61,12 +54,17 @@ begin
   select k into unknown from jsonb_array_elements(charges) c, jsonb_object_keys(c) k
   where k not in ('limit', 'key', 'cost') limit 1;
   if found then perform mete._refuse_argument(format('charges: unknown field ''%s''', unknown)); end if;
+  if exists (select from jsonb_array_elements(charges) c, unnest(array['limit', 'key']) k
+             where jsonb_typeof(c -> k) <> 'string') then
+    perform mete._refuse_argument('charges: a limit and a key are strings');
+  end if;
   if exists (select from jsonb_array_elements(charges) c
-             where c ? 'cost' and (jsonb_typeof(c -> 'cost') <> 'number' or (c ->> 'cost')::numeric % 1 <> 0)) then
-    perform mete._refuse_argument('charges: a cost is a whole number');
+             where case when not c ? 'cost' then false when jsonb_typeof(c -> 'cost') <> 'number' then true else
+               (c ->> 'cost')::numeric % 1 <> 0 or (c ->> 'cost')::numeric not between 0 and 9007199254740991 end) then
+    perform mete._refuse_argument('charges: a cost is a whole number, 0 to 9007199254740991');
   end if;
   select array_agg(c ->> 'limit' order by i), array_agg(c ->> 'key' order by i),
-         array_agg(least(greatest(coalesce((c ->> 'cost')::numeric, 1), -1), 9007199254740992)::bigint order by i)
+         array_agg(coalesce((c ->> 'cost')::numeric, 1)::bigint order by i)
   into limits, keys, costs
   from jsonb_array_elements(charges) with ordinality e (c, i);
 end $$;
@@ -103,7 +101,7 @@ begin
   perform mete._check_charges(limits, keys, costs, 0);
   if id is not null then perform mete._check_text('id', id, 128); end if;
   if mode is null or mode not in ('take', 'up_to', 'force') then
-    perform mete._refuse_argument(format('mode must be take, up_to or force, not %s', mode));
+    perform mete._refuse_argument(format('mode must be take, up_to or force, not %s', coalesce(mode, 'null')));
   end if;
   if mode = 'up_to' and cardinality(limits) > 1 then
     perform mete._refuse_argument(format('mode: up_to takes one charge, not %s', cardinality(limits)));
@@ -146,7 +144,8 @@ begin
   return mete._answer(mete._give(c.limits, c.keys, c.costs, id, mete._retention_us(), 0), c.limits);
 end $$;
 
--- A hold's id is the one that is given; or its tag, so that the same job is the same hold; or a random one.
+-- A hold's id is the one that is given; or its tag, so that the same job is the same hold; or a random one. A denial is
+-- remembered for an id alone: a job that had to wait asks again, with the same tag.
 create function mete._checked_hold(limits text[], keys text[], costs bigint[], ttl interval, id text, tag text)
 returns mete.answer
 language plpgsql as $$
@@ -155,11 +154,16 @@ declare
   ttl_us bigint := mete._micros(ttl);
 begin
   perform mete._check_charges(limits, keys, costs, 1);
-  if not is_random then perform mete._check_names(coalesce(id, tag), tag); end if;
+  if id is not null then
+    perform mete._check_text('id', id, 128);
+    if tag is not null then perform mete._check_text('tag', tag, 512); end if;
+  elsif tag is not null then
+    perform mete._check_text('tag, where it is the id as well,', tag, 128);
+  end if;
   if not coalesce(ttl_us between 1 and 366 * 86400000000, false) then perform mete._check_ttl(ttl); end if;
   return mete._answer(mete._take(limits, keys, costs, 'take',
-                                 coalesce(id, tag, replace(gen_random_uuid()::text, '-', '')), ttl_us, tag, is_random, true,
-                                 mete._retention_us(), 0, false), limits);
+                                 coalesce(id, tag, replace(gen_random_uuid()::text, '-', '')), ttl_us, tag, is_random,
+                                 id is not null, mete._retention_us(), 0, false), limits);
 end $$;
 
 create function mete.hold("limit" text, key text, cost bigint, ttl interval, id text default null, tag text default null)
@@ -198,9 +202,6 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   hold text := mete._hold_id(id, tag);
 begin
-  if amounts is not null then
-    for i in 1 .. cardinality(amounts) loop perform mete._check_range('amount', amounts[i], 0); end loop;
-  end if;
   return mete._closed(hold, mete._close(hold, 'commit', amounts, coalesce(overage, false), null, mete._retention_us(), 0));
 end $$;
 
@@ -249,6 +250,21 @@ begin
   select r.used_before, r.used_now into used_before, used_now from mete._reconcile("limit", key, used, null, 0) r;
 end $$;
 
+-- A length of time, as microseconds. A month has none.
+create function mete._period_us(period text) returns bigint
+language plpgsql stable as $$
+declare
+  length interval;
+begin
+  length := period::interval;
+  if extract(year from length) <> 0 or extract(month from length) <> 0 then
+    perform mete._refuse_argument(format('period: ''%s'' has no fixed length: say it in days, or define a calendar', period));
+  end if;
+  return mete._micros(length);
+exception when data_exception then
+  perform mete._refuse_argument(format('period: ''%s'' is no length of time, such as 1 minute', period));
+end $$;
+
 -- period: '1 minute' and the like for a bucket, window or sliding; 'hour', 'day', 'week', 'month' or 'year' for a calendar.
 create function mete.define(name text, kind text, amount bigint, period text default null, burst bigint default null,
                             zone text default null, anchor integer default null, durable text default null,
@@ -264,8 +280,7 @@ begin
   if period in ('hour', 'day', 'week', 'month', 'year') then
     l.unit := period;
   elsif period is not null then
-    if period !~ '[0-9]' then perform mete._refuse_argument(format('period: ''%s'' is no length of time', period)); end if;
-    l.period_us := mete._micros(period::interval);
+    l.period_us := mete._period_us(period);
   elsif kind in ('bucket', 'window', 'sliding') then
     perform mete._refuse_argument(format('period is missing: a %s needs one, such as 1 minute', kind));
   end if;
@@ -275,7 +290,7 @@ begin
   l.anchor := anchor;
   l.durable := durable;
   l.on_fail := on_fail;
-  l.shadow := coalesce(shadow, false);
+  l.shadow := shadow;
   l.scope := scope;
   perform mete._define(l, 0);
 end $$;
@@ -284,6 +299,7 @@ end $$;
 create function mete.drop_limit(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform mete._check_text('limit name', name, 128);
   return mete._drop(name);
 end $$;
 
@@ -300,10 +316,12 @@ end $$;
 create function mete.restrict("limit" text, roles name[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  l mete.limits := mete._limit("limit");
+  l mete.limits;
   unknown name;
 begin
-  select r into unknown from unnest(roles) r where not exists (select from pg_roles where rolname = r) limit 1;
+  perform mete._check_text('limit name', "limit", 128);
+  l := mete._limit("limit");
+  select coalesce(r, 'null') into unknown from unnest(roles) r where not exists (select from pg_roles where rolname = r) limit 1;
   if found then perform mete._refuse_argument(format('roles: there is no role %s', unknown)); end if;
   update mete.limits t set only_for = roles where t.id = l.id;
 end $$;
@@ -323,6 +341,9 @@ end $$;
 create function mete.prune(before timestamptz) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  if before is null then perform mete._refuse_argument('before is missing'); end if;
+  -- What meters still count of them becomes an event of that instant.
+  if before > clock_timestamp() then perform mete._refuse_argument(format('before must not be to come: %s is', before)); end if;
   return mete._prune(before);
 end $$;
 

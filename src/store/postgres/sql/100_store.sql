@@ -1,12 +1,13 @@
 -- The functions that the library and `mete serve` call (src/store/postgres): the same steps as those for applications, for
--- a caller that has checked the arguments, counts in microseconds, and tells how far its clock has come (floor_us): time
--- never runs backwards for it.
+-- a caller that counts in microseconds, and tells how far its clock has come (floor_us): time never runs backwards for it.
+-- It has checked the arguments; but whoever has mete_use may call these, so what could harm others is checked here again.
 
 create function mete.store_take(limits text[], keys text[], costs bigint[], mode text, id text, ttl_us bigint, tag text,
                                 is_id_random boolean, remembers_denial boolean, retention_us bigint, floor_us bigint,
                                 wants_usages boolean) returns mete.outcome
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform mete._check_charges(limits, keys, costs, 0);
   return mete._take(limits, keys, costs, mode, id, ttl_us, tag, is_id_random, remembers_denial, retention_us, floor_us,
                     wants_usages);
 end $$;
@@ -56,6 +57,9 @@ declare
   r mete.outcome;
   results mete.outcome[];
 begin
+  if exists (select from unnest(costs) c where c is null or c not between 0 and 9007199254740991) then
+    perform mete._refuse_argument('costs must be 0 to 9007199254740991');
+  end if;
   for u in select c.name, c.key, c.cost, c.i::integer as i, l.id
            from unnest(limits, keys, costs) with ordinality c (name, key, cost, i)
            left join mete.limits l on l.name = c.name and not l.is_dropped
@@ -75,13 +79,16 @@ declare
   r mete.outcome := mete._recalled(id, mete._fingerprint(mode, limits, keys, costs, null, null),
                                    greatest(mete._now_us(), floor_us), retention_us);
 begin
-  if r.now_us is not null then return next r; end if;
+  if r.now_us is null then return; end if;
+  perform mete._check_roles(limits);
+  return next r;
 end $$;
 
 create function mete.store_peek(limits text[], keys text[], costs bigint[], floor_us bigint, wants_usages boolean)
 returns mete.outcome
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform mete._check_charges(limits, keys, costs, 0);
   return mete._peek(limits, keys, costs, floor_us, wants_usages);
 end $$;
 
@@ -89,6 +96,7 @@ create function mete.store_give(limits text[], keys text[], costs bigint[], id t
 returns mete.outcome
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform mete._check_charges(limits, keys, costs, 0);
   return mete._give(limits, keys, costs, id, retention_us, floor_us);
 end $$;
 
@@ -126,7 +134,8 @@ declare
 begin
   return query select (mete._hold_charge(o, l.name, now_us)).* from mete.operations o join mete.limits l on l.id = o.limit_id
     where o.id = store_find_hold.id and o.kind = 'hold' and o.state <> 'answered' and
-      now_us < o.due_us + case when o.state = 'held' then retention_us else 0 end and mete._may_use(l.only_for)
+      now_us < o.due_us + case when o.state = 'held' then retention_us else 0 end and
+      (l.only_for is null or mete._may_use(l.only_for))
     order by o.charge;
 end $$;
 
@@ -140,7 +149,7 @@ begin
     from (select f.id, f.serial from mete.operations f where f.state = 'held' and f.charge = 0 and f.due_us > now_us
           order by f.serial limit count_max) first
     join mete.operations o on o.id = first.id join mete.limits l on l.id = o.limit_id
-    where mete._may_use(l.only_for)
+    where (l.only_for is null or mete._may_use(l.only_for))
     order by first.serial, o.charge;
 end $$;
 
@@ -166,7 +175,7 @@ begin
   return query select h.id from (
       select o.id, min(o.due_us) as due_us, min(o.serial) as serial
       from mete.operations o join mete.limits l on l.id = o.limit_id
-      where o.tag = store_holds_tagged.tag and o.held_us > now_us and mete._may_use(l.only_for)
+      where o.tag = store_holds_tagged.tag and o.held_us > now_us and (l.only_for is null or mete._may_use(l.only_for))
       group by o.id) h
     order by h.id;
 end $$;
@@ -230,7 +239,8 @@ end $$;
 create function mete.store_limits() returns setof mete.limits
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  return query select * from mete.limits l where not l.is_dropped and mete._may_use(l.only_for) order by l.name;
+  return query select * from mete.limits l where not l.is_dropped and (l.only_for is null or mete._may_use(l.only_for))
+    order by l.name;
 end $$;
 
 -- From here on for mete_admin.

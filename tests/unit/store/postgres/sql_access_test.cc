@@ -1,0 +1,263 @@
+// Who may do what (sql/110_access.sql, mete.restrict), and what nobody can do who tries.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/files.h"
+#include "support/postgres_server.h"
+#include "unit/store/postgres/sql_fixture.h"
+
+namespace mete::store::postgres {
+namespace {
+
+using support::has;
+using support::PostgresServer;
+using support::shared_postgres;
+
+// `nobody` may log in; `worker` and `billing` have mete_use, `boss` has mete_admin. All may make things in public.
+PostgresServer& server() {
+  PostgresServer& postgres = shared_postgres();
+  postgres.query(
+      "do $$ begin create role nobody login; create role worker login; create role billing login; create role boss "
+      "login;"
+      "exception when duplicate_object then null; end $$;"
+      "grant mete_use to worker, billing; grant mete_admin to boss; grant create on schema public to public;"
+      "select mete.define('disk', 'stock', 100), mete.define('secret', 'stock', 100),"
+      "  mete.restrict('secret', '{billing}')");
+  return postgres;
+}
+
+TEST(SqlAccess, FunctionsAreForWhomTheyAreMeant) {
+  SqlSession session(server());
+  const auto functions = [&session](const std::string& role) {
+    return session.ask(
+        "select string_agg(distinct proname, ' ' order by proname) from pg_proc where pronamespace = "
+        "'mete'::regnamespace "
+        "and has_schema_privilege('" +
+        role + "', 'mete', 'usage') and has_function_privilege('" + role + "', oid, 'execute')");
+  };
+  EXPECT_EQ(functions("nobody"), "null");
+  EXPECT_EQ(functions("worker"),
+            "_may_use _now_us _timestamp cancel commit extend give hold peek store_close store_find_hold store_give "
+            "store_holds store_holds_tagged store_limits store_oldest_holds store_override_of store_peek store_recall "
+            "store_scan store_statistics store_take store_take_each store_usage take usage");
+  EXPECT_EQ(
+      functions("boss"),
+      "_may_use _now_us _timestamp audit cancel commit define drop_limit expire extend give hold override peek prune "
+      "reconcile restrict store_clear store_close store_define store_expire store_find_hold store_give store_holds "
+      "store_holds_tagged store_limits store_oldest_holds store_override store_override_of store_peek store_recall "
+      "store_reconcile store_scan store_shift store_statistics store_take store_take_each store_usage take usage");
+}
+
+TEST(SqlAccess, NobodyTouchesTheTables) {
+  SqlSession session(server());
+  EXPECT_EQ(session.ask("select rolname, relname, privilege from pg_class, pg_roles, "
+                        "unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) privilege "
+                        "where relnamespace = 'mete'::regnamespace and relkind in ('r', 'p', 'v') and "
+                        "rolname in ('nobody', 'worker', 'boss') and has_table_privilege(rolname, pg_class.oid, "
+                        "privilege) order by 1, 2"),
+            "boss|holds|select;boss|orphans|select;boss|usage_events|select;"
+            "worker|holds|select;worker|orphans|select;worker|usage_events|select");
+  EXPECT_EQ(session.ask("select rolname from pg_roles where rolname in ('nobody', 'worker', 'boss') and "
+                        "has_schema_privilege(rolname, 'mete', 'create')"),
+            "");
+}
+
+TEST(SqlAccess, AsEachRoleMeetsIt) {
+  PostgresServer& postgres = server();
+  const struct {
+    const char* role;
+    const char* sql;
+    const char* answer;
+  } rows[] = {
+      {"nobody", "select mete.take('disk', 'a')", "42501 permission denied for schema mete"},
+      {"nobody", "select * from mete.holds", "42501 permission denied for schema mete"},
+      {"nobody", "select * from mete.meters", "42501 permission denied for schema mete"},
+      {"worker", "select remaining from mete.take('disk', 'a')", "99"},
+      {"worker", "select id from mete.hold('disk', 'a', 5, '1 hour', tag => 'job')", "job"},
+      {"worker", "select id, state from mete.holds", "job|held"},
+      {"worker", "select amount from mete.commit(tag => 'job')", "5"},
+      {"worker", "select kind, amount from mete.usage_events order by 2", "take|1;commit|5"},
+      {"worker", "select * from mete.orphans", ""},
+      {"worker", "select * from mete.meters", "42501 permission denied for table meters"},
+      {"worker", "update mete.meters set units = 0", "42501 permission denied for table meters"},
+      {"worker", "delete from mete.events", "42501 permission denied for table events"},
+      {"worker", "delete from mete.events_other", "42501 permission denied for table events_other"},
+      {"worker", "delete from mete.operations", "42501 permission denied for table operations"},
+      {"worker", "select mete._take_plainly('disk', 'a', -5, null, null, null, null, 0, 0)",
+       "42501 permission denied for function _take_plainly"},
+      {"worker", "select mete.define('mine', 'stock', 1)", "42501 permission denied for function define"},
+      {"worker", "select mete.override('disk', 'a', 1000)", "42501 permission denied for function override"},
+      {"worker", "select mete.reconcile('disk', 'a', 0)", "42501 permission denied for function reconcile"},
+      {"worker", "select mete.drop_limit('disk')", "42501 permission denied for function drop_limit"},
+      {"worker", "select mete.restrict('disk', null)", "42501 permission denied for function restrict"},
+      {"worker", "select mete.expire()", "42501 permission denied for function expire"},
+      {"worker", "select mete.prune(now())", "42501 permission denied for function prune"},
+      {"worker", "select mete.audit()", "42501 permission denied for function audit"},
+      {"worker", "select mete.store_clear()", "42501 permission denied for function store_clear"},
+      {"worker", "create table mete.mine (i int)", "42501 permission denied for schema mete"},
+      {"boss", "select mete.define('mine', 'stock', 1)", ""},
+      {"boss", "select used_now from mete.reconcile('disk', 'a', 3)", "3"},
+      {"boss", "select remaining from mete.take('disk', 'a')", "96"},
+      {"boss", "select expired from mete.expire()", "0"},
+      {"boss", "select * from mete.audit()", ""},
+      {"boss", "select mete.prune('2023-01-01')", "0"},
+      {"boss", "select mete.drop_limit('mine')", "t"},
+      {"boss", "update mete.meters set units = 0", "42501 permission denied for table meters"},
+      {"boss", "select mete._clear()", "42501 permission denied for function _clear"},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(SqlSession(postgres, row.role).ask(row.sql), row.answer) << row.role << ": " << row.sql;
+}
+
+TEST(SqlAccess, ARestrictedLimitIsKeptFromOthers) {
+  PostgresServer& postgres = server();
+  SqlSession billing(postgres, "billing");
+  SqlSession worker(postgres, "worker");
+  SqlSession boss(postgres, "boss");
+  EXPECT_EQ(billing.ask("select remaining from mete.hold('secret', 'a', 10, '1 hour', 'h', 'tag')"), "90");
+  EXPECT_EQ(billing.ask("select remaining from mete.take('secret', 'a', 10, 'known')"), "80");
+  const std::string refusal = "42501 limit 'secret' is not for role worker";
+  const char* const calls[] = {
+      "take('secret', 'a')",
+      "take('secret', 'b', 0)",
+      "take('secret', 'a', 10, 'known')",
+      R"(take('[{"limit": "disk", "key": "a"}, {"limit": "secret", "key": "a"}]'::jsonb))",
+      "peek('secret', 'a')",
+      "give('secret', 'a')",
+      "hold('secret', 'a', 1, '1 hour')",
+      "hold('secret', 'a', 10, '1 hour', 'h', 'tag')",
+      "commit('h')",
+      "commit(tag => 'tag')",
+      "cancel('h')",
+      "extend('h', '1 hour')",
+      "usage('secret', 'a')",
+      "store_take_each('{secret}', '{a}', '{1}', 0)",
+      "store_take('{secret}', '{a}', '{1}', 'take', null, null, null, false, true, 0, 0, true)",
+      "store_recall('{secret}', '{a}', '{10}', 'take', 'known', 1000, 0)",
+      "store_scan('secret', 0, 10, 0)",
+      "store_holds('secret', 'a', 10, 0)",
+      "store_override_of('secret', 'a')",
+  };
+  for (const std::string call : calls) EXPECT_EQ(worker.ask("select mete." + call), refusal) << call;
+  EXPECT_EQ(worker.hint_of("select mete.take('secret', 'a')"), "mete.restrict() says who may use it");
+  const char* const views[] = {
+      "mete.holds",
+      "mete.usage_events",
+      "mete.store_find_hold('h', 86400000000, 0)",
+      "mete.store_oldest_holds(10, 0)",
+      "mete.store_holds_tagged('tag', 0)",
+      "mete.store_limits() where name = 'secret'",
+  };
+  for (const std::string view : views) {
+    EXPECT_EQ(worker.ask("select count(*) from " + view), "0") << view;
+    EXPECT_EQ(billing.ask("select count(*) from " + view), "1") << view;
+    EXPECT_EQ(boss.ask("select count(*) from " + view), "1") << view;
+  }
+  EXPECT_EQ(boss.ask("select used, held from mete.usage('secret', 'a')"), "10|10") << "nothing has changed";
+  EXPECT_EQ(boss.ask("select mete.restrict(\"limit\" => 'secret', roles => null)"), "");
+  EXPECT_EQ(worker.ask("select remaining from mete.take('secret', 'a')"), "79");
+  EXPECT_EQ(boss.ask("select mete.restrict('secret', '{}')"), "");
+  EXPECT_EQ(billing.ask("select mete.take('secret', 'a')"), "42501 limit 'secret' is not for role billing");
+  EXPECT_EQ(boss.ask("select remaining from mete.take('secret', 'a')"), "78");
+}
+
+// What the worker makes, in the hope that it is taken for PostgreSQL's own.
+constexpr const char* kShadows =
+    "set search_path = public, pg_catalog;"
+    "create or replace function public.pg_has_role(name, name, text) returns boolean language sql as 'select true';"
+    "create or replace function public.pg_has_role(name, text, text) returns boolean language sql as 'select true';"
+    "create or replace function public.clock_timestamp() returns timestamptz language sql as $$ select timestamptz "
+    "'2099-01-01' $$;"
+    "create or replace function public.unnest(name[]) returns setof name language sql as $$ select 'worker'::name $$;"
+    "create or replace function public.least(bigint, bigint) returns bigint language sql as 'select 0::bigint';"
+    "create or replace function public.octet_length(text) returns integer language sql as 'select 1';"
+    "create or replace function public.anything(bigint, bigint) returns boolean language sql as 'select true';"
+    "create or replace function public.shout(bigint, interval) returns interval language plpgsql as "
+    "$$ begin raise 'run as %', current_user; end $$;"
+    "do $$ begin"
+    "  create operator public.<= (function = public.anything, leftarg = bigint, rightarg = bigint);"
+    "  create operator public.* (function = public.shout, leftarg = bigint, rightarg = interval);"
+    "exception when duplicate_function then null; end $$;"
+    "create temp table limits as select 'secret'::text as name, 1000000 as amount;"
+    "create temp table meters (limit_id int, key text, units bigint);"
+    "create temp table pg_roles as select 'billing'::name as rolname;";
+
+TEST(SqlAccess, ShadowsOfPostgresOwnDoNothing) {
+  PostgresServer& postgres = server();
+  SqlSession billing(postgres, "billing");
+  SqlSession worker(postgres, "worker");
+  EXPECT_EQ(billing.ask("select allowed from mete.hold('secret', 'a', 10, '1 hour', 'h')"), "t");
+  ASSERT_EQ(worker.ask(kShadows), "");
+  ASSERT_EQ(worker.ask("select pg_has_role('worker'::name, 'mete_admin'::name, 'member'), 2::bigint <= 1::bigint"),
+            "t|t")
+      << "they are found, where nobody takes care";
+  const Exchange rows[] = {
+      {"select count(*) from mete.holds", "0"},
+      {"select mete.usage('secret', 'a')", "42501 limit 'secret' is not for role worker"},
+      {"select allowed from mete.take('disk', 'a', 101)", "f"},
+      {"select remaining from mete.take('disk', 'a', 99)", "1"},
+      {"select allowed from mete.hold('disk', 'a', 2, '1 hour')", "f"},
+      {"select id, remaining from mete.hold('disk', 'a', 1, '1 hour', 'mine')", "mine|0"},
+      {"select amount from mete.commit('mine')", "1"},
+      {"select mete.take('disk', '')", "MT001 key must have 1 to 512 bytes, not 0"},
+      {"select id, made_at from mete.holds", "mine|2023-11-14 22:15:23.456789+00"},
+  };
+  for (const Exchange& row : rows) EXPECT_EQ(worker.ask(row.sql), row.answer) << row.sql;
+  // Whoever has more rights and looks must not run them either.
+  SqlSession boss(postgres, "boss");
+  EXPECT_EQ(boss.ask("set search_path = public, pg_catalog; select count(at), max(charged_at) from mete.usage_events"),
+            "2|2023-11-14 22:15:23.456789+00");
+  EXPECT_EQ(boss.ask("select count(made_at) from mete.holds"), "2");
+  EXPECT_EQ(boss.ask("select expired from mete.expire()"), "0");
+  worker.ask(
+      "drop operator public.<= (bigint, bigint); drop operator public.* (bigint, interval); drop function "
+      "public.pg_has_role(name, name, text), public.pg_has_role(name, text, text), public.clock_timestamp(), "
+      "public.unnest(name[]), public.least(bigint, bigint), public.octet_length(text), "
+      "public.anything(bigint, bigint), public.shout(bigint, interval)");
+}
+
+// A condition that costs next to nothing would be asked first, and could tell what it sees.
+TEST(SqlAccess, AConditionSeesNoRowThatIsKeptFromItsReader) {
+  PostgresServer& postgres = server();
+  EXPECT_EQ(SqlSession(postgres, "billing").ask("select allowed from mete.hold('secret', 'hush', 10, '1 second', 'h')"),
+            "t");
+  EXPECT_EQ(SqlSession(postgres, "billing").ask("select allowed from mete.take('secret', 'hush', 10)"), "t");
+  SqlSession worker(postgres, "worker");
+  ASSERT_EQ(
+      worker.ask("create or replace function pg_temp.tell(t text) returns boolean language plpgsql cost 0.0000001 as "
+                 "$$ begin raise 'seen: %', t; end $$"),
+      "");
+  ASSERT_EQ(worker.ask("select pg_temp.tell('x')"), "P0001 seen: x");
+  for (const std::string view : {"holds", "usage_events", "orphans"}) {
+    EXPECT_EQ(worker.ask("select * from mete." + view + " where pg_temp.tell(key)"), "") << view;
+  }
+}
+
+TEST(SqlAccess, WhatRunsWithMoreRightsIsPinned) {
+  SqlSession session(server());
+  // What roles may call runs as the owner on a path of its own; or it is one of those that views are made of, and was
+  // parsed when the schema was made.
+  EXPECT_EQ(
+      session.ask(
+          "select proname from pg_proc p where pronamespace = 'mete'::regnamespace and "
+          "(has_function_privilege('mete_use', oid, 'execute') or has_function_privilege('boss', oid, 'execute')) "
+          "and not (prosecdef and proconfig @> array['search_path=pg_catalog, pg_temp']) "
+          "and not (proname in ('_now_us', '_timestamp', '_may_use') and prosqlbody is not null)"),
+      "");
+  EXPECT_EQ(session.ask("select count(*) > 20 from pg_proc where pronamespace = 'mete'::regnamespace and prosecdef"),
+            "t");
+  EXPECT_EQ(session.ask("select proname from pg_proc where pronamespace = 'mete'::regnamespace and prosecdef and "
+                        "not coalesce(proconfig @> array['search_path=pg_catalog, pg_temp'], false)"),
+            "");
+  // No text becomes a statement.
+  EXPECT_EQ(session.ask(
+                "select proname from pg_proc where pronamespace = 'mete'::regnamespace and prosrc ~* '\\mexecute\\M'"),
+            "");
+  EXPECT_EQ(session.ask("select relname from pg_class where relnamespace = 'mete'::regnamespace and relkind = 'v' and "
+                        "not coalesce(reloptions @> '{security_barrier=true}', false)"),
+            "");
+}
+
+}  // namespace
+}  // namespace mete::store::postgres
