@@ -17,7 +17,8 @@
 
 namespace mete::faults {
 
-// What a call may take while Redis is away: its time-out of 250 ms, and time for what else this machine does.
+// What a call may take while its server is away: a time-out of a second at most, and time for what else this machine
+// does.
 inline constexpr std::chrono::seconds kInTime{5};
 // The time-out of those who are to wait for as long as it takes.
 inline constexpr const char* kPatient = "?timeout=20s";
