@@ -64,14 +64,14 @@ TEST_P(InterruptedServer, RestartsLoseNothing) {
       world_->kill_hard();
     }
     world_->start_again();
-    ASSERT_TRUE(support::becomes_true(10s, [&] { return limiter_.usage("stock", "k").has_value(); }));
+    (void)await_usage(limiter_, "stock", "k");
   }
   Tally tally = load.stop();
-  EXPECT_GE(patient_.usage("stock", "k").value().used, tally.allowed) << "what was acknowledged is gone";
+  EXPECT_GE(await_usage(patient_, "stock", "k").used, tally.allowed) << "what was acknowledged is gone";
   tally += exhaust(kThreads, [&] { return limiter_.take("stock", "k"); });
   EXPECT_EQ(tally.wrong, "");
   EXPECT_LT(tally.slowest, kInTime);
-  EXPECT_EQ(patient_.usage("stock", "k").value().used, kAmount);
+  EXPECT_EQ(await_usage(patient_, "stock", "k").used, kAmount);
   EXPECT_LE(tally.allowed, kAmount);
   EXPECT_GE(tally.allowed + tally.unavailable, kAmount);
 }
@@ -96,7 +96,7 @@ void InterruptedServer::expect_once_each(const std::function<void()>& disturb) {
   EXPECT_EQ(tally.wrong, "");
   EXPECT_EQ(tally.allowed, ids) << "each was answered in the end";
   EXPECT_GT(repeats, 0) << "nothing was disturbed";
-  EXPECT_EQ(patient_.usage("plenty", "k").value().used, tally.allowed);
+  EXPECT_EQ(await_usage(patient_, "plenty", "k").used, tally.allowed);
 }
 
 TEST_P(InterruptedServer, ConnectionsThatAreCutChargeOnceById) {
@@ -119,7 +119,7 @@ TEST_P(InterruptedServer, RepliesThatAreLateAreWaitedFor) {
   const Tally tally = load.stop();
   EXPECT_EQ(tally.unavailable, 0);
   EXPECT_EQ(tally.wrong, "");
-  EXPECT_EQ(patient_.usage("stock", "k").value().used, tally.allowed);
+  EXPECT_EQ(await_usage(patient_, "stock", "k").used, tally.allowed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, InterruptedServer, ::testing::ValuesIn(makes()),

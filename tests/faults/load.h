@@ -12,6 +12,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -55,6 +56,9 @@ class Load {
   std::vector<Tally> tallies_;  // one per thread
   std::vector<std::thread> threads_;
 };
+
+// The usage, once the server is there again for this limiter. Waits in real time.
+Usage await_usage(const Limiter& limiter, std::string_view limit, std::string_view key);
 
 // Asks until it is denied: what is left, taken by as many threads.
 Tally exhaust(int threads, const Load::Call& call);

@@ -65,13 +65,13 @@ TEST_F(PostgresFailover, WhatASynchronousStandbyHasAcknowledgedIsThere) {
   fail_over();
   load.await_allowed(load.allowed() + 200);
   Tally tally = load.stop();
-  EXPECT_GE(patient.usage("stock", "k").value().used, tally.allowed) << "what was acknowledged is gone";
+  EXPECT_GE(await_usage(patient, "stock", "k").used, tally.allowed) << "what was acknowledged is gone";
   tally += exhaust(kThreads, take);
   EXPECT_EQ(tally.wrong, "");
   EXPECT_LT(tally.slowest, kInTime);
   EXPECT_LE(tally.allowed, kAmount);
   EXPECT_GE(tally.allowed + tally.unavailable, kAmount);
-  EXPECT_EQ(patient.usage("stock", "k").value().used, kAmount);
+  EXPECT_EQ(await_usage(patient, "stock", "k").used, kAmount);
   EXPECT_EQ(patient.commit(held.id, 60).value().amount, 60);
   EXPECT_EQ(standby_.query("select * from mete.audit()"), support::PostgresServer::Rows());
 }
@@ -85,8 +85,8 @@ TEST_F(PostgresFailover, NothingIsAdmittedBeyondWhatWasLost) {
   primary_.kill_hard();
   const Tally first = before.stop();
   standby_.query("select pg_promote()");
-  ASSERT_TRUE(support::becomes_true(10s, [&] { return limiter.usage("stock", "k").has_value(); }));
-  const Amount survived = patient.usage("stock", "k").value().used;
+  (void)await_usage(limiter, "stock", "k");
+  const Amount survived = await_usage(patient, "stock", "k").used;
   const Tally second = exhaust(kThreads, take);
   for (const Tally* tally : {&first, &second}) {
     EXPECT_EQ(tally->wrong, "");
@@ -94,7 +94,7 @@ TEST_F(PostgresFailover, NothingIsAdmittedBeyondWhatWasLost) {
   }
   EXPECT_LE(second.allowed, kAmount - survived);
   EXPECT_GE(second.allowed + second.unavailable, kAmount - survived);
-  EXPECT_EQ(patient.usage("stock", "k").value().used, kAmount);
+  EXPECT_EQ(await_usage(patient, "stock", "k").used, kAmount);
 }
 
 // One that is there, but takes no writes, is not written to: calls say so in time, and go on when it does.
@@ -112,7 +112,7 @@ TEST_F(PostgresFailover, AStandbyAloneIsUnavailable) {
   }
   standby_.query("select pg_promote()");
   ASSERT_TRUE(support::becomes_true(10s, [&] { return limiter.take("stock", "k").has_value(); }));
-  EXPECT_GE(limiter.usage("stock", "k")->used, 2);
+  EXPECT_GE(await_usage(limiter, "stock", "k").used, 2);
 }
 
 }  // namespace
