@@ -1,13 +1,15 @@
-// Redis forgets its scripts, is restarted, or its connections break, in the middle of load: what was charged is what
-// was told, to the unit.
+// A server is restarted, its connections break, or Redis forgets its scripts, in the middle of load: what was charged
+// is what was told, to the unit.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "faults/load.h"
-#include "support/proxy.h"
+#include "faults/world.h"
 #include "support/redis_server.h"
 #include "support/waiting.h"
 
@@ -35,44 +37,52 @@ TEST(Interrupted, ScriptsThatAreFlushedAreNotMissed) {
   EXPECT_EQ(tally.allowed, kAmount);
 }
 
-// What Redis acknowledged is on its disk, so that a kill loses nothing.
-TEST(Interrupted, RestartsLoseNothing) {
-  support::RedisServer server({.arguments = {"--appendonly", "yes", "--appendfsync", "always"}});
-  Limiter limiter = open(server.url()).value();
-  constexpr Amount kAmount = 5000;
-  ASSERT_TRUE(limiter.define(stock("stock").amount(kAmount)).has_value());
-  Load load(kThreads, [&] { return limiter.take("stock", "k"); });
+class InterruptedServer : public ::testing::TestWithParam<Make> {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(patient_.define(stock("stock").amount(kAmount)).has_value());
+    ASSERT_TRUE(patient_.define(stock("plenty").amount(1'000'000)).has_value());
+    ASSERT_TRUE(support::becomes_true(20s, [this] { return limiter_.usage("plenty", "k").has_value(); }));
+  }
+  // Each operation has an id, and is sent again until it is answered: so every one of them happens once.
+  void expect_once_each(const std::function<void()>& disturb);
+
+  static constexpr Amount kAmount = 800;
+  std::unique_ptr<World> world_ = GetParam().start(Disk::kSynced);
+  Limiter patient_ = open(world_->patient_url()).value();
+  Limiter limiter_ = open(world_->url()).value();
+};
+
+// What the server has acknowledged is on its disk, so that a kill loses nothing.
+TEST_P(InterruptedServer, RestartsLoseNothing) {
+  Load load(kThreads, [&] { return limiter_.take("stock", "k"); });
   for (Amount restarts = 1; restarts <= 4; ++restarts) {
-    load.await_allowed(restarts * 200);
+    load.await_allowed(restarts * 50);
     if (restarts % 2 == 0) {
-      server.stop();
+      world_->stop();
     } else {
-      server.kill_hard();
+      world_->kill_hard();
     }
-    server.start_again();
-    ASSERT_TRUE(support::becomes_true(10s, [&] { return limiter.usage("stock", "k").has_value(); }));
+    world_->start_again();
+    (void)await_usage(limiter_, "stock", "k");
   }
   Tally tally = load.stop();
-  tally += exhaust(kThreads, [&] { return limiter.take("stock", "k"); });
+  EXPECT_GE(await_usage(patient_, "stock", "k").used, tally.allowed) << "what was acknowledged is gone";
+  tally += exhaust(kThreads, [&] { return limiter_.take("stock", "k"); });
   EXPECT_EQ(tally.wrong, "");
   EXPECT_LT(tally.slowest, kInTime);
-  EXPECT_EQ(limiter.usage("stock", "k")->used, kAmount);
+  EXPECT_EQ(await_usage(patient_, "stock", "k").used, kAmount);
   EXPECT_LE(tally.allowed, kAmount);
   EXPECT_GE(tally.allowed + tally.unavailable, kAmount);
 }
 
-// Each operation has an id, and is sent again until it is answered: so every one of them happens once.
-void expect_once_each(const std::function<void(support::Proxy&)>& disturb) {
-  const support::RedisServer server;
-  support::Proxy proxy(server.port());
-  Limiter limiter = open(proxy.url()).value();
-  ASSERT_TRUE(limiter.define(stock("stock").amount(1'000'000)).has_value());
+void InterruptedServer::expect_once_each(const std::function<void()>& disturb) {
   std::atomic<int> ids{0};
   std::atomic<int> repeats{0};
   const auto take_once = [&]() -> Result<Decision> {
     const std::string id = "id-" + std::to_string(++ids);
     while (true) {
-      auto answer = limiter.take({{"stock", "k", 1}}, {.id = id});
+      auto answer = limiter_.take({{"plenty", "k", 1}}, {.id = id});
       if (answer || answer.error().code != ErrorCode::kUnavailable) return answer;
       ++repeats;
     }
@@ -80,41 +90,40 @@ void expect_once_each(const std::function<void(support::Proxy&)>& disturb) {
   Load load(kThreads, take_once);
   for (int disturbances = 0; disturbances < 20; ++disturbances) {
     load.await_allowed(load.allowed() + 20);
-    disturb(proxy);
+    disturb();
   }
   const Tally tally = load.stop();
   EXPECT_EQ(tally.wrong, "");
   EXPECT_EQ(tally.allowed, ids) << "each was answered in the end";
   EXPECT_GT(repeats, 0) << "nothing was disturbed";
-  EXPECT_EQ(limiter.usage("stock", "k").value().used, tally.allowed);
+  EXPECT_EQ(await_usage(patient_, "plenty", "k").used, tally.allowed);
 }
 
-TEST(Interrupted, ConnectionsThatAreCutChargeOnceById) {
-  expect_once_each([](support::Proxy& proxy) { proxy.cut(); });
+TEST_P(InterruptedServer, ConnectionsThatAreCutChargeOnceById) {
+  expect_once_each([this] { world_->proxy().cut(); });
 }
 
-TEST(Interrupted, RepliesThatAreLostChargeOnceById) {
-  expect_once_each([](support::Proxy& proxy) {
-    proxy.cut_at_replies();
+TEST_P(InterruptedServer, RepliesThatAreLostChargeOnceById) {
+  expect_once_each([this] {
+    world_->proxy().cut_at_replies();
     std::this_thread::sleep_for(5ms);  // of real trouble
-    proxy.pass();
+    world_->proxy().pass();
   });
 }
 
 // A delay below the time-out is no trouble.
-TEST(Interrupted, RepliesThatAreLateAreWaitedFor) {
-  const support::RedisServer server;
-  support::Proxy proxy(server.port());
-  Limiter limiter = open(proxy.url()).value();
-  ASSERT_TRUE(limiter.define(stock("stock").amount(1000)).has_value());
-  proxy.delay_replies(60ms);
-  Load load(kThreads, [&] { return limiter.take("stock", "k"); });
+TEST_P(InterruptedServer, RepliesThatAreLateAreWaitedFor) {
+  world_->proxy().delay_replies(60ms);
+  Load load(kThreads, [&] { return patient_.take("stock", "k"); });
   load.await_allowed(40);
   const Tally tally = load.stop();
   EXPECT_EQ(tally.unavailable, 0);
   EXPECT_EQ(tally.wrong, "");
-  EXPECT_EQ(limiter.usage("stock", "k").value().used, tally.allowed);
+  EXPECT_EQ(await_usage(patient_, "stock", "k").used, tally.allowed);
 }
+
+INSTANTIATE_TEST_SUITE_P(Servers, InterruptedServer, ::testing::ValuesIn(makes()),
+                         [](const auto& make) { return make.param.name; });
 
 }  // namespace
 }  // namespace mete::faults

@@ -58,6 +58,14 @@ Tally Load::stop() {
   return sum;
 }
 
+Usage await_usage(const Limiter& limiter, std::string_view limit, std::string_view key) {
+  constexpr std::chrono::seconds kPatience{20};
+  Result<Usage> usage = limiter.usage(limit, key);
+  if (!support::becomes_true(kPatience, [&] { return (usage = limiter.usage(limit, key)).has_value(); }))
+    support::fail("it does not come back: " + usage.error().message);
+  return *usage;
+}
+
 Tally exhaust(int threads, const Load::Call& call) {
   std::vector<Tally> tallies(static_cast<std::size_t>(threads));
   std::vector<std::thread> running;

@@ -12,12 +12,14 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 namespace mete::faults {
 
-// What a call may take while Redis is away: its time-out of 250 ms, and time for what else this machine does.
+// What a call may take while its server is away: a time-out of a second at most, and time for what else this machine
+// does.
 inline constexpr std::chrono::seconds kInTime{5};
 // The time-out of those who are to wait for as long as it takes.
 inline constexpr const char* kPatient = "?timeout=20s";
@@ -54,6 +56,9 @@ class Load {
   std::vector<Tally> tallies_;  // one per thread
   std::vector<std::thread> threads_;
 };
+
+// The usage, once the server is there again for this limiter. Waits in real time.
+Usage await_usage(const Limiter& limiter, std::string_view limit, std::string_view key);
 
 // Asks until it is denied: what is left, taken by as many threads.
 Tally exhaust(int threads, const Load::Call& call);

@@ -103,4 +103,17 @@ void make_cluster(const fs::path& directory) {
   give_to_server(directory);
 }
 
+void copy_cluster(std::uint16_t port, const fs::path& directory) {
+  const fs::path log = directory.string() + ".log";
+  ChildProcess copying({.words = {find_program("pg_basebackup"), "--no-sync", "--checkpoint=fast",
+                                  "--write-recovery-conf", "--host=127.0.0.1", "--port=" + std::to_string(port),
+                                  "--username=mete", "--no-password", "--verbose", "--pgdata=" + directory.string()},
+                        .output = log,
+                        .user = server_user(),
+                        .directory = directory.parent_path()});
+  if (!copying.ends_within(kPatience) || !has(read_file(log), "base backup completed")) {
+    fail("pg_basebackup does not copy the cluster:\n" + read_file(log));
+  }
+}
+
 }  // namespace mete::support

@@ -61,7 +61,11 @@ PostgresServer::PostgresServer(Options options)
     : options_(std::move(options)), directory_(std::make_unique<TemporaryDirectory>()) {
   if (options_.has_settable_clock) clock_.emplace(directory_->path());
   give_to_server(directory_->path());
-  make_cluster(data());
+  if (options_.primary != nullptr) {
+    copy_cluster(options_.primary->port(), data());
+  } else {
+    make_cluster(data());
+  }
   constexpr int kPortsMax = 20;
   for (int attempt = 0; attempt < kPortsMax; ++attempt) {
     port_ = free_port();
@@ -141,6 +145,8 @@ PostgresServer::Rows PostgresServer::query(const std::string& sql, std::string_v
 
 void PostgresServer::make_database(std::string_view name) const { query("create database " + std::string(name)); }
 
+void PostgresServer::install_schema() const { query(store::postgres::migration_text(std::nullopt)); }
+
 // Its log says that it is ready; an answer on the port might be that of another server, which took it first.
 PostgresServer::Start PostgresServer::try_to_start() {
   // Left by a crash: a number in it may be that of another process by now.
@@ -175,7 +181,7 @@ ChildProcess::Command PostgresServer::command() const {
 PostgresServer& shared_postgres() {
   static PostgresServer server({.has_settable_clock = true});
   static const bool is_installed = [] {
-    server.query(store::postgres::migration_text(std::nullopt));
+    server.install_schema();
     return true;
   }();
   CHECK(is_installed);

@@ -34,6 +34,8 @@ class PostgresServer {
     std::vector<std::string> settings = {};  // as postgresql.conf has them: {"max_connections=5"}
     bool has_settable_clock = false;         // support/settable_clock.cc says how PostgreSQL takes it
     bool is_durable = false;                 // against the end of the machine, and not of the server alone
+    // A standby of this one, which streams what it does: it reads, and writes after `select pg_promote()`.
+    const PostgresServer* primary = nullptr;
   };
 
   PostgresServer() : PostgresServer(Options()) {}
@@ -69,6 +71,8 @@ class PostgresServer {
   using Rows = std::vector<std::vector<std::string>>;
   Rows query(const std::string& sql, std::string_view database = "postgres") const;
   void make_database(std::string_view name) const;
+  // Mete's, in the database `postgres`.
+  void install_schema() const;
 
  private:
   enum class Start : std::uint8_t { kReady, kPortTaken };

@@ -382,6 +382,23 @@ begin
   end if;
 end $$;
 
+-- Locks the meters of all these keys, in their order. Mostly they are there. Where one is missing, the locks of the others
+-- are given back first, with the block that took them: it must be made before those behind it are locked.
+create function mete._lock_keys(l mete.limits, keys text[]) returns void
+language plpgsql as $$
+declare
+  rows integer;
+  each text;
+begin
+  perform from mete.meters m where m.limit_id = l.id and m.key = any (keys) order by m.key for update;
+  get diagnostics rows = row_count;
+  if rows < cardinality(keys) then raise exception using errcode = 'MT000'; end if;
+exception when sqlstate 'MT000' then
+  for each in select k from unnest(keys) k order by k collate "C" loop
+    perform mete._locked(l, each);
+  end loop;
+end $$;
+
 -- Adds to what each key has used, signed, and tells how much of it was done (see _reconcile). The keys are in the order in
 -- which meters are locked; what is plain to see is done for all of them in one statement.
 create function mete._shift(name text, keys text[], changes bigint[], since_us bigint, floor_us bigint)
@@ -399,7 +416,7 @@ begin
     perform mete._refuse_argument(format('a %s cannot be brought to a source of truth: its usage comes back with time',
                                          l.kind));
   end if;
-  perform from mete.meters m where m.limit_id = l.id and m.key = any (keys) order by m.key for update;
+  perform mete._lock_keys(l, keys);
   now_us := greatest(mete._now_us(), floor_us);
   with plain as (
     update mete.meters m set units = greatest(m.units + c.change, 0)

@@ -131,7 +131,8 @@ end $$;
 create function mete._drop(name text) returns boolean
 language plpgsql as $$
 begin
-  update mete.limits t set is_dropped = true where t.name = _drop.name and not t.is_dropped;
+  update mete.limits t set is_dropped = true, changed_us = greatest(mete._now_us(), t.changed_us)
+  where t.name = _drop.name and not t.is_dropped;
   return found;
 end $$;
 

@@ -38,6 +38,8 @@ declare
   rows integer;
   total integer := 0;
 begin
+  -- In the order of locks, which _clear keeps to for whole tables.
+  lock table mete.meters in row exclusive mode;
   -- Charges that have no meter: of dropped limits, and of those in shadow.
   update mete.operations t set state = 'expired', held_us = null, final_us = t.due_us, due_us = t.due_us + retention_us
   where (t.id, t.charge) in (
@@ -88,10 +90,13 @@ begin
 end $$;
 
 -- Deletes, of each at most so many: ids that are forgotten, meters that are as fresh ones, and what dropped limits have left.
+-- Transactions that are still open may know a limit as it was, and make meters of that revision, which nobody sees before
+-- they end: so old revisions and dropped limits stay for a day.
 create function mete._sweep(count_max integer) returns integer
 language plpgsql as $$
 declare
   now_us bigint := mete._now_us();
+  old_us bigint := now_us - 86400000000;
   rows integer;
   total integer := 0;
 begin
@@ -115,9 +120,11 @@ begin
   get diagnostics rows = row_count;
   total := total + rows;
   delete from mete.revisions r using mete.limits l
-  where l.id = r.limit_id and (l.is_dropped or r.revision < l.revision) and
+  where l.id = r.limit_id and
+    coalesce((select n.since_us from mete.revisions n where n.limit_id = r.limit_id and n.revision = r.revision + 1),
+             case when l.is_dropped then l.changed_us end) < old_us and
     not exists (select from mete.meters m where m.limit_id = r.limit_id and m.revision <= r.revision);
-  delete from mete.limits l where l.is_dropped and
+  delete from mete.limits l where l.is_dropped and l.changed_us < old_us and
     not exists (select from mete.meters m where m.limit_id = l.id) and
     not exists (select from mete.operations o where o.limit_id = l.id) and
     not exists (select from mete.events e where e.limit_id = l.id);

@@ -1,0 +1,69 @@
+#include "faults/world.h"
+
+#include <utility>
+
+#include "faults/load.h"
+#include "support/postgres_server.h"
+#include "support/redis_server.h"
+
+namespace mete::faults {
+
+namespace {
+
+// A URL but for the port, which is the proxy's.
+struct Address {
+  std::string before_port;
+  std::string behind_port;
+};
+
+template <class Server>
+class WorldOf final : public World {
+ public:
+  WorldOf(typename Server::Options options, Address address)
+      : server_(std::move(options)), address_(std::move(address)) {}
+
+  [[nodiscard]] std::string url() const override {
+    return address() + "?timeout=" + std::to_string(kTimeout.count()) + "ms";
+  }
+  [[nodiscard]] std::string patient_url() const override { return address() + kPatient; }
+  support::Proxy& proxy() override { return proxy_; }
+  [[nodiscard]] const Server& server() const { return server_; }
+
+  void kill_hard() override { server_.kill_hard(); }
+  void stop() override { server_.stop(); }
+  void start_again() override { server_.start_again(); }
+  void pause() override { server_.pause(); }
+  void resume() override { server_.resume(); }
+
+ private:
+  [[nodiscard]] std::string address() const {
+    return address_.before_port + std::to_string(proxy_.port()) + address_.behind_port;
+  }
+
+  Server server_;
+  Address address_;
+  support::Proxy proxy_{server_.port()};
+};
+
+std::unique_ptr<World> start_redis(Disk disk) {
+  const std::string sync = disk == Disk::kSynced ? "always" : "no";
+  support::RedisServer::Options options = {.arguments = {"--appendonly", "yes", "--appendfsync", sync}};
+  return std::make_unique<WorldOf<support::RedisServer>>(std::move(options), Address{"redis://127.0.0.1:", ""});
+}
+
+std::unique_ptr<World> start_postgres(Disk disk) {
+  support::PostgresServer::Options options = {.is_durable = disk == Disk::kSynced};
+  auto world = std::make_unique<WorldOf<support::PostgresServer>>(std::move(options),
+                                                                  Address{"postgres://mete@127.0.0.1:", "/postgres"});
+  world->server().install_schema();
+  return world;
+}
+
+}  // namespace
+
+const std::vector<Make>& makes() {
+  static const std::vector<Make> kMakes = {{"redis", start_redis}, {"postgres", start_postgres}};
+  return kMakes;
+}
+
+}  // namespace mete::faults
