@@ -30,6 +30,7 @@ Database::Database() : connection_(PQconnectdb("")) {
 
 Rows Database::run(const std::string& sql, const std::vector<std::string>& parameters) {
   std::vector<const char*> values;
+  values.reserve(parameters.size());
   for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
   const std::unique_ptr<PGresult, decltype(&PQclear)> result(
       PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr, values.data(), nullptr,

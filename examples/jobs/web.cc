@@ -64,6 +64,7 @@ int main(int count, char** words) {
   try {
     Database database;
     const std::string ttl = count > 1 ? words[1] : "1 hour";
+    database.run("select $1::interval", {ttl});  // a bad one is told now, and not at the first request
     for (std::string line; std::getline(std::cin, line);) {
       std::cout << answer_to(database, line, ttl) << std::endl;
     }

@@ -38,6 +38,8 @@ class Worker {
       : name_(std::move(name)), lease_(std::move(lease)), ttl_(std::move(ttl)) {}
 
   void run() {
+    database_.run("select $1::interval, $2::interval",
+                  {lease_, ttl_});  // a bad one is told now, and not at the first job
     for (;;) {
       if (const auto job = take()) {
         do_job(*job);

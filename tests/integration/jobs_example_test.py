@@ -164,6 +164,18 @@ class JobsExampleTest(unittest.TestCase):
         self.assertEqual([["more", "30"], ["print", "70"]], self.query("select id, cost from jobs order by id"))
         self.assertEqual([["0", "100", "0"]], self.query("select used, held, remaining from mete.usage('credits', 'ann')"))
 
+    def test_bad_words_are_told_at_once(self):
+        cases = [
+            (["worker"], 2, "usage: worker NAME [LEASE [TTL]]"),
+            (["worker", "one", "soon"], 1, 'invalid input syntax for type interval: "soon"'),
+            (["web", "soon"], 1, 'invalid input syntax for type interval: "soon"'),
+        ]
+        for words, status, wanted in cases:
+            with self.subTest(words=words):
+                ended = harness.run(self.built / words[0], *words[1:], input="", environment=self.postgres.environment, check=False)
+                self.assertEqual(status, ended.returncode)
+                self.assertIn(wanted, ended.stderr)
+
 
 if __name__ == "__main__":
     harness.main()
