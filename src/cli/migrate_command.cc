@@ -3,6 +3,7 @@
 #include <chrono>
 #include <ostream>
 
+#include "store/postgres/event_months.h"
 #include "store/postgres/migrate.h"
 #include "store/postgres/url.h"
 #include "wire/text.h"
@@ -48,6 +49,10 @@ int run_migrate(const Invocation& invocation, Console& console) {
   if (!connection) return fail(console, "cannot connect: " + connection.error().message);
   const auto report = store::postgres::migrate(*connection, *to);
   if (!report) return fail(console, report.error().message);
+  if (report->to != 0) {
+    const auto months = store::postgres::make_event_months(*connection, net::Deadline::in(kConnectMax));
+    if (!months) return fail(console, months.error().message);
+  }
   for (const auto& step : report->steps) {
     console.out << "version " << step.version << ", " << step.name << (step.is_up ? ": installed\n" : ": taken back\n");
   }

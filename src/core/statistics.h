@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 namespace mete::core {
 
@@ -15,7 +16,8 @@ struct Statistics {
   std::size_t ids = 0;
   std::size_t open_holds = 0;
   std::size_t expired_holds = 0;  // ever, as far as they have been noticed
-  std::size_t orphans = 0;        // expired holds that are still remembered: their workers have probably died
+  // Expired holds that are still remembered: their workers have probably died. Where the store keeps count of them.
+  std::optional<std::size_t> orphans = std::nullopt;
   // Takes that were admitted though the store could not record them, by on_fail = open.
   std::size_t unrecorded_admissions = 0;
   std::size_t memory_bytes = 0;

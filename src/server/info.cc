@@ -162,6 +162,7 @@ void write_store(std::string& text, Service& /*service*/, const Readings& readin
   line(text, "ids", readings.store.ids);
   line(text, "holds_open", readings.store.open_holds);
   line(text, "holds_expired", readings.store.expired_holds);
+  if (readings.store.orphans) line(text, "holds_orphaned", *readings.store.orphans);
   if (readings.remote) write_remote(text, *readings.remote);
 }
 

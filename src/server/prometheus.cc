@@ -68,6 +68,10 @@ void write_store(std::string& text, const store::StoreStatistics& store) {
   single(text, "mete_holds_active", "gauge", "Holds that are open.", store.open_holds);
   single(text, "mete_holds_expired_total", "counter", "Holds that nobody committed or cancelled in time.",
          store.expired_holds);
+  if (store.orphans) {
+    single(text, "mete_holds_orphaned", "gauge", "Expired holds that are remembered: their workers have probably died.",
+           *store.orphans);
+  }
   single(text, "mete_store_memory_bytes", "gauge", "Memory of the embedded store.", store.memory_bytes);
 }
 

@@ -12,6 +12,7 @@ struct RemoteStatus {
   std::string shape;                 // "server", "sentinel", "cluster" or "postgres"
   std::vector<std::string> nodes;    // masters in use, as host:port
   std::size_t connections = 0;       // open now
+  std::size_t connections_max = 0;   // 0: as many as there are callers
   std::uint64_t reconnects = 0;      // since the start
   std::uint64_t failures = 0;        // commands that ended in kUnavailable
   std::uint64_t script_reloads = 0;  // since the server had lost its scripts

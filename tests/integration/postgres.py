@@ -1,6 +1,6 @@
 """A PostgreSQL of one's own, for tests and benchmarks: `with Postgres() as postgres: postgres.query("select 1")`.
 
-It is started from Debian's programs in a fresh directory, on a free port, without syncing its disk, and killed at the end. It does not
+It is started from Debian's programs in a fresh directory, on a free port, without syncing its disk unless it is told to, and killed at the end. It does not
 run as root: there it is the user postgres, whom the package makes.
 """
 
@@ -25,8 +25,10 @@ def find(program):
 
 
 class Postgres:
-    def __init__(self, port):
+    def __init__(self, port, settings=None):
+        """settings: of postgresql.conf, in place of the usual ones."""
         self.port = port
+        self.settings = settings or {}
         self.directory = Path(tempfile.mkdtemp(prefix="mete-postgres-"))
         self.user = {"user": "postgres"} if os.geteuid() == 0 else {}
         if self.user:
@@ -53,7 +55,7 @@ class Postgres:
                    f"--pgdata={data}"])
         # Its role has the name of the schema, which would be found without being named.
         settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": self.directory, "fsync": "off",
-                    "max_connections": "50", "search_path": "public"}
+                    "max_connections": "50", "search_path": "public", **self.settings}
         words = [find("postgres"), "-D", data, "-p", str(self.port)]
         words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with open(self.directory / "log", "wb") as log:

@@ -130,6 +130,7 @@ RemoteStatus Pool::status() const {
   const std::lock_guard lock(mutex_);
   RemoteStatus status = {.shape = "postgres",
                          .nodes = {},
+                         .connections_max = url_.pool,
                          .reconnects = reconnects_,
                          .failures = failures_,
                          .is_reachable = !breaker_.is_open()};

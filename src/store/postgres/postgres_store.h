@@ -77,7 +77,8 @@ class PostgresStore final : public Store {
   Result<std::shared_ptr<const Book>> refresh_book();
   [[nodiscard]] std::shared_ptr<const Book> book() const { return std::atomic_load(&book_); }
   void keep_up();
-  void put_away_expired();
+  void put_away_expired(bool sweeps);
+  void make_months();
 
   Session session_;
   const std::int64_t retention_us_;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "calendar/calendar.h"
+#include "store/postgres/event_months.h"
 #include "store/postgres/limit_rows.h"
 #include "store/postgres/names.h"
 #include "store/postgres/postgres_store.h"
@@ -16,7 +17,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLookEvery = 1s;  // at the limits, and at the server's clock
 constexpr int kLooksPerExpiry = 10;  // holds stop counting at once: this is for the room that they take
-constexpr std::int64_t kExpiryBatch = 1000;
+constexpr int kLooksPerSweep = 600;  // looks at every meter, for those that are as fresh ones
+constexpr int kLooksPerMonths = 3600;
+constexpr std::int64_t kExpiryBatch = 100;  // their meters are locked meanwhile
 constexpr std::int64_t kExpiryBatchesMax = 100;
 constexpr std::size_t kTimeColumn = 12;  // of kLimits
 
@@ -106,14 +109,21 @@ void PostgresStore::keep_up() {
     if (is_stopping_) return;
     lock.unlock();
     (void)refresh_book();
-    if (looks % kLooksPerExpiry == 0) put_away_expired();
+    if (looks % kLooksPerExpiry == 0) put_away_expired(looks % kLooksPerSweep == 0);
+    if (looks % kLooksPerMonths == 0) make_months();
     lock.lock();
   }
 }
 
-void PostgresStore::put_away_expired() {
+// Ahead of time: what the role may not do, or cannot now, is done later, or by `mete migrate`.
+void PostgresStore::make_months() {
+  const auto deadline = net::Deadline::in(session_.pool().url().timeout);
+  if (auto lease = session_.pool().lease(deadline)) (void)make_event_months(**lease, deadline);
+}
+
+void PostgresStore::put_away_expired(bool sweeps) {
   for (std::int64_t batch = 0; batch < kExpiryBatchesMax; ++batch) {
-    const auto rows = session_.run(kExpire, Parameters().add(kExpiryBatch).add(retention_us_));
+    const auto rows = session_.run(kExpire, Parameters().add(kExpiryBatch).add(retention_us_).add(sweeps));
     if (!rows) return;  // or only mete_admin may, and this role is not that
     expired_holds_.fetch_add(static_cast<std::uint64_t>(rows->integer(0, 0)), std::memory_order_relaxed);
     if (rows->integer(0, 0) < kExpiryBatch && rows->integer(0, 1) < kExpiryBatch) return;

@@ -75,8 +75,8 @@ inline constexpr Statement kLimits = {
     "select name, kind, amount, period_us, unit, zone, anchor, burst, durable, on_fail, shadow, scope, "
     "(extract(epoch from clock_timestamp()) * 1000000)::bigint from mete.store_limits()"};
 inline constexpr Statement kClear = {"mete_clear_1", "select mete.store_clear()"};
-inline constexpr Statement kExpire = {"mete_expire_1",
-                                      "select expired, swept from mete.store_expire($1::integer, $2::bigint)"};
+inline constexpr Statement kExpire = {
+    "mete_expire_1", "select expired, swept from mete.store_expire($1::integer, $2::bigint, $3::boolean)"};
 inline constexpr Statement kStatistics = {
     "mete_statistics_1",
     "select limits, rules, meters, overrides, ids, open_holds, orphans, bytes from mete.store_statistics()"};

@@ -328,7 +328,7 @@ end $$;
 
 -- Puts away holds that have expired, in batches of at most so many, and deletes what nobody needs any more. They have
 -- stopped counting when their time was over, whether this runs or not. Call it every minute or so, as `mete serve` does.
-create function mete.expire(batch integer default 1000, out expired integer, out swept integer, out orphans bigint)
+create function mete.expire(batch integer default 100, out expired integer, out swept integer, out orphans bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if batch is null or batch < 1 then perform mete._refuse_argument('batch must be at least 1'); end if;

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Measures holds in PostgreSQL: beside the usual way, which sums events and reservations under a row lock (event_sums.sql); with many past
+events; for one hot user; and through `mete serve`. Judges the bars.
+
+What is compared runs in turns, and ratios are medians of those of neighbours. The tables are printed, and written to
+docs/bench/postgres.md between its marks. The exit status is 1 if a bar is missed.
+"""
+
+import argparse
+import contextlib
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [str(ROOT / "bench/server"), str(ROOT / "bench/durability"), str(ROOT / "tests/integration")]
+
+import report
+import servers
+from bars import Bar, Findings, median, spread
+from postgres import Postgres, find
+
+BEGIN, END = "<!-- measured -->\n", "<!-- end of what was measured -->\n"
+USERS, EVENTS = 1000, 1000
+CONNECTIONS = 16
+ENOUGH = 9_000_000_000_000_000
+
+# A limit, how many users it has, and how many past events each of them. "few" has the users of "many", for a fair pair.
+LIMITS = {"jobs": (USERS, EVENTS), "few": (100, EVENTS), "many": (100, 100_000)}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=ROOT / "build/mete", type=Path, help="the built program (build/mete)")
+    parser.add_argument("--rounds", default=5, type=int, help="of each pair (5)")
+    parser.add_argument("--seconds", default=4, type=int, help="for each run (4)")
+    parser.add_argument("--output", default=ROOT / "docs/bench", type=Path, help="folder to write to (docs/bench)")
+    return parser.parse_args()
+
+
+class Bench:
+    def __init__(self, arguments, postgres, directory):
+        self.arguments = arguments
+        self.postgres = postgres
+        self.directory = Path(directory)
+
+    def fill(self):
+        subprocess.run([self.arguments.program, "migrate", self.postgres.url], check=True, stdout=sys.stderr)
+        for name, (users, events) in LIMITS.items():
+            print(f"{name}: {users} users with {events:,} events each", file=sys.stderr)
+            # As if each had been taken: the balances are the sums of the events.
+            self.postgres.query(f"""
+                select mete.define('{name}', 'stock', {ENOUGH});
+                select count(mete.take('{name}', 'user' || u, {events})) from generate_series(1, {users}) u;
+                delete from mete.events e using mete.limits l where l.id = e.limit_id and l.name = '{name}';
+                insert into mete.events (at, limit_id, key, kind, amount, charged_at, revision)
+                select now(), l.id, 'user' || u, 'take', 1, now(), 1
+                from mete.limits l, generate_series(1, {events}) e, generate_series(1, {users}) u where l.name = '{name}'""")
+        if self.postgres.query("select count(*) from mete.audit()") != [["0"]]:
+            raise RuntimeError("the books are not right before the first run")
+        self.postgres.query((ROOT / "bench/postgres/event_sums.sql").read_text(encoding="utf-8"))
+        self.postgres.query(f"""
+            insert into usual.users select u, {ENOUGH} from generate_series(1, {USERS}) u;
+            insert into usual.usage_events (user_id, event_type, amount)
+            select u, 'analysis', 1 from generate_series(1, {EVENTS}) e, generate_series(1, {USERS}) u""")
+        self.postgres.query("vacuum analyze")
+
+    def pgbench(self, statement, users):
+        """Transactions a second. :u is one of the users."""
+        script = self.directory / "script.sql"
+        script.write_text(f"\\set u random(1, {users})\n{statement};\n", encoding="utf-8")
+        words = [find("pgbench"), "-n", "-M", "prepared", "-c", str(CONNECTIONS), "-j", "1", "-T", str(self.arguments.seconds), "-f", script]
+        done = subprocess.run(words, env=self.postgres.environment, capture_output=True, text=True, check=False)
+        told = re.search(r"tps = ([\d.]+)", done.stdout)
+        if done.returncode or not told:
+            raise RuntimeError(f"pgbench: {done.stdout}{done.stderr}")
+        return float(told[1])
+
+    def redis_benchmark(self, port, words, requests):
+        """Requests a second through the server."""
+        done = subprocess.run(["redis-benchmark", "-p", str(port), "-c", str(CONNECTIONS), "-n", str(requests), "-r", str(USERS), "--csv",
+                               *words], capture_output=True, text=True, check=False)
+        lines = done.stdout.strip().splitlines()
+        if done.returncode or len(lines) < 2 or "rror" in done.stdout:
+            raise RuntimeError(f"redis-benchmark: {done.stdout}{done.stderr}")
+        return float(lines[-1].split(",")[1].strip('"'))
+
+    def hold(self, limit):
+        return self.pgbench(f"select mete.hold('{limit}', 'user' || :u, 1, '1 hour')", LIMITS[limit][0])
+
+    def hot(self):
+        return self.pgbench("select mete.hold('jobs', 'user7', 1, '1 hour')", 1)
+
+    def usual(self):
+        return self.pgbench("select usual.reserve(:u, 1)", USERS)
+
+    def usual_hot(self):
+        return self.pgbench("select usual.reserve(7, 1)", 1)
+
+    def pairs(self, first, second):
+        """So many rounds of the two in turns. The reservations of one round would slow down the usual way in the next."""
+        measured = []
+        for _ in range(self.arguments.rounds):
+            self.postgres.query("truncate usual.reservations")
+            measured.append((first(), second()))
+        return measured
+
+
+def judge(findings, what, names, measured, at_least):
+    findings.bars.append(Bar(what, median([one / other for one, other in measured]), at_least=at_least))
+    for place, name in enumerate(names):
+        findings.note(name, spread([pair[place] for pair in measured], "{:,.0f}/s"))
+
+
+def measure(bench, findings, port):
+    judge(findings, f"holds, {USERS:,} users with {EVENTS:,} events each: mete.hold / the usual way",
+          [f"mete.hold, {USERS:,} users", f"the usual way, {USERS:,} users"],
+          bench.pairs(lambda: bench.hold("jobs"), bench.usual), 8)
+    judge(findings, "holds, one hot user: mete.hold / the usual way", ["mete.hold, one user", "the usual way, one user"],
+          bench.pairs(bench.hot, bench.usual_hot), 3)
+    judge(findings, "holds, 100,000 events a user / 1,000 events a user",
+          ["mete.hold, 100 users with 100,000 events", "mete.hold, 100 users with 1,000 events"],
+          bench.pairs(lambda: bench.hold("many"), lambda: bench.hold("few")), 0.9)
+    words = ["HOLD", "jobs", "key:__rand_int__", "TTL", "1h"]
+    bench.redis_benchmark(port, words, 20_000)  # now the keys are there
+    requests = int(bench.hold("jobs") * bench.arguments.seconds)
+    judge(findings, "holds through mete serve / pgbench with mete.hold", ["HOLD through mete serve", "mete.hold by pgbench"],
+          bench.pairs(lambda: bench.redis_benchmark(port, words, requests), lambda: bench.hold("jobs")), 0.8)
+    takes = ["TAKE", "jobs", "key:__rand_int__"]
+    findings.note("TAKE through mete serve, pipeline 16",
+                  spread([bench.redis_benchmark(port, ["-P", "16", *takes], requests) for _ in range(3)], "{:,.0f}/s"))
+    if bench.postgres.query("select count(*) from mete.audit()") != [["0"]]:
+        raise RuntimeError("the books are not right after the last run")
+
+
+def sections(findings):
+    bars = report.table(["bar", "measured", "must be", "verdict"], [bar.cells for bar in findings.bars])
+    return [f"Bars\n\n{bars}", "Medians (least–most)\n\n" + report.table(["what", "measured"], findings.rows)]
+
+
+def write(arguments, findings, version):
+    """Replaces what stands between the marks; the rest of the page is written by hand."""
+    facts = f"""Written by `bench/postgres/postgres_store.py` (`./x bench postgres` runs it); do not edit between the marks.
+
+- machine: {report.machine()}
+- commit: {report.commit(ROOT)}; PostgreSQL {version}, which syncs its disk before it answers
+- {arguments.rounds} rounds of {arguments.seconds} s each; what is compared runs in turns, {CONNECTIONS} connections
+"""
+    path = arguments.output / "postgres.md"
+    page = path.read_text(encoding="utf-8") if path.exists() else f"# Holds in PostgreSQL\n\n{BEGIN}{END}"
+    before, rest = page.split(BEGIN)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(before + BEGIN + facts + "\n" + "\n\n".join(sections(findings)) + "\n" + END + rest.split(END)[1],
+                    encoding="utf-8")
+
+
+def main():
+    arguments = parse_arguments()
+    findings = Findings()
+    settings = {"fsync": "on", "shared_buffers": "1GB", "max_wal_size": "8GB"}
+    try:
+        servers.check_program(arguments.program)
+        with contextlib.ExitStack() as stack:
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="mete-bench-"))
+            postgres = stack.enter_context(Postgres(servers.free_port(), settings))
+            bench = Bench(arguments, postgres, directory)
+            bench.fill()
+            server = stack.enter_context(servers.start_mete_with(arguments.program, ("--store", postgres.url)))
+            measure(bench, findings, server.port)
+            version = postgres.query("show server_version")[0][0]
+    except (servers.Missing, RuntimeError, OSError, subprocess.SubprocessError) as error:
+        print(f"postgres_store.py: {error}", file=sys.stderr)
+        return 1
+    write(arguments, findings, version)
+    print("\n\n".join(sections(findings)))
+    return 0 if all(bar.is_reached for bar in findings.bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+#include "store/postgres/event_months.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "store/postgres/session.h"
+
+namespace mete::store::postgres {
+
+namespace {
+
+constexpr int kMonths = 4;
+
+std::string written(const char* format, const std::chrono::year_month& month) {
+  char text[64];
+  const int size =
+      std::snprintf(text, sizeof(text), format, static_cast<int>(month.year()), static_cast<unsigned>(month.month()));
+  return {text, static_cast<std::size_t>(size)};
+}
+
+// Attaching does not keep others from the table, as creating it in its place would. Whoever is in the way is not waited
+// for long: there is time.
+std::string making(const EventMonth& month) {
+  return "begin; set local lock_timeout = '2s'; create table " + month.table +
+         " (like mete.events including all); alter table mete.events attach partition " + month.table +
+         " for values from (" + month.from + ") to (" + month.to + "); commit";
+}
+
+}  // namespace
+
+std::vector<EventMonth> event_months(Instant now, int count) {
+  using std::chrono::floor;
+  const auto day = floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(now.ns() / 1'000'000'000)));
+  const std::chrono::year_month_day date(day);
+  std::chrono::year_month month = date.year() / date.month();
+  constexpr const char* kStart = "'%04d-%02u-01 00:00+00'";
+  std::vector<EventMonth> months;
+  for (int i = 0; i < count; ++i) {
+    const std::chrono::year_month next = month + std::chrono::months(1);
+    months.push_back({written("mete.events_%04d_%02u", month), written(kStart, month), written(kStart, next)});
+    month = next;
+  }
+  return months;
+}
+
+Result<int> make_event_months(Connection& connection, const net::Deadline& deadline) {
+  const auto owner = connection.run_text(
+      "select pg_catalog.pg_has_role(session_user, relowner, 'usage'), "
+      "(extract(epoch from clock_timestamp()) * 1000000)::bigint from pg_catalog.pg_class where oid = "
+      "to_regclass('mete.events')",
+      deadline);
+  if (!owner) return tl::make_unexpected(to_error(owner.error()));
+  if (owner->size() == 0 || !owner->boolean(0, 0)) return 0;
+  int made = 0;
+  for (const EventMonth& month :
+       event_months(Instant::from_ns(static_cast<std::uint64_t>(owner->integer(0, 1)) * 1000), kMonths)) {
+    const auto there = connection.run_text("select to_regclass('" + month.table + "') is not null", deadline);
+    if (!there) return tl::make_unexpected(to_error(there.error()));
+    if (there->boolean(0, 0)) continue;
+    if (connection.run_text(making(month), deadline)) {
+      ++made;
+    } else if (!connection.is_lost()) {
+      (void)connection.run_text("rollback", deadline);
+    }
+  }
+  return made;
+}
+
+}  // namespace mete::store::postgres
