@@ -94,6 +94,7 @@ create table mete.operations (
 );
 create index operations_due on mete.operations (due_us);
 create index operations_held on mete.operations (limit_id, key, due_us) where state = 'held';
+create index operations_expired on mete.operations (due_us) where state = 'expired';  -- few, and counted often
 create index operations_tag on mete.operations (tag) where state = 'held' and tag is not null;
 
 -- What was used, for billing and audit: never changed, only added to; pruned by month. A row belongs to the window in
