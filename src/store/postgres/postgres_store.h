@@ -79,12 +79,15 @@ class PostgresStore final : public Store {
   void keep_up();
   void put_away_expired(bool sweeps);
   void make_months();
+  void count();
 
   Session session_;
   const std::int64_t retention_us_;
   std::shared_ptr<const Book> book_ = std::make_shared<const Book>();
   std::atomic<std::uint64_t> unrecorded_admissions_{0};
   std::atomic<std::uint64_t> expired_holds_{0};
+  std::mutex counts_mutex_;
+  StoreStatistics counts_;  // as of less than a minute ago; under counts_mutex_
   std::mutex stop_mutex_;
   std::condition_variable stop_wanted_;
   bool is_stopping_ = false;  // under stop_mutex_

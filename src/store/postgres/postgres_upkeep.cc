@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr Duration kLookEvery = 1s;  // at the limits, and at the server's clock
 constexpr int kLooksPerExpiry = 10;  // holds stop counting at once: this is for the room that they take
 constexpr int kLooksPerSweep = 600;  // looks at every meter, for those that are as fresh ones
+constexpr int kLooksPerCount = 30;   // of all operations that are remembered
 constexpr int kLooksPerMonths = 3600;
 constexpr std::int64_t kExpiryBatch = 100;  // their meters are locked meanwhile
 constexpr std::int64_t kExpiryBatchesMax = 100;
@@ -84,11 +85,19 @@ Result<std::vector<std::string>> PostgresStore::do_limits() {
 }
 
 StoreStatistics PostgresStore::do_statistics() {
-  StoreStatistics statistics;
+  StoreStatistics statistics = [this] {
+    const std::lock_guard guard(counts_mutex_);
+    return counts_;
+  }();
   statistics.expired_holds = expired_holds_.load(std::memory_order_relaxed);
   statistics.unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed);
+  return statistics;
+}
+
+void PostgresStore::count() {
   const auto rows = session_.run(kStatistics, {}, Session::Effect::kReads);
-  if (!rows) return statistics;
+  if (!rows) return;
+  StoreStatistics statistics;
   const auto number = [&](std::size_t column) { return static_cast<std::size_t>(rows->integer(0, column)); };
   statistics.limits = number(0);
   statistics.rules = number(1);
@@ -98,7 +107,8 @@ StoreStatistics PostgresStore::do_statistics() {
   statistics.open_holds = number(5);
   statistics.orphans = number(6);
   statistics.memory_bytes = number(7);
-  return statistics;
+  const std::lock_guard guard(counts_mutex_);
+  counts_ = statistics;
 }
 
 // Errors here are those of the next call too, where somebody hears of them.
@@ -110,6 +120,7 @@ void PostgresStore::keep_up() {
     lock.unlock();
     (void)refresh_book();
     if (looks % kLooksPerExpiry == 0) put_away_expired(looks % kLooksPerSweep == 0);
+    if (looks % kLooksPerCount == 0) count();
     if (looks % kLooksPerMonths == 0) make_months();
     lock.lock();
   }

@@ -81,8 +81,11 @@ declare
   l mete.limits;
   now_us bigint;
 begin
-  for m in select t.* from mete.meters t join mete.limits k on k.id = t.limit_id and not k.is_dropped
-           where t.revision < k.revision order by t.limit_id, t.key limit count_max for update of t skip locked loop
+  -- As long as there are such meters, the numbers that they have are kept: so others are not even looked at.
+  for m in select t.* from mete.limits k join mete.meters t on t.limit_id = k.id and t.revision < k.revision
+           where not k.is_dropped and
+             exists (select from mete.revisions r where r.limit_id = k.id and r.revision < k.revision)
+           order by t.limit_id, t.key limit count_max for update of t skip locked loop
     select * into l from mete.limits t where t.id = m.limit_id;
     now_us := greatest(mete._now_us(), m.start_us, m.settled_us);
     perform mete._opened_locked(l, m, now_us, true);

@@ -3,14 +3,12 @@
 
 #include <string>
 
-#include "support/files.h"
 #include "support/postgres_server.h"
 #include "unit/store/postgres/sql_fixture.h"
 
 namespace mete::store::postgres {
 namespace {
 
-using support::has;
 using support::PostgresServer;
 using support::shared_postgres;
 

@@ -67,7 +67,6 @@ TEST(SqlAudit, WhichOperationsAreRecorded) {
   SqlSession session(postgres);
   for (const auto& row : rows) {
     let_pass(postgres, 1s);
-    const std::string seen = session.ask("select count(*) from mete.usage_events");
     EXPECT_EQ(session.ask("select count(*) > 0 from (select " + std::string(row.sql) + ") x"), "t") << row.sql;
     EXPECT_EQ(session.ask("select kind, amount, operation, tag from mete.usage_events where at = clock_timestamp() "
                           "order by kind, amount"),
@@ -228,7 +227,7 @@ TEST_P(SqlAuditRandom, TheBooksBalance) {
     let_pass(postgres, operations.pause());
     const std::string operation = operations.next();
     const std::string answer = session.ask("select count(*) from (select " + operation + ") x");
-    history += std::to_string(step) + " " + operation + " → " + answer + "\n";
+    history.append(std::to_string(step)).append(" ").append(operation).append(" → ").append(answer).append("\n");
     if (answer.starts_with("MT")) continue;  // a refusal, which changes nothing
     ASSERT_EQ(answer.find_first_not_of("0123456789"), std::string::npos) << history;
     ++done;

@@ -14,7 +14,7 @@ using support::shared_postgres;
 using namespace std::chrono_literals;
 
 TEST(SqlDefine, Refuses) {
-  const std::string kAnchor = ": a week has 1 to 7, a month 1 to 31, a year month * 100 + day, an hour or a day none";
+  const std::string anchors = ": a week has 1 to 7, a month 1 to 31, a year month * 100 + day, an hour or a day none";
   const Exchange rows[] = {
       {"null, 'stock', 1", "limit name is missing"},
       {"'', 'stock', 1", "limit name must have 1 to 128 bytes, not 0"},
@@ -48,13 +48,13 @@ TEST(SqlDefine, Refuses) {
       {"'x', 'calendar', 1, 'day', 5", "burst: a calendar takes none"},
       {"'x', 'calendar', 1, 'day', zone => 'Mars/Olympus'",
        "zone: unknown time zone 'Mars/Olympus': use a name such as Europe/Berlin"},
-      {"'x', 'calendar', 1, 'day', anchor => 1", "anchor 1" + kAnchor},
-      {"'x', 'calendar', 1, 'hour', anchor => 1", "anchor 1" + kAnchor},
-      {"'x', 'calendar', 1, 'week', anchor => 8", "anchor 8" + kAnchor},
-      {"'x', 'calendar', 1, 'month', anchor => 0", "anchor 0" + kAnchor},
-      {"'x', 'calendar', 1, 'month', anchor => 32", "anchor 32" + kAnchor},
-      {"'x', 'calendar', 1, 'year', anchor => 1301", "anchor 1301" + kAnchor},
-      {"'x', 'calendar', 1, 'year', anchor => 230", "anchor 230" + kAnchor},
+      {"'x', 'calendar', 1, 'day', anchor => 1", "anchor 1" + anchors},
+      {"'x', 'calendar', 1, 'hour', anchor => 1", "anchor 1" + anchors},
+      {"'x', 'calendar', 1, 'week', anchor => 8", "anchor 8" + anchors},
+      {"'x', 'calendar', 1, 'month', anchor => 0", "anchor 0" + anchors},
+      {"'x', 'calendar', 1, 'month', anchor => 32", "anchor 32" + anchors},
+      {"'x', 'calendar', 1, 'year', anchor => 1301", "anchor 1301" + anchors},
+      {"'x', 'calendar', 1, 'year', anchor => 230", "anchor 230" + anchors},
       {"'x', 'stock', 1, durable => 'sometimes'", "durable must be always, everysec or never, not sometimes"},
       {"'x', 'stock', 1, on_fail => 'ajar'", "on_fail must be closed or open, not ajar"},
       {"'x', 'stock', 1, on_fail => null", "on_fail must be closed or open, not null"},

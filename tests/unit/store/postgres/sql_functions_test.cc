@@ -184,9 +184,9 @@ TEST(SqlFunctions, WhatIsExpired) {
 }
 
 TEST(SqlFunctions, RefusesBadArguments) {
-  const std::string kArray =
+  const std::string no_array =
       R"(MT001 charges must be an array of objects: [{"limit": "api", "key": "alice", "cost": 1}])";
-  const std::string kWhole = "MT001 charges: a cost is a whole number, 0 to 9007199254740991";
+  const std::string not_whole = "MT001 charges: a cost is a whole number, 0 to 9007199254740991";
   const Exchange rows[] = {
       {"take('unknown', 'a')", "MT002 unknown limit 'unknown'"},
       {"take(null, 'a')", "MT001 limit name is missing"},
@@ -202,10 +202,10 @@ TEST(SqlFunctions, RefusesBadArguments) {
       {"take('disk', 'a', id => repeat('i', 129))", "MT001 id must have 1 to 128 bytes, not 129"},
       {"take('disk', 'a', mode => null)", "MT001 mode must be take, up_to or force, not null"},
       {"take('disk', 'a', mode => 'Force')", "MT001 mode must be take, up_to or force, not Force"},
-      {"take(null::jsonb)", kArray},
-      {"take('null'::jsonb)", kArray},
-      {"take('{\"limit\": \"disk\", \"key\": \"a\"}'::jsonb)", kArray},
-      {"take('[7]'::jsonb)", kArray},
+      {"take(null::jsonb)", no_array},
+      {"take('null'::jsonb)", no_array},
+      {"take('{\"limit\": \"disk\", \"key\": \"a\"}'::jsonb)", no_array},
+      {"take('[7]'::jsonb)", no_array},
       {"take('[]'::jsonb)", "MT001 charges: an operation has 1 to 16, not 0"},
       {"take((select jsonb_agg('{\"limit\": \"disk\", \"key\": \"a\"}'::jsonb) from generate_series(1, 17)))",
        "MT001 charges: an operation has 1 to 16, not 17"},
@@ -214,11 +214,11 @@ TEST(SqlFunctions, RefusesBadArguments) {
       {R"(take('[{"limit": "disk", "key": 42}]'::jsonb))", "MT001 charges: a limit and a key are strings"},
       {R"(take('[{"limit": null, "key": "a"}]'::jsonb))", "MT001 charges: a limit and a key are strings"},
       {R"(take('[{"limit": "disk", "key": "a", "costs": 3}]'::jsonb))", "MT001 charges: unknown field 'costs'"},
-      {R"(take('[{"limit": "disk", "key": "a", "cost": "3"}]'::jsonb))", kWhole},
-      {R"(take('[{"limit": "disk", "key": "a", "cost": null}]'::jsonb))", kWhole},
-      {R"(take('[{"limit": "disk", "key": "a", "cost": 1.5}]'::jsonb))", kWhole},
-      {R"(take('[{"limit": "disk", "key": "a", "cost": -1}]'::jsonb))", kWhole},
-      {R"(take('[{"limit": "disk", "key": "a", "cost": 1e300}]'::jsonb))", kWhole},
+      {R"(take('[{"limit": "disk", "key": "a", "cost": "3"}]'::jsonb))", not_whole},
+      {R"(take('[{"limit": "disk", "key": "a", "cost": null}]'::jsonb))", not_whole},
+      {R"(take('[{"limit": "disk", "key": "a", "cost": 1.5}]'::jsonb))", not_whole},
+      {R"(take('[{"limit": "disk", "key": "a", "cost": -1}]'::jsonb))", not_whole},
+      {R"(take('[{"limit": "disk", "key": "a", "cost": 1e300}]'::jsonb))", not_whole},
       {R"(take('[{"limit": "disk", "key": "a"}, {"limit": "sms", "key": "a"}]'::jsonb, mode => 'up_to'))",
        "MT001 mode: up_to takes one charge, not 2"},
       {R"(take('[{"limit": "disk", "key": "a"}, {"limit": "gone", "key": "a"}]'::jsonb))",
@@ -227,7 +227,7 @@ TEST(SqlFunctions, RefusesBadArguments) {
        "MT001 cost: usage of 'disk' would pass 9007199254740991"},
       {"peek('disk', 'a', -1)", "MT001 cost of 'disk' must be 0 to 9007199254740991, not -1"},
       {"peek('unknown', 'a')", "MT002 unknown limit 'unknown'"},
-      {"peek(null::jsonb)", kArray},
+      {"peek(null::jsonb)", no_array},
       {"give('disk', 'a', 0)", "MT001 cost of 'disk' must be 1 to 9007199254740991, not 0"},
       {"give('disk', 'a', id => '')", "MT001 id must have 1 to 128 bytes, not 0"},
       {"give('[]'::jsonb)", "MT001 charges: an operation has 1 to 16, not 0"},
