@@ -195,7 +195,7 @@ void Worker::end(std::uint64_t number, Report report) {
 }
 
 void Worker::forget_old() {
-  std::size_t ended = static_cast<std::size_t>(std::count_if(
+  auto ended = static_cast<std::size_t>(std::count_if(
       records_.begin(), records_.end(), [](const RunRecord& record) { return record.state == RunState::kEnded; }));
   std::erase_if(records_, [&](const RunRecord& record) {
     const bool is_old = record.state == RunState::kEnded && ended > kHistoryMax;
