@@ -6,7 +6,7 @@ namespace mete::store::postgres {
 namespace {
 
 TEST(PostgresParameters, AreTexts) {
-  const std::vector<std::string> texts = {"plain", "", "with \"quotes\" and \\", "{a,b}", "NULL"};
+  const std::vector<std::string> texts = {"plain", "", R"(with "quotes" and \)", "{a,b}", "NULL"};
   const std::vector<std::int64_t> numbers = {1, -2, INT64_MIN};
   Parameters parameters;
   parameters.add("text").add(std::string("string")).add(7).add(true).add(false).add_null();
