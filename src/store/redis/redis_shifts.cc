@@ -78,7 +78,7 @@ Result<RedisStore::Meters> RedisStore::shifted_meters(const ShiftRequest& reques
 
 RedisStore::WriteCall RedisStore::write_shifts(Instant since) {
   return [since](const Meters& meters, Call& call) {
-    call.arguments.push_back("shift");
+    call.arguments.emplace_back("shift");
     call.arguments.push_back(std::to_string(meters.list.size()) + " " + std::to_string(us_of(since)));
   };
 }
