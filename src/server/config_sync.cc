@@ -76,14 +76,14 @@ constexpr SyncKey kKeys[] = {
      "when to run it, as cron writes it: `\"0 3 * * *\"`, `\"*/15 * * * *\"`, `\"@daily\"`; only on demand where there "
      "is none",
      set_text<&sync::Plan::schedule>},
-    {"zone", kOptional, "the time zone of the schedule; `\"UTC\"` where there is none", set_text<&sync::Plan::zone>},
+    {"zone", kOptional, R"(the time zone of the schedule; `"UTC"` where there is none)", set_text<&sync::Plan::zone>},
     {"missing", kOptional,
-     "`\"keep\"` (if nothing is said) or `\"zero\"`: what becomes of keys in use that the query does not return",
+     R"(`"keep"` (if nothing is said) or `"zero"`: what becomes of keys in use that the query does not return)",
      set_missing},
     {"max_change", kOptional,
      "`\"20%\"` of all that is in use, or a number of units: if more would change, nothing does, unless it is forced",
      set_max_change},
-    {"timeout", kOptional, "how long the query may take, `\"1s\"` to `\"24h\"`; `\"10m\"` where nothing is said",
+    {"timeout", kOptional, R"(how long the query may take, `"1s"` to `"24h"`; `"10m"` where nothing is said)",
      set_timeout},
 };
 

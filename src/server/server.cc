@@ -170,7 +170,7 @@ Result<void> Server::prepare() {
   service_.security.set_log(log_);
   service_.on_sync_end = [this](const sync::RunRecord& record) { log_sync(record, log_); };
   apply_settings();
-  service_.syncs.set_plans(plans_of(service_.config));
+  if (auto set = service_.syncs.set_plans(plans_of(service_.config)); !set) return set;
   service_.watch_persistence([this](const Error& failure) {
     log_.error("the disk has failed: nothing that must reach it is acknowledged any more",
                {{"reason", failure.message}, {"remedy", "free space on the disk or replace it, then restart"}});
@@ -451,7 +451,10 @@ void Server::finish_reload(const Config& next) {
     }
     service_.config = in_effect(service_.config, next);
     apply_settings();
-    service_.syncs.set_plans(plans_of(service_.config));
+  }
+  // What is wrong with a schedule was found when the file was read; but its zone's file may have gone since.
+  if (const auto set = service_.syncs.set_plans(plans_of(next)); !set) {
+    log_.error("syncs not reloaded: they go on as before", {{"reason", set.error().message}});
   }
   ++service_.reloads.succeeded;
   service_.reloads.last_success_unix_seconds = store_->now().unix_seconds();

@@ -39,7 +39,7 @@ Result<void> done_or(const SqlResult<T>& result) {
 
 class PostgresSource final : public Source {
  public:
-  PostgresSource(const Plan& plan, store::postgres::Url url) : plan_(plan), url_(std::move(url)) {}
+  PostgresSource(Plan plan, store::postgres::Url url) : plan_(std::move(plan)), url_(std::move(url)) {}
 
   Result<bool> lock() override {
     if (auto ok = open(lock_, "begin"); !ok) return tl::make_unexpected(std::move(ok.error()));

@@ -41,26 +41,32 @@ Worker::~Worker() {
   thread_.join();
 }
 
-void Worker::set_plans(std::vector<Plan> plans) {
+Result<void> Worker::set_plans(std::vector<Plan> plans) {
   const Instant now = store_.now();
   const std::lock_guard guard(mutex_);
   std::vector<Planned> next;
   for (Plan& plan : plans) {
     Planned& planned = next.emplace_back();
-    if (Planned* const before = find(plan.limit)) planned = std::move(*before);
+    if (const Planned* const before = find(plan.limit)) planned = *before;
     const bool is_same = planned.status.plan == plan;
     planned.status.plan = std::move(plan);
     if (is_same) continue;  // also its next time
-    planned.cron.reset();
-    planned.status.next_at.reset();
-    const Plan& set = planned.status.plan;
-    if (set.schedule.empty()) continue;
-    auto cron = Cron::make(set.schedule, set.zone);
-    CHECK(cron.has_value());
-    planned.status.next_at = cron->next(now);
-    planned.cron = std::move(*cron);
+    if (auto ok = schedule(planned, now); !ok) return ok;
   }
   planned_ = std::move(next);
+  return {};
+}
+
+Result<void> Worker::schedule(Planned& planned, Instant now) {
+  const Plan& plan = planned.status.plan;
+  planned.cron.reset();
+  planned.status.next_at.reset();
+  if (plan.schedule.empty()) return {};
+  auto cron = Cron::make(plan.schedule, plan.zone);
+  if (!cron) return tl::make_unexpected(std::move(cron.error()));
+  planned.status.next_at = cron->next(now);
+  planned.cron = std::move(*cron);
+  return {};
 }
 
 Result<std::uint64_t> Worker::start(std::string_view limit, const RunOptions& options) {
@@ -189,7 +195,7 @@ void Worker::end(std::uint64_t number, Report report) {
 }
 
 void Worker::forget_old() {
-  std::size_t ended = static_cast<std::size_t>(std::count_if(
+  auto ended = static_cast<std::size_t>(std::count_if(
       records_.begin(), records_.end(), [](const RunRecord& record) { return record.state == RunState::kEnded; }));
   std::erase_if(records_, [&](const RunRecord& record) {
     const bool is_old = record.state == RunState::kEnded && ended > kHistoryMax;

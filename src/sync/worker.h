@@ -66,8 +66,8 @@ class Worker {
   // Ends a run that is under way: what it has not changed yet stays as it is.
   ~Worker();
 
-  // These and no others, from now on. All have passed check_plan(), and no two are for the same limit.
-  void set_plans(std::vector<Plan> plans);
+  // These and no others, from now on. No two are for the same limit. An error, of a schedule, has changed nothing.
+  Result<void> set_plans(std::vector<Plan> plans);
 
   // Starts a run, or has it wait for its turn, and returns its number. One that waits already, with the same options,
   // is the one.
@@ -83,6 +83,7 @@ class Worker {
     std::optional<Cron> cron;
   };
 
+  static Result<void> schedule(Planned& planned, Instant now);
   void work();
   void queue_due();
   // None if too many are waiting already.

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/open.h"
 #include "support/redis_cluster.h"
 
 namespace mete::faults {
@@ -148,6 +149,16 @@ TEST_F(Clustered, ManyTakesOverSeveralKeysNeverPassALimit) {
   EXPECT_EQ(usage.used, admitted);
   EXPECT_LE(admitted, 50);
   EXPECT_EQ(usage.held, 0);
+}
+
+TEST_F(Clustered, ShiftsReachEveryNode) {
+  const auto store = store::open_store(cluster().url() + "?timeout=5s", {}).value();
+  const store::Shift shifts[] = {{"a", 3}, {"b", 4}, {"c", 5}, {"d", 6}, {"a", -1}};
+  std::vector<Result<store::Shifted>> answers(std::size(shifts));
+  store->shift({.limit = stock_, .since = store->now(), .shifts = shifts}, answers);
+  for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i].value().change, shifts[i].change);
+  EXPECT_EQ(used("a"), 2);
+  EXPECT_EQ(used("d"), 6);
 }
 
 TEST_F(Clustered, ListingsGoOverAllNodes) {

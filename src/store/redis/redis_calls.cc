@@ -12,6 +12,14 @@
 
 namespace mete::store::redis {
 
+namespace {
+
+// Meters in one call of a script. An operation has less: it sees all of its own at one time.
+constexpr std::size_t kLookTogether = 100;
+static_assert(kChargesMax <= kLookTogether);
+
+}  // namespace
+
 Error RedisStore::too_busy() {
   return {ErrorCode::kUnavailable, "limits are being changed too fast for this operation: try again"};
 }
@@ -55,6 +63,24 @@ Result<RedisStore::Meters> RedisStore::merge(std::span<const Charge> charges) {
   return meters;
 }
 
+// As merge(), of charges on one limit, each for itself: for more than an operation has.
+Result<RedisStore::Meters> RedisStore::list_each(std::span<const Charge> charges) {
+  const std::string_view name = charges[0].limit;
+  Meters meters{.book = book(), .list = {}};
+  const auto found = find_limit(meters.book, name);
+  if (!found) return tl::make_unexpected(found.error());
+  const KnownLimit* const limit = *found != nullptr ? *found : meters.book->find(name);
+  for (const Charge& charge : charges) {
+    Charged& meter = meters.list.emplace_back();
+    meter.limit = limit;
+    meter.limit_name = name;
+    meter.key = charge.key;
+    meter.cost = charge.cost;
+    meter.name = meter_key(name, charge.key);
+  }
+  return meters;
+}
+
 RedisStore::Meters RedisStore::merge_names(std::span<const Charge> charges) {
   Meters meters;
   for (std::size_t i = 0; i < charges.size(); ++i) add_charge(meters.list, charges[i], i);
@@ -72,8 +98,8 @@ RedisStore::Charged& RedisStore::add_charge(std::vector<Charged>& meters, const 
     same->key = charge.key;
   }
   same->cost += charge.cost;
-  // A listing looks at more meters than an operation has charges; there nobody asks which is which.
-  if (index < kChargesMax) same->charges |= static_cast<std::uint16_t>(1U << index);
+  CHECK(index < kChargesMax);
+  same->charges |= static_cast<std::uint16_t>(1U << index);
   return *same;
 }
 
@@ -114,8 +140,12 @@ Result<RedisStore::Looked> RedisStore::look_at(const MeterName& meter) {
 }
 
 Result<RedisStore::Looked> RedisStore::look(std::span<const Charge> charges) {
+  return look_by([&] { return merge(charges); });
+}
+
+Result<RedisStore::Looked> RedisStore::look_by(const std::function<Result<Meters>()>& find) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    auto meters = merge(charges);
+    auto meters = find();
     if (!meters) return tl::make_unexpected(meters.error());
     auto looked = look_once(std::move(*meters));
     if (!looked || looked->images.back() != nullptr) return looked;
@@ -129,12 +159,13 @@ Result<RedisStore::Looked> RedisStore::look(std::span<const Charge> charges) {
 Result<RedisStore::Looked> RedisStore::look_once(Meters meters) {
   Batch batch;
   std::vector<std::string_view> words;
-  const std::size_t together = is_cluster_ ? 1 : meters.list.size();
+  const std::size_t together = is_cluster_ ? 1 : kLookTogether;
   for (std::size_t first = 0; first < meters.list.size(); first += together) {
+    const std::size_t end = std::min(first + together, meters.list.size());
     words.clear();
-    for (std::size_t i = first; i < first + together; ++i) words.push_back(meters.list[i].name);
+    for (std::size_t i = first; i < end; ++i) words.push_back(meters.list[i].name);
     words.push_back("meters");
-    batch.add_script(words[0], Script::kLook, together, words);
+    batch.add_script(words[0], Script::kLook, end - first, words);
   }
   Replies replies;
   link_->run(batch, replies);

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kScanCount = 1000;
 constexpr std::size_t kScanCountMin = 100;
-constexpr std::size_t kLookTogether = 100;  // meters in one call of a script
 // A cursor of ours is one of Redis's and the number of the node it is of. Redis's own are below 2^48: a table of so
 // many places does not exist.
 constexpr int kNodeShift = 48;
@@ -63,21 +62,19 @@ Result<UsagePage> RedisStore::do_scan(std::string_view limit, std::uint64_t curs
 // The keys in use among the meters of these names, looked at together.
 Result<void> RedisStore::add_usages(std::string_view limit, std::span<const std::string> names,
                                     std::vector<KeyUsage>& keys) {
-  for (std::size_t first = 0; first < names.size(); first += kLookTogether) {
-    std::vector<std::string> found;
-    for (const std::string& name : names.subspan(first, std::min(kLookTogether, names.size() - first))) {
-      auto meter = parse_meter_key(name);
-      if (meter && meter->limit == limit) found.push_back(std::move(meter->key));
-    }
-    if (found.empty()) continue;
-    std::vector<Charge> charges;
-    for (const std::string& key : found) charges.push_back({.limit = limit, .key = key, .cost = 0});
-    const auto looked = look(charges);
-    if (!looked) return tl::make_unexpected(looked.error());
-    for (const auto& image : looked->images) {
-      const engine::MeterAccess& meter = image->access();
-      if (meter.used() > 0) keys.push_back({std::string(meter.key), meter.usage()});
-    }
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    auto meter = parse_meter_key(name);
+    if (meter && meter->limit == limit) found.push_back(std::move(meter->key));
+  }
+  if (found.empty()) return {};
+  std::vector<Charge> charges;
+  for (const std::string& key : found) charges.push_back({.limit = limit, .key = key, .cost = 0});
+  const auto looked = look_by([&] { return list_each(charges); });
+  if (!looked) return tl::make_unexpected(looked.error());
+  for (const auto& image : looked->images) {
+    const engine::MeterAccess& meter = image->access();
+    if (meter.used() > 0) keys.push_back({std::string(meter.key), meter.usage()});
   }
   return {};
 }

@@ -4,7 +4,6 @@
 
 #include "core/refusals.h"
 #include "store/redis/answers.h"
-#include "store/redis/names.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/replies.h"
 #include "wire/text.h"
@@ -65,28 +64,21 @@ void RedisStore::shift_together(const ShiftRequest& request, std::span<Result<Sh
   }
 }
 
-// Each for itself, even if two are of one key.
 Result<RedisStore::Meters> RedisStore::shifted_meters(const ShiftRequest& request) {
-  Meters meters{.book = book(), .list = {}};
-  const auto found = find_limit(meters.book, request.limit);
-  if (!found) return tl::make_unexpected(found.error());
-  const KnownLimit* const limit = *found != nullptr ? *found : meters.book->find(request.limit);
-  const Kind kind = limit->definition().kind();
-  if (!core::can_shift(kind)) return tl::make_unexpected(core::cannot_shift(request.limit, kind));
+  std::vector<Charge> charges;
   for (const Shift& shift : request.shifts) {
-    Charged& meter = meters.list.emplace_back();
-    meter.limit = limit;
-    meter.limit_name = request.limit;
-    meter.key = shift.key;
-    meter.cost = shift.change;
-    meter.name = meter_key(request.limit, shift.key);
+    charges.push_back({.limit = request.limit, .key = shift.key, .cost = shift.change});
   }
+  auto meters = list_each(charges);
+  if (!meters) return meters;
+  const Kind kind = meters->list[0].limit->definition().kind();
+  if (!core::can_shift(kind)) return tl::make_unexpected(core::cannot_shift(request.limit, kind));
   return meters;
 }
 
 RedisStore::WriteCall RedisStore::write_shifts(Instant since) {
   return [since](const Meters& meters, Call& call) {
-    call.arguments.push_back("shift");
+    call.arguments.emplace_back("shift");
     call.arguments.push_back(std::to_string(meters.list.size()) + " " + std::to_string(us_of(since)));
   };
 }

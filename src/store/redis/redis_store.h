@@ -105,6 +105,7 @@ class RedisStore final : public Store {
   // The reply to the only command of a batch.
   Result<wire::RespValue> run(Batch& batch);
   Result<Meters> merge(std::span<const Charge> charges);
+  Result<Meters> list_each(std::span<const Charge> charges);
   static Charged& add_charge(std::vector<Charged>& meters, const Charge& charge, std::size_t index);
   static Meters merge_names(std::span<const Charge> charges);
   // What stands in the way of an operation is put out of it; an error if that cannot be. `window_us`: the time that
@@ -119,6 +120,7 @@ class RedisStore final : public Store {
     Images images;
   };
   Result<Looked> look(std::span<const Charge> charges);
+  Result<Looked> look_by(const std::function<Result<Meters>()>& find);
   Result<Looked> look_at(const MeterName& meter);
   Result<Looked> look_once(Meters meters);
   // Puts the first meter, as its image is now, in the place of what was found; false if somebody was there.

@@ -375,7 +375,8 @@ TEST_F(HttpRoutes, StartSyncsAndTellHowTheyWent) {
   expect_problem(send("POST", "/v1/limits/credits/sync"), 404, "no [[sync]] for limit 'credits'");
   EXPECT_EQ(send("GET", "/v1/syncs").body, R"({"syncs":[],"runs":[]})");
   define(stock("credits").amount(100));
-  syncs.set_plans({{.limit = "credits", .source = "postgres://127.0.0.1:1/x", .query = "q", .schedule = "@hourly"}});
+  syncs.set_plans({{.limit = "credits", .source = "postgres://127.0.0.1:1/x", .query = "q", .schedule = "@hourly"}})
+      .value();
   EXPECT_EQ(send("GET", "/v1/syncs").member("syncs"),
             R"([{"limit":"credits","schedule":"@hourly","zone":"UTC","missing":"keep","max_change":"",)"
             R"("next_run_at":"2023-11-14T23:00:00.000Z","last_success_at":""}])");
@@ -397,7 +398,7 @@ TEST_F(HttpRoutes, StartSyncsAndTellHowTheyWent) {
 // Success by route: the answer is an object of the schema that the table, and so the OpenAPI document, tells.
 TEST_F(HttpRoutes, AnswerAsDeclared) {
   define(stock("credits").amount(100));
-  syncs.set_plans({{.limit = "credits", .source = "postgres://127.0.0.1:1/x", .query = "select 1, 2"}});
+  syncs.set_plans({{.limit = "credits", .source = "postgres://127.0.0.1:1/x", .query = "select 1, 2"}}).value();
   const std::string charge = R"("charges":[{"limit":"credits","key":"k"}])";
   send("POST", "/v1/holds", "{" + charge + R"(,"ttl":60,"id":"a"})");
   send("POST", "/v1/holds", "{" + charge + R"(,"ttl":60,"id":"b"})");

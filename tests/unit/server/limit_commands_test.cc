@@ -137,7 +137,7 @@ TEST_F(LimitCommandsTest, Limits) {
 
 TEST_F(LimitCommandsTest, Syncs) {
   define(stock("storage").amount(100));
-  service.syncs.set_plans({{.limit = "storage", .source = "postgres://127.0.0.1:1/x", .query = "select 1, 2"}});
+  service.syncs.set_plans({{.limit = "storage", .source = "postgres://127.0.0.1:1/x", .query = "select 1, 2"}}).value();
   expect({
       {"LIMIT SYNCS", "[]"},
       {"LIMIT SYNC seats", "-NOLIMIT the configuration has no [[sync]] for limit 'seats'"},

@@ -60,7 +60,7 @@ class WorkerTest : public ::testing::Test {
 
 TEST_F(WorkerTest, RunsWhatIsAskedForAndRemembersHowItWent) {
   Worker worker(store_, hooks());
-  worker.set_plans({plan_of("storage")});
+  worker.set_plans({plan_of("storage")}).value();
   const std::uint64_t number = worker.start("storage", {}).value();
   EXPECT_EQ(wait_for(1).number, number);
   EXPECT_EQ(used("storage"), 70);
@@ -78,7 +78,7 @@ TEST_F(WorkerTest, RunsWhatIsAskedForAndRemembersHowItWent) {
 
 TEST_F(WorkerTest, ADryRunIsRememberedAndNotCounted) {
   Worker worker(store_, hooks());
-  worker.set_plans({plan_of("storage")});
+  worker.set_plans({plan_of("storage")}).value();
   worker.start("storage", {.is_dry_run = true}).value();
   EXPECT_EQ(wait_for(1).report.largest.size(), 1U);
   EXPECT_EQ(used("storage"), 0);
@@ -89,7 +89,7 @@ TEST_F(WorkerTest, ADryRunIsRememberedAndNotCounted) {
 
 TEST_F(WorkerTest, RunsBySchedule) {
   Worker worker(store_, hooks());
-  worker.set_plans({plan_of("storage", "15 22 * * *"), plan_of("seats", "@hourly")});
+  worker.set_plans({plan_of("storage", "15 22 * * *"), plan_of("seats", "@hourly")}).value();
   EXPECT_EQ(worker.plans().at(0).next_at, Instant::from_unix_seconds(1'700'000'100));
   clock_.advance(69s);
   EXPECT_TRUE(worker.runs().empty());
@@ -113,7 +113,7 @@ TEST_F(WorkerTest, WhatWaitsAlreadyIsNotQueuedAgain) {
     go.get_future().wait();
   };
   Worker worker(store_, hooks());
-  worker.set_plans({plan_of("storage")});
+  worker.set_plans({plan_of("storage")}).value();
   const std::uint64_t running = worker.start("storage", {}).value();
   is_reading.get_future().wait();
   EXPECT_EQ(worker.runs()[0].state_text(), "running");
@@ -130,12 +130,12 @@ TEST_F(WorkerTest, WhatWaitsAlreadyIsNotQueuedAgain) {
 
 TEST_F(WorkerTest, PlansCanBeChangedAndRemoved) {
   Worker worker(store_, hooks());
-  worker.set_plans({plan_of("storage", "@daily")});
+  worker.set_plans({plan_of("storage", "@daily")}).value();
   const auto next = worker.plans().at(0).next_at;
   clock_.advance(10min);
-  worker.set_plans({plan_of("storage", "@daily"), plan_of("seats")});
+  worker.set_plans({plan_of("storage", "@daily"), plan_of("seats")}).value();
   EXPECT_EQ(worker.plans().at(0).next_at, next);
-  worker.set_plans({plan_of("storage", "@hourly")});
+  worker.set_plans({plan_of("storage", "@hourly")}).value();
   EXPECT_LT(worker.plans().at(0).next_at, next);
   const auto refused = worker.start("seats", {});
   ASSERT_FALSE(refused.has_value());
@@ -145,7 +145,7 @@ TEST_F(WorkerTest, PlansCanBeChangedAndRemoved) {
 
 TEST_F(WorkerTest, RemembersOnlyTheLastRuns) {
   Worker worker(store_, hooks());
-  worker.set_plans({plan_of("storage")});
+  worker.set_plans({plan_of("storage")}).value();
   for (std::size_t i = 1; i <= kHistoryMax + 5; ++i) {
     worker.start("storage", {}).value();
     wait_for(i);
@@ -182,7 +182,7 @@ TEST_F(WorkerTest, EndsARunThatIsUnderWay) {
   };
   {
     Worker worker(store_, with);
-    worker.set_plans({plan_of("storage")});
+    worker.set_plans({plan_of("storage")}).value();
     worker.start("storage", {}).value();
     is_stuck.get_future().wait();
   }
@@ -195,7 +195,7 @@ TEST_F(WorkerTest, ASourceThatCannotBeOpenedIsAFailedRun) {
     return tl::make_unexpected(Error{ErrorCode::kInvalid, "no such thing"});
   };
   Worker worker(store_, with);
-  worker.set_plans({plan_of("storage")});
+  worker.set_plans({plan_of("storage")}).value();
   worker.start("storage", {}).value();
   EXPECT_EQ(wait_for(1).report.outcome, Outcome::kFailed);
   EXPECT_EQ(worker.plans().at(0).runs, (std::array<std::uint64_t, kOutcomes>{0, 0, 0, 1}));
