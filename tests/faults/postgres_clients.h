@@ -45,10 +45,10 @@ class Ledger {
 
  private:
   std::atomic<Amount>& entry(const Meter& meter) {
-    return entries_.at(static_cast<std::size_t>(meter.limit * kKeys + meter.key));
+    return entries_.at(static_cast<std::size_t>(meter.limit)).at(static_cast<std::size_t>(meter.key));
   }
 
-  std::array<std::atomic<Amount>, kLimits.size() * kKeys> entries_{};
+  std::array<std::array<std::atomic<Amount>, kKeys>, kLimits.size()> entries_{};
   std::mutex mutex_;
   std::string complaint_;  // under the mutex
 };
