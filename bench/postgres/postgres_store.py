@@ -24,18 +24,19 @@ from postgres import Postgres, find
 
 BEGIN, END = "<!-- measured -->\n", "<!-- end of what was measured -->\n"
 USERS, EVENTS = 1000, 1000
-CONNECTIONS = 16
+CONNECTIONS = 16  # to PostgreSQL, both of pgbench and of mete serve
+CLIENTS = 50  # of mete serve
 ENOUGH = 9_000_000_000_000_000
 
 # A limit, how many users it has, and how many past events each of them. "few" has the users of "many", for a fair pair.
-LIMITS = {"jobs": (USERS, EVENTS), "few": (100, EVENTS), "many": (100, 100_000)}
+LIMITS = {"jobs": (USERS, EVENTS), "few": (50, EVENTS), "many": (50, 100_000)}
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=ROOT / "build/mete", type=Path, help="the built program (build/mete)")
     parser.add_argument("--rounds", default=5, type=int, help="of each pair (5)")
-    parser.add_argument("--seconds", default=4, type=int, help="for each run (4)")
+    parser.add_argument("--seconds", default=3, type=int, help="for each run (3)")
     parser.add_argument("--output", default=ROOT / "docs/bench", type=Path, help="folder to write to (docs/bench)")
     return parser.parse_args()
 
@@ -80,7 +81,7 @@ class Bench:
 
     def redis_benchmark(self, port, words, requests):
         """Requests a second through the server."""
-        done = subprocess.run(["redis-benchmark", "-p", str(port), "-c", str(CONNECTIONS), "-n", str(requests), "-r", str(USERS), "--csv",
+        done = subprocess.run(["redis-benchmark", "-p", str(port), "-c", str(CLIENTS), "-n", str(requests), "-r", str(USERS), "--csv",
                                *words], capture_output=True, text=True, check=False)
         lines = done.stdout.strip().splitlines()
         if done.returncode or len(lines) < 2 or "rror" in done.stdout:
@@ -99,6 +100,11 @@ class Bench:
     def usual_hot(self):
         return self.pgbench("select usual.reserve(7, 1)", 1)
 
+    def sync(self, is_on):
+        """Whether a transaction waits for the disk."""
+        self.postgres.query(f"alter system set synchronous_commit = {'on' if is_on else 'off'}")
+        self.postgres.query("select pg_reload_conf()")
+
     def pairs(self, first, second):
         """So many rounds of the two in turns. The reservations of one round would slow down the usual way in the next."""
         measured = []
@@ -108,29 +114,46 @@ class Bench:
         return measured
 
 
-def judge(findings, what, names, measured, at_least):
-    findings.bars.append(Bar(what, median([one / other for one, other in measured]), at_least=at_least))
+def note(findings, names, measured, where=""):
     for place, name in enumerate(names):
-        findings.note(name, spread([pair[place] for pair in measured], "{:,.0f}/s"))
+        findings.note(name + where, spread([pair[place] for pair in measured], "{:,.0f}/s"))
+
+
+def judge(findings, what, names, measured, at_least):
+    findings.bars.append(Bar(what, ratio(measured), at_least=at_least))
+    note(findings, names, measured)
+
+
+def ratio(measured):
+    return median([one / other for one, other in measured])
 
 
 def measure(bench, findings, port):
-    judge(findings, f"holds, {USERS:,} users with {EVENTS:,} events each: mete.hold / the usual way",
-          [f"mete.hold, {USERS:,} users", f"the usual way, {USERS:,} users"],
+    bench.sync(False)
+    users = [f"mete.hold, {USERS:,} users", f"the usual way, {USERS:,} users"]
+    hot = ["mete.hold, one user", "the usual way, one user"]
+    judge(findings, f"holds, {USERS:,} users with {EVENTS:,} events each: mete.hold / the usual way", users,
           bench.pairs(lambda: bench.hold("jobs"), bench.usual), 8)
-    judge(findings, "holds, one hot user: mete.hold / the usual way", ["mete.hold, one user", "the usual way, one user"],
-          bench.pairs(bench.hot, bench.usual_hot), 3)
+    judge(findings, "holds, one hot user: mete.hold / the usual way", hot, bench.pairs(bench.hot, bench.usual_hot), 3)
     judge(findings, "holds, 100,000 events a user / 1,000 events a user",
-          ["mete.hold, 100 users with 100,000 events", "mete.hold, 100 users with 1,000 events"],
+          ["mete.hold, 50 users with 100,000 events", "mete.hold, 50 users with 1,000 events"],
           bench.pairs(lambda: bench.hold("many"), lambda: bench.hold("few")), 0.9)
     words = ["HOLD", "jobs", "key:__rand_int__", "TTL", "1h"]
     bench.redis_benchmark(port, words, 20_000)  # now the keys are there
     requests = int(bench.hold("jobs") * bench.arguments.seconds)
-    judge(findings, "holds through mete serve / pgbench with mete.hold", ["HOLD through mete serve", "mete.hold by pgbench"],
+    served = ["HOLD through mete serve", "mete.hold by pgbench"]
+    judge(findings, "holds through mete serve / pgbench with mete.hold", served,
           bench.pairs(lambda: bench.redis_benchmark(port, words, requests), lambda: bench.hold("jobs")), 0.8)
-    takes = ["TAKE", "jobs", "key:__rand_int__"]
+    takes = ["-P", "16", "TAKE", "jobs", "key:__rand_int__"]
     findings.note("TAKE through mete serve, pipeline 16",
-                  spread([bench.redis_benchmark(port, ["-P", "16", *takes], requests) for _ in range(3)], "{:,.0f}/s"))
+                  spread([bench.redis_benchmark(port, takes, requests) for _ in range(3)], "{:,.0f}/s"))
+    bench.sync(True)
+    where = "; the disk is waited for"
+    for names, first, second in ((users, lambda: bench.hold("jobs"), bench.usual), (hot, bench.hot, bench.usual_hot),
+                                 (served, lambda: bench.redis_benchmark(port, words, requests // 3), lambda: bench.hold("jobs"))):
+        measured = bench.pairs(first, second)
+        note(findings, names, measured, where)
+        findings.note(f"{names[0]} / {names[1]}{where}", f"{ratio(measured):.2f} ×")
     if bench.postgres.query("select count(*) from mete.audit()") != [["0"]]:
         raise RuntimeError("the books are not right after the last run")
 
@@ -145,8 +168,8 @@ def write(arguments, findings, version):
     facts = f"""Written by `bench/postgres/postgres_store.py` (`./x bench postgres` runs it); do not edit between the marks.
 
 - machine: {report.machine()}
-- commit: {report.commit(ROOT)}; PostgreSQL {version}, which syncs its disk before it answers
-- {arguments.rounds} rounds of {arguments.seconds} s each; what is compared runs in turns, {CONNECTIONS} connections
+- commit: {report.commit(ROOT)}; PostgreSQL {version}
+- {arguments.rounds} rounds of {arguments.seconds} s each; what is compared runs in turns, {CONNECTIONS} connections; {CLIENTS} to mete serve
 """
     path = arguments.output / "postgres.md"
     page = path.read_text(encoding="utf-8") if path.exists() else f"# Holds in PostgreSQL\n\n{BEGIN}{END}"

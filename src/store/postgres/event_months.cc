@@ -1,7 +1,6 @@
 #include "store/postgres/event_months.h"
 
 #include <chrono>
-#include <cstdio>
 
 #include "store/postgres/session.h"
 
@@ -11,12 +10,13 @@ namespace {
 
 constexpr int kMonths = 4;
 
-std::string written(const char* format, const std::chrono::year_month& month) {
-  char text[64];
-  const int size =
-      std::snprintf(text, sizeof(text), format, static_cast<int>(month.year()), static_cast<unsigned>(month.month()));
-  return {text, static_cast<std::size_t>(size)};
+// 2026-11, with any sign between.
+std::string written(const std::chrono::year_month& month, char sign) {
+  const std::string number = std::to_string(100 + static_cast<unsigned>(month.month()));
+  return std::to_string(static_cast<int>(month.year())) + sign + number.substr(1);
 }
+
+std::string start_of(const std::chrono::year_month& month) { return "'" + written(month, '-') + "-01 00:00+00'"; }
 
 // Attaching does not keep others from the table, as creating it in its place would. Whoever is in the way is not waited
 // for long: there is time.
@@ -33,11 +33,10 @@ std::vector<EventMonth> event_months(Instant now, int count) {
   const auto day = floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(now.ns() / 1'000'000'000)));
   const std::chrono::year_month_day date(day);
   std::chrono::year_month month = date.year() / date.month();
-  constexpr const char* kStart = "'%04d-%02u-01 00:00+00'";
   std::vector<EventMonth> months;
   for (int i = 0; i < count; ++i) {
     const std::chrono::year_month next = month + std::chrono::months(1);
-    months.push_back({written("mete.events_%04d_%02u", month), written(kStart, month), written(kStart, next)});
+    months.push_back({"mete.events_" + written(month, '_'), start_of(month), start_of(next)});
     month = next;
   }
   return months;

@@ -184,7 +184,7 @@ TEST_F(RedisKeysTest, TimeStandsStillWhileRedisIsBehind) {
   server_.set_time(start + Duration(-10s));
   EXPECT_EQ(keys_.get("c").value(), std::nullopt);
   EXPECT_EQ(keys_.get("q").value(), 1);
-  EXPECT_EQ(program_.session.floor_us.load(), (start + Duration(2s)).ns() / 1000);
+  EXPECT_EQ(program_.session.clock.floor_us(), (start + Duration(2s)).ns() / 1000);
   // Another one knows it of what was written: no window, and no charge, is undone.
   Program other(server_);
   EXPECT_EQ(other.keys.quota_take("q", {3, 1s}, 2), core::kQuotaDenied);
