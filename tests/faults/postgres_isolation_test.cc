@@ -96,7 +96,7 @@ class Isolation : public ::testing::TestWithParam<std::string> {
     server_.install_schema();
     server_.query("select mete.define('jobs', 'stock', " + std::to_string(kFit) + ")");
     server_.query("select mete.define('plenty', 'stock', 1000)");
-    server_.query("select mete.define('calls', 'bucket', " + std::to_string(kFit) + ", '1 year')");
+    server_.query("select mete.define('calls', 'bucket', " + std::to_string(kFit) + ", '365 days')");
   }
   struct Ends {
     std::atomic<int> denied{0};

@@ -57,7 +57,7 @@ TEST_F(Pooled, ManyThreadsShareFewConnections) {
   EXPECT_EQ(tally.unavailable, 0);
   EXPECT_EQ(tally.allowed, kAmount);
   EXPECT_GT(connections, 0) << "nobody was seen";
-  EXPECT_LE(connections, 3 + 1) << "with the one that looks";
+  EXPECT_LE(connections, 3 + 2) << "with the one that looks, and perhaps the last that did";
   EXPECT_EQ(audit(), "");
 }
 

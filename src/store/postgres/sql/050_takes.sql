@@ -276,7 +276,7 @@ begin
     c := charged[i];
     continue when c.cost = 0 or (r.violated & c.charges <> 0);
     o := j.after[i];
-    if ttl_us is not null then o := mete._with_due(o, now_us + ttl_us); end if;
+    if ttl_us is not null then o := mete._with_due(o, now_us, now_us + ttl_us); end if;
     perform mete._write(o, now_us);
     l := c.l;
     if l.records and ttl_us is null then
@@ -317,13 +317,13 @@ begin
 end $$;
 
 -- The meter with something new held: _write takes the first to expire.
-create function mete._with_due(o mete.opened, expires_us bigint) returns mete.opened
+create function mete._with_due(o mete.opened, now_us bigint, expires_us bigint) returns mete.opened
 language plpgsql stable as $$
 declare
   m mete.meters := o.m;
   part mete.part;
 begin
-  m.due_us := least(case when m.due_us > m.settled_us then m.due_us else expires_us end, expires_us);
+  m.due_us := case when m.due_us > now_us then least(m.due_us, expires_us) else expires_us end;
   o.m := m;
   if o.parts is not null then
     part := o.parts[1];

@@ -299,7 +299,7 @@ begin
       m.due_us := 9223372036854775807;
       o.m := m;
     end if;
-    if operation = 'extend' then o := mete._with_due(o, now_us + ttl_us); end if;
+    if operation = 'extend' then o := mete._with_due(o, now_us, now_us + ttl_us); end if;
     perform mete._write(o, now_us);
   end loop;
   update mete.operations t

@@ -77,7 +77,7 @@ declare
   floor_us bigint;
   -- include plain_variables.sql
 begin
-  if mode <> 'take' or id is not null then
+  if mode is distinct from 'take' or id is not null then
     return mete._checked_take(array["limit"], array[key], array[cost], id, mode);
   end if;
   -- include plain_charge.sql
@@ -176,7 +176,8 @@ declare
   hold_tag text := tag;
   -- include plain_variables.sql
 begin
-  if ttl_us between 1 and 366 * 86400000000 and octet_length(coalesce(hold_id, '-')) between 1 and 128 then
+  if ttl_us between 1 and 366 * 86400000000 and octet_length(coalesce(hold_id, '-')) between 1 and 128 and
+     octet_length(coalesce(tag, '-')) between 1 and 512 then
     -- include plain_charge.sql
     -- include plain_hold.sql
       if found then

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -174,11 +175,20 @@ TEST(PostgresMigrate, TheSchemaIsWhatItsFilesSay) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(METE_SOURCE_DIRECTORY) + "/src/store/postgres/sql")) {
-    files.push_back(entry.path());
+    if (entry.is_regular_file()) files.push_back(entry.path());
   }
   std::ranges::sort(files);
   std::string text;
-  for (const auto& file : files) text += support::read_file(file);
+  for (const auto& file : files) {
+    std::istringstream lines(support::read_file(file));
+    for (std::string line; std::getline(lines, line);) {
+      constexpr std::string_view kInclude = "-- include ";
+      const std::size_t at = line.find(kInclude);
+      const bool is_part = at != std::string::npos && at >= 2 && line.ends_with(".sql");
+      const auto part = file.parent_path() / "parts" / (is_part ? line.substr(at + kInclude.size()) : "");
+      text += is_part ? line.substr(0, at - 2) + support::read_file(part) : line + "\n";
+    }
+  }
   EXPECT_EQ(migrations()[0].up, text);
   EXPECT_TRUE(has(migration_text(std::nullopt), text));
 }

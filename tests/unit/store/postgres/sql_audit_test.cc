@@ -90,7 +90,7 @@ TEST(SqlAudit, FindsWhatSomebodyHasChanged) {
       {"delete from mete.events where key = 'b'", "disk|b|15|0|5"},
       {"update mete.events set amount = 11 where key = 'b'", "disk|b|15|11|5"},
       {"delete from mete.operations where key = 'b'", "disk|b|15|10|0"},
-      {"update mete.operations set state = 'cancelled' where key = 'b'", "disk|b|15|10|0"},
+      {"update mete.operations set state = 'cancelled', held_us = null where key = 'b'", "disk|b|15|10|0"},
       {"update mete.operations set part_units = 6 where key = 'b'", "disk|b|15|10|6"},
       {"update mete.limits set amount = 1 where name = 'disk'", ""},  // no balance
   };
