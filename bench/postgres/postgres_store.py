@@ -17,12 +17,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / "bench/server"), str(ROOT / "bench/durability"), str(ROOT / "tests/integration")]
 
+import page
 import report
 import servers
 from bars import Bar, Findings, median, spread
 from postgres import Postgres, find
 
-BEGIN, END = "<!-- measured -->\n", "<!-- end of what was measured -->\n"
 USERS, EVENTS = 1000, 1000
 CONNECTIONS = 16  # to PostgreSQL, both of pgbench and of mete serve
 CLIENTS = 50  # of mete serve
@@ -158,27 +158,6 @@ def measure(bench, findings, port):
         raise RuntimeError("the books are not right after the last run")
 
 
-def sections(findings):
-    bars = report.table(["bar", "measured", "must be", "verdict"], [bar.cells for bar in findings.bars])
-    return [f"Bars\n\n{bars}", "Medians (least–most)\n\n" + report.table(["what", "measured"], findings.rows)]
-
-
-def write(arguments, findings, version):
-    """Replaces what stands between the marks; the rest of the page is written by hand."""
-    facts = f"""Written by `bench/postgres/postgres_store.py` (`./x bench postgres` runs it); do not edit between the marks.
-
-- machine: {report.machine()}
-- commit: {report.commit(ROOT)}; PostgreSQL {version}
-- {arguments.rounds} rounds of {arguments.seconds} s each; what is compared runs in turns, {CONNECTIONS} connections; {CLIENTS} to mete serve
-"""
-    path = arguments.output / "postgres.md"
-    page = path.read_text(encoding="utf-8") if path.exists() else f"# Holds in PostgreSQL\n\n{BEGIN}{END}"
-    before, rest = page.split(BEGIN)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(before + BEGIN + facts + "\n" + "\n\n".join(sections(findings)) + "\n" + END + rest.split(END)[1],
-                    encoding="utf-8")
-
-
 def main():
     arguments = parse_arguments()
     findings = Findings()
@@ -196,9 +175,10 @@ def main():
     except (servers.Missing, RuntimeError, OSError, subprocess.SubprocessError) as error:
         print(f"postgres_store.py: {error}", file=sys.stderr)
         return 1
-    write(arguments, findings, version)
-    print("\n\n".join(sections(findings)))
-    return 0 if all(bar.is_reached for bar in findings.bars) else 1
+    facts = [
+        f"commit: {report.commit(ROOT)}; PostgreSQL {version}",
+        f"{arguments.rounds} rounds of {arguments.seconds} s each; what is compared runs in turns, {CONNECTIONS} connections; {CLIENTS} to mete serve"]
+    return page.finish(arguments.output / "postgres.md", ("bench/postgres/postgres_store.py", "postgres"), facts, page.sections(findings), findings)
 
 
 if __name__ == "__main__":

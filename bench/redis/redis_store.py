@@ -18,6 +18,7 @@ sys.path[1:1] = [str(ROOT / "bench/server"), str(ROOT / "bench/durability")]  # 
 import calls
 import costs
 import instructions_in_redis
+import page
 import report
 import servers
 import throughput
@@ -27,7 +28,6 @@ from bars import Findings
 LIMITS = [calls.Limit(name, 10_000, 864_000) for name in "abc"]
 # One that is full again whenever it is taken from.
 QUICK_LIMIT = calls.Limit("q", 1_000_000, 1)
-BEGIN, END = "<!-- measured -->\n", "<!-- end of what was measured -->\n"
 
 
 def parse_arguments():
@@ -81,28 +81,6 @@ def running(arguments, start_redis=servers.start_redis, timeout="1s"):
             yield Run(arguments, redis, mete)
 
 
-def sections(findings):
-    bars = report.table(["bar", "measured", "must be", "verdict"], [bar.cells for bar in findings.bars])
-    return [f"Bars\n\n{bars}", "Medians (least–most)\n\n" + report.table(["what", "measured"], findings.rows)]
-
-
-def write(arguments, findings, version):
-    """Replaces what stands between the marks; the rest of the page is written by hand."""
-    facts = f"""Written by `bench/redis/redis_store.py` (`./x bench redis` runs it); do not edit between the marks.
-
-- machine: {report.machine()}
-- commit: {report.commit(ROOT)}; {version}
-- {arguments.rounds} rounds; what is compared runs in turns, and ratios are medians of those of neighbours: slices of {costs.SLICE} calls, or whole
-  runs of redis-benchmark with {throughput.CONNECTIONS} connections
-"""
-    path = arguments.output / "redis.md"
-    page = path.read_text(encoding="utf-8") if path.exists() else f"# The Redis store\n\n{BEGIN}{END}"
-    before, rest = page.split(BEGIN)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(before + BEGIN + facts + "\n" + "\n\n".join(sections(findings)) + "\n" + END + rest.split(END)[1],
-                    encoding="utf-8")
-
-
 def main():
     arguments = parse_arguments()
     findings = Findings()
@@ -118,9 +96,11 @@ def main():
     except (servers.Missing, RuntimeError, OSError, subprocess.SubprocessError) as error:
         print(f"redis_store.py: {error}", file=sys.stderr)
         return 1
-    write(arguments, findings, version)
-    print("\n\n".join(sections(findings)))
-    return 0 if all(bar.is_reached for bar in findings.bars) else 1
+    facts = [
+        f"commit: {report.commit(ROOT)}; {version}",
+        f"{arguments.rounds} rounds; what is compared runs in turns, and ratios are medians of those of neighbours: slices of {costs.SLICE} calls, "
+        f"or whole\n  runs of redis-benchmark with {throughput.CONNECTIONS} connections"]
+    return page.finish(arguments.output / "redis.md", ("bench/redis/redis_store.py", "redis"), facts, page.sections(findings), findings)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures how long `mete sync` takes for a million keys, and how much memory, from a real PostgreSQL into a directory and into Redis;
-and judges the bars.
+"""Measures how long `mete sync` takes for a million keys, and how much memory, from a real PostgreSQL into a directory, into
+Redis and into that PostgreSQL itself; and judges the bars.
 
 Each store is synced when it is empty (every key is new), when all of the keys differ, when 1 % do, and when none does. The tables are printed, and
 written to docs/bench/sync.md between its marks. The exit status is 1 if a bar is missed.
@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / "bench/server"), str(ROOT / "bench/durability"), str(ROOT / "tests/integration")]
 
+import page
 import report
 import servers
 from bars import Bar, Findings
@@ -26,7 +27,6 @@ from postgres import Postgres
 
 SECONDS_MAX = 30
 MEGABYTES_MAX = 200
-BEGIN, END = "<!-- measured -->\n", "<!-- end of what was measured -->\n"
 
 
 def parse_arguments():
@@ -88,26 +88,6 @@ def measure(run, name, url, findings):
     findings.bars.append(Bar(f"{name}: memory, the most", max(megabytes), at_most=MEGABYTES_MAX, unit="MB"))
 
 
-def sections(findings):
-    bars = report.table(["bar", "measured", "must be", "verdict"], [bar.cells for bar in findings.bars])
-    return [f"Bars\n\n{bars}", "Each run\n\n" + report.table(["what", "measured"], findings.rows)]
-
-
-def write(arguments, findings, versions):
-    """Replaces what stands between the marks; the rest of the page is written by hand."""
-    facts = f"""Written by `bench/sync/sync.py` (`./x bench sync` runs it); do not edit between the marks.
-
-- machine: {report.machine()}
-- commit: {report.commit(ROOT)}; {versions}
-"""
-    path = arguments.output / "sync.md"
-    page = path.read_text(encoding="utf-8") if path.exists() else f"# Syncs\n\n{BEGIN}{END}"
-    before, rest = page.split(BEGIN)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(before + BEGIN + facts + "\n" + "\n\n".join(sections(findings)) + "\n" + END + rest.split(END)[1],
-                    encoding="utf-8")
-
-
 def main():
     arguments = parse_arguments()
     findings = Findings()
@@ -122,12 +102,13 @@ def main():
             versions = f"PostgreSQL {postgres.query('show server_version')[0][0]}, {redis.version()}"
             measure(run, "a directory", f"embedded:{directory}/data", findings)
             measure(run, "Redis", f"redis://127.0.0.1:{redis.port}?timeout=10s", findings)
+            subprocess.run([run.program, "migrate", postgres.url], check=True, stdout=subprocess.DEVNULL)
+            measure(run, "PostgreSQL", postgres.url, findings)
     except (servers.Missing, RuntimeError, OSError, subprocess.SubprocessError) as error:
         print(f"sync.py: {error}", file=sys.stderr)
         return 1
-    write(arguments, findings, versions)
-    print("\n\n".join(sections(findings)))
-    return 0 if all(bar.is_reached for bar in findings.bars) else 1
+    facts = [f"commit: {report.commit(ROOT)}; {versions}"]
+    return page.finish(arguments.output / "sync.md", ("bench/sync/sync.py", "sync"), facts, page.sections(findings, "Each run"), findings)
 
 
 if __name__ == "__main__":
