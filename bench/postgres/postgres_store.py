@@ -156,6 +156,12 @@ def measure(bench, findings, port):
         findings.note(f"{names[0]} / {names[1]}{where}", f"{ratio(measured):.2f} ×")
     if bench.postgres.query("select count(*) from mete.audit()") != [["0"]]:
         raise RuntimeError("the books are not right after the last run")
+    for what, table in (("hold or id that is remembered", "operations"), ("event", "events")):
+        [[size]] = bench.postgres.query(f"""
+            select (select sum(pg_total_relation_size(coalesce(inhrelid, t.oid))) from pg_class t
+                    left join pg_inherits on inhparent = t.oid where t.oid = 'mete.{table}'::regclass) /
+              (select count(*) from mete.{table})""")
+        findings.note(f"bytes in PostgreSQL for a {what}, indexes included", f"{float(size):,.0f}")
 
 
 def main():
