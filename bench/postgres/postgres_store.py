@@ -161,7 +161,7 @@ def measure(bench, findings, port):
             select (select sum(pg_total_relation_size(coalesce(inhrelid, t.oid))) from pg_class t
                     left join pg_inherits on inhparent = t.oid where t.oid = 'mete.{table}'::regclass) /
               (select count(*) from mete.{table})""")
-        findings.note(f"bytes in PostgreSQL for a {what}, indexes included", f"{float(size):,.0f}")
+        findings.note(f"bytes in PostgreSQL for each {what}, indexes included", f"{float(size):,.0f}")
 
 
 def main():
