@@ -4,6 +4,7 @@
 
 #include "core/refusals.h"
 #include "store/micros.h"
+#include "store/open_admission.h"
 #include "store/postgres/limit_rows.h"
 #include "store/postgres/names.h"
 #include "store/postgres/outcome.h"
@@ -160,20 +161,16 @@ Result<std::optional<core::Verdict>> PostgresStore::do_recall(const TakeRequest&
 Result<core::Verdict> PostgresStore::admit_open(const TakeRequest& request, const Error& error) {
   if (error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
   const auto known = book();
-  core::Verdict verdict{.is_allowed = true, .limit = kAmountMax};
+  Amount taken = 0;
+  Amount least = kAmountMax;
   for (const Charge& charge : request.charges) {
     const auto limit = known->find(charge.limit);
     if (limit == known->end() || limit->second.on_fail() != OnFail::kOpen) return tl::make_unexpected(error);
-    verdict.taken += charge.cost;
-    verdict.limit = std::min(verdict.limit, limit->second.burst().value_or(limit->second.amount()));
-  }
-  verdict.remaining = verdict.limit;  // nobody knows: as if the meters were fresh
-  for (Usage& usage : request.usages) {
-    usage = {};
-    usage.remaining = usage.limit = verdict.limit;
+    taken += charge.cost;
+    least = std::min(least, limit->second.burst().value_or(limit->second.amount()));
   }
   unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return verdict;
+  return admit_as_fresh(taken, least, request.usages);
 }
 
 Result<core::Verdict> PostgresStore::do_hold(const HoldRequest& request) {

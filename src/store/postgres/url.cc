@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/duration_text.h"
 #include "store/postgres/conninfo.h"
+#include "store/url_timeout.h"
 #include "wire/text.h"
 #include "wire/uri.h"
 
@@ -51,12 +51,8 @@ Result<Pieces> split(std::string_view text) {
 }
 
 Result<void> set_timeout(Url& url, std::string_view text) {
-  const auto timeout = wire::parse_duration(text);
-  if (!timeout) return refuse("timeout: " + timeout.error().message);
-  if (*timeout < kTimeoutMin || *timeout > kTimeoutMax) {
-    return refuse("timeout is " + base::duration_text(kTimeoutMin) + " to " + base::duration_text(kTimeoutMax) +
-                  ", and not " + base::duration_text(*timeout));
-  }
+  const auto timeout = parse_timeout(text);
+  if (!timeout) return refuse(timeout.error().message);
   url.timeout = *timeout;
   return Done{};
 }

@@ -17,8 +17,6 @@
 
 namespace mete::store::postgres {
 
-inline constexpr Duration kTimeoutMin = std::chrono::milliseconds(1);
-inline constexpr Duration kTimeoutMax = std::chrono::minutes(1);
 inline constexpr std::size_t kPoolMax = 256;
 
 struct Url {

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
+#include "store/open_admission.h"
 #include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
@@ -134,20 +135,16 @@ Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply,
 
 // While Redis cannot be reached: denied by an error, unless each of the limits says that it is open then.
 Result<core::Verdict> RedisStore::admit_open(const TakeRequest& request, const Meters& meters, const Error& error) {
-  core::Verdict verdict{.is_allowed = true, .limit = kAmountMax};
+  Amount taken = 0;
+  Amount least = kAmountMax;
   for (const Charged& meter : meters.list) {
     const bool is_open = meter.limit->definition().on_fail() == OnFail::kOpen;
     if (!is_open || error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
-    verdict.taken += meter.cost;
-    verdict.limit = std::min(verdict.limit, meter.limit->rule().rule().capacity);
-  }
-  verdict.remaining = verdict.limit;  // nobody knows: as if the meters were fresh
-  for (Usage& usage : request.usages) {
-    usage = {};
-    usage.remaining = usage.limit = verdict.limit;
+    taken += meter.cost;
+    least = std::min(least, meter.limit->rule().rule().capacity);
   }
   unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return verdict;
+  return admit_as_fresh(taken, least, request.usages);
 }
 
 Result<std::optional<wire::RespValue>> RedisStore::recall_answer(const Identity& identity) {

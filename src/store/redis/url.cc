@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/duration_text.h"
+#include "store/url_timeout.h"
 #include "wire/text.h"
 #include "wire/uri.h"
 
@@ -121,12 +121,8 @@ Result<void> parse_path(std::string_view path, Url& url) {
 }
 
 Result<void> set_timeout(Url& url, const std::string& text) {
-  const auto timeout = wire::parse_duration(text);
-  if (!timeout) return refuse("timeout: " + timeout.error().message);
-  if (*timeout < kTimeoutMin || *timeout > kTimeoutMax) {
-    return refuse("timeout is " + base::duration_text(kTimeoutMin) + " to " + base::duration_text(kTimeoutMax) +
-                  ", and not " + base::duration_text(*timeout));
-  }
+  const auto timeout = parse_timeout(text);
+  if (!timeout) return refuse(timeout.error().message);
   url.timeout = *timeout;
   return Done{};
 }

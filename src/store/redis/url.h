@@ -18,8 +18,6 @@ namespace mete::store::redis {
 enum class Shape : std::uint8_t { kServer, kSentinel, kCluster };
 
 inline constexpr std::size_t kUrlHostsMax = 64;
-inline constexpr Duration kTimeoutMin = std::chrono::milliseconds(1);
-inline constexpr Duration kTimeoutMax = std::chrono::minutes(1);
 inline constexpr std::int64_t kDatabaseMax = 1'000'000;
 
 struct Credentials {

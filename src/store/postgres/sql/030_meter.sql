@@ -4,8 +4,6 @@
 -- But for _settled they want a settled meter, whose window holds the time. A bucket's numbers are products of two of up to
 -- 53 bits, so they are numeric; whole numbers all of them, and no division but div().
 
-create function mete._never() returns bigint language sql immutable as 'select 9223372036854775807';
-
 -- The views are made of this and _timestamp, and are read on any search path: so what it means is said in full.
 create function mete._now_us() returns bigint language sql volatile as $$
   select (extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000000)::pg_catalog.int8
