@@ -5,6 +5,7 @@
 #include "core/refusals.h"
 #include "store/micros.h"
 #include "store/open_admission.h"
+#include "store/postgres/charge_parameters.h"
 #include "store/postgres/limit_rows.h"
 #include "store/postgres/names.h"
 #include "store/postgres/outcome.h"
@@ -14,9 +15,7 @@ namespace mete::store::postgres {
 
 namespace {
 
-// In one call: each holds its rows until all of them are done.
-constexpr std::size_t kTakesTogether = 128;
-constexpr std::size_t kShiftsTogether = 5000;
+constexpr std::size_t kShiftsTogether = 5000;  // in one call: each holds its rows until all of them are done
 
 std::string_view name_of(Mode mode) {
   switch (mode) {
@@ -31,34 +30,12 @@ std::string_view name_of(Mode mode) {
   __builtin_unreachable();
 }
 
-Parameters& add_text(Parameters& parameters, std::string_view bytes) { return parameters.add(to_text(bytes)); }
-
-// Null where it is empty.
-Parameters& add_optional_text(Parameters& parameters, std::string_view bytes) {
-  return bytes.empty() ? parameters.add_null() : add_text(parameters, bytes);
-}
-
-Parameters& add_charge(Parameters& parameters, const Charge& charge) {
-  return add_text(add_text(parameters, charge.limit), charge.key).add(charge.cost);
-}
-
-void add_charges(Parameters& parameters, std::span<const Charge> charges) {
-  std::vector<std::string> limits;
-  std::vector<std::string> keys;
-  std::vector<std::int64_t> costs;
-  for (const Charge& charge : charges) {
-    limits.push_back(to_text(charge.limit));
-    keys.push_back(to_text(charge.key));
-    costs.push_back(charge.cost);
-  }
-  parameters.add(std::span<const std::string>(limits)).add(std::span<const std::string>(keys));
-  parameters.add(std::span<const std::int64_t>(costs));
-}
-
 }  // namespace
 
 PostgresStore::PostgresStore(Url url, const Options& options)
-    : session_(std::move(url)), retention_us_(options.id_retention.ns() / kNsPerMicro) {}
+    : session_(std::move(url)),
+      retention_us_(options.id_retention.ns() / kNsPerMicro),
+      together_(session_.pool().url().pool / kConnectionsPerCall, kTogetherMax) {}
 
 Result<std::unique_ptr<Store>> PostgresStore::open(std::string_view url, const Options& options) {
   if (options.clock != nullptr) {
@@ -92,12 +69,11 @@ Result<core::Verdict> PostgresStore::decide(const Statement& statement, const Pa
 
 Result<core::Verdict> PostgresStore::do_take(const TakeRequest& request) {
   if (request.mode == Mode::kPeek) return peek(request);
-  Parameters parameters;
   if (request.mode == Mode::kTake && request.charges.size() == 1 && request.id.empty() && request.usages.empty()) {
-    add_charge(parameters, request.charges[0]).add(floor_us());
-    auto verdict = decide(kTakeOne, parameters, {}, Session::Effect::kChanges);
-    return verdict ? verdict : admit_open(request, verdict.error());
+    PlainCharge take = {.charge = request.charges[0]};
+    return decide_plainly(take);
   }
+  Parameters parameters;
   add_charges(parameters, request.charges);
   parameters.add(name_of(request.mode));
   add_optional_text(parameters, request.id).add_null().add_null();
@@ -111,38 +87,6 @@ Result<core::Verdict> PostgresStore::peek(const TakeRequest& request) {
   add_charges(parameters, request.charges);
   parameters.add(floor_us()).add(!request.usages.empty());
   return decide(kPeek, parameters, request.usages, Session::Effect::kReads);
-}
-
-void PostgresStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  if (charges.size() == 1) {
-    answers[0] = do_take({.charges = charges});
-    return;
-  }
-  for (std::size_t first = 0; first < charges.size(); first += kTakesTogether) {
-    const std::size_t count = std::min(kTakesTogether, charges.size() - first);
-    take_together(charges.subspan(first, count), answers.subspan(first, count));
-  }
-}
-
-// One transaction for all of them: they wait for the server's disk together.
-void PostgresStore::take_together(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  Parameters parameters;
-  add_charges(parameters, charges);
-  parameters.add(floor_us());
-  const auto rows = session_.run(kTakeEach, parameters);
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    const TakeRequest one = {.charges = charges.subspan(i, 1)};
-    if (rows && i < rows->size() && !is_none(*rows, i)) {
-      session_.clock().raise(now_us_of(*rows, i));
-      answers[i] = verdict_of(*rows, i);
-    } else if (rows) {
-      answers[i] = tl::make_unexpected(core::unknown_limit(charges[i].limit));
-    } else if (rows.error().code == ErrorCode::kUnavailable) {
-      answers[i] = admit_open(one, rows.error());
-    } else {
-      answers[i] = do_take(one);  // one of them was refused, and with it all: each for itself, then
-    }
-  }
 }
 
 Result<std::optional<core::Verdict>> PostgresStore::do_recall(const TakeRequest& request) {
@@ -176,12 +120,15 @@ Result<core::Verdict> PostgresStore::admit_open(const TakeRequest& request, cons
 Result<core::Verdict> PostgresStore::do_hold(const HoldRequest& request) {
   const auto ttl_us = micros_of("ttl", request.ttl);
   if (!ttl_us) return tl::make_unexpected(ttl_us.error());
-  Parameters parameters;
   if (request.charges.size() == 1 && request.usages.empty()) {
-    add_text(add_charge(parameters, request.charges[0]), request.id).add(*ttl_us);
-    add_optional_text(parameters, request.tag).add(request.is_id_random).add(retention_us_).add(floor_us());
-    return decide(kHoldOne, parameters, {}, Session::Effect::kChanges);
+    PlainCharge hold = {.charge = request.charges[0],
+                        .id = request.id,
+                        .is_id_random = request.is_id_random,
+                        .ttl_us = *ttl_us,
+                        .tag = request.tag};
+    return decide_plainly(hold);
   }
+  Parameters parameters;
   add_charges(parameters, request.charges);
   add_text(parameters.add(name_of(Mode::kTake)), request.id).add(*ttl_us);
   add_optional_text(parameters, request.tag).add(request.is_id_random).add(true).add(retention_us_).add(floor_us());

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/combiner.h"
 #include "store/postgres/session.h"
 #include "store/store.h"
 
@@ -68,10 +69,26 @@ class PostgresStore final : public Store {
                                Session::Effect effect);
   Result<Settlement> settle(const Statement& statement, const Parameters& parameters);
   Result<core::Verdict> admit_open(const TakeRequest& request, const Error& error);
-  void take_together(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers);
   void shift_together(const ShiftRequest& request, std::span<Result<Shifted>> answers);
   Result<std::vector<HoldInfo>> read_holds(const Statement& statement, const Parameters& parameters);
   Result<std::vector<std::string>> read_ids(const Statement& statement, const Parameters& parameters);
+
+  // What nearly every operation is, together with those of other callers (postgres_plain.cc).
+  struct PlainCharge {
+    Charge charge;
+    std::string_view id = {};  // of a hold; empty for a take
+    bool is_id_random = false;
+    std::int64_t ttl_us = 0;
+    std::string_view tag = {};
+    Result<core::Verdict> answer = core::Verdict{};
+  };
+  // Of a pool's connections every so manieth has a call of many charges under way: the others are for the rest.
+  static constexpr std::size_t kConnectionsPerCall = 4;
+  static constexpr std::size_t kTogetherMax = 128;  // each holds its rows until all of them are done
+  Result<core::Verdict> decide_plainly(PlainCharge& plain);
+  void decide_alone(PlainCharge& plain);
+  // False: nothing was done, and each is to be tried alone.
+  bool decide_together(std::span<PlainCharge* const> charges);
 
   // Upkeep (postgres_upkeep.cc).
   Result<std::shared_ptr<const Book>> refresh_book();
@@ -83,6 +100,7 @@ class PostgresStore final : public Store {
 
   Session session_;
   const std::int64_t retention_us_;
+  Combiner<PlainCharge> together_;
   std::shared_ptr<const Book> book_ = std::make_shared<const Book>();
   std::atomic<std::uint64_t> unrecorded_admissions_{0};
   std::atomic<std::uint64_t> expired_holds_{0};

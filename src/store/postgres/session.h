@@ -23,6 +23,10 @@ class Session {
   explicit Session(Url url) : pool_(std::move(url)) {}
 
   Result<Rows> run(const Statement& statement, const Parameters& parameters, Effect effect = Effect::kChanges);
+  // Never made again: for whoever knows what else to do then.
+  SqlResult<Rows> try_once(const Statement& statement, const Parameters& parameters) {
+    return run_once(statement, parameters, net::Deadline::in(pool_.url().timeout));
+  }
 
   [[nodiscard]] Pool& pool() { return pool_; }
   [[nodiscard]] const Pool& pool() const { return pool_; }

@@ -17,8 +17,10 @@ inline constexpr Statement kHoldOne = {
     "mete_hold_one_1", METE_OUTCOME
     "mete.store_hold_one($1::text, $2::text, $3::bigint, $4::text, $5::bigint, $6::text, "
     "$7::boolean, $8::bigint, $9::bigint)"};
-inline constexpr Statement kTakeEach = {
-    "mete_take_each_1", METE_OUTCOME "mete.store_take_each($1::text[], $2::text[], $3::bigint[], $4::bigint)"};
+inline constexpr Statement kEach = {
+    "mete_each_1", METE_OUTCOME
+    "mete.store_each($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::bigint, "
+    "$8::bigint)"};
 inline constexpr Statement kRecall = {
     "mete_recall_1",
     METE_OUTCOME "mete.store_recall($1::text[], $2::text[], $3::bigint[], $4::text, $5::text, $6::bigint, $7::bigint)"};

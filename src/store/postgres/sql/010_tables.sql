@@ -79,7 +79,7 @@ create table mete.operations (
   charge smallint not null,
   serial bigint generated always as identity,
   kind text not null,              -- hold; or take, for all that is answered at once
-  state text not null,             -- answered; a hold's held, committed, cancelled or expired
+  state text collate "C" not null, -- answered; a hold's held, committed, cancelled or expired
   fingerprint uuid,                -- of the operation's parameters
   answer bigint[],                 -- see mete._answer_of
   made_us bigint not null,
@@ -95,11 +95,10 @@ create table mete.operations (
   part_us bigint,
   primary key (id, charge)
 );
-create index operations_due on mete.operations (due_us);
+create index operations_due on mete.operations (state, due_us);
 -- The condition of a partial one is prepared anew by every insert: that costs as much as an entry, so there is but one.
 create index operations_held on mete.operations (limit_id, key, held_us);
 create index operations_tag on mete.operations (tag, held_us);
-create index operations_expired on mete.operations (due_us) where state = 'expired';  -- few, and counted often
 
 -- What was used, for billing and audit: never changed, only added to; pruned by month. A row belongs to the window in
 -- which its charge was made (charged_at), which a commit after the month's end does not change.

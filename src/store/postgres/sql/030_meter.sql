@@ -4,9 +4,10 @@
 -- But for _settled they want a settled meter, whose window holds the time. A bucket's numbers are products of two of up to
 -- 53 bits, so they are numeric; whole numbers all of them, and no division but div().
 
--- The views are made of this and _timestamp, and are read on any search path: so what it means is said in full.
+-- The views are made of this and _timestamp, and are read on any search path: so what it means is said in full. Seconds as
+-- a double are rounded by less than half a microsecond until 2106, and never run backwards; extract() would be numeric.
 create function mete._now_us() returns bigint language sql volatile as $$
-  select (extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000000)::pg_catalog.int8
+  select (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000000)::pg_catalog.int8
 $$;
 
 create function mete._div_ceil(x numeric, y numeric) returns numeric language sql immutable as $$

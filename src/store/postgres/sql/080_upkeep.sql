@@ -104,7 +104,8 @@ declare
   total integer := 0;
 begin
   delete from mete.operations t where t.ctid in (
-    select o.ctid from mete.operations o where o.due_us <= now_us and o.state <> 'held' limit count_max
+    select o.ctid from mete.operations o
+    where o.state = any('{answered,committed,cancelled,expired}') and o.due_us <= now_us limit count_max
     for update skip locked);
   get diagnostics total = row_count;
   perform mete._catch_up(count_max);

@@ -47,11 +47,12 @@ begin
                     floor_us, false);
 end $$;
 
--- Takes that have arrived together, each for itself and in one transaction: an outcome for each, in their order; null where
--- the limit is unknown. They are made in the order in which meters are locked.
-create function mete.store_take_each(limits text[], keys text[], costs bigint[], floor_us bigint)
-returns setof mete.outcome
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+-- Takes, and holds under ids that nobody else knows yet, that have come together: each for itself, and in one transaction. An
+-- outcome for each, in their order; null where the limit is unknown. A take has no id. They are made in the order in which
+-- meters are locked; and they do not wait long for somebody else's transaction: then none is made, and each is tried alone.
+create function mete.store_each(limits text[], keys text[], costs bigint[], ids text[], ttls_us bigint[], tags text[],
+                                retention_us bigint, floor_us bigint) returns setof mete.outcome
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms' as $$
 declare
   u record;
   r mete.outcome;
@@ -60,12 +61,19 @@ begin
   if exists (select from unnest(costs) c where c is null or c not between 0 and 9007199254740991) then
     perform mete._refuse_argument('costs must be 0 to 9007199254740991');
   end if;
-  for u in select c.name, c.key, c.cost, c.i::integer as i, l.id
-           from unnest(limits, keys, costs) with ordinality c (name, key, cost, i)
+  for u in select c.name, c.key, c.cost, nullif(c.id, '') as id, c.ttl_us, nullif(c.tag, '') as tag, c.i::integer as i,
+                  l.id as limit_id
+           from unnest(limits, keys, costs, ids, ttls_us, tags) with ordinality c (name, key, cost, id, ttl_us, tag, i)
            left join mete.limits l on l.name = c.name and not l.is_dropped
            order by l.id, c.key collate "C", c.i loop
     r := null;
-    if u.id is not null then r := mete.store_take_one(u.name, u.key, u.cost, floor_us); end if;
+    if u.limit_id is not null then
+      if u.id is null then
+        r := mete.store_take_one(u.name, u.key, u.cost, floor_us);
+      else
+        r := mete.store_hold_one(u.name, u.key, u.cost, u.id, u.ttl_us, u.tag, true, retention_us, floor_us);
+      end if;
+    end if;
     results[u.i] := r;
   end loop;
   return query select * from unnest(results);

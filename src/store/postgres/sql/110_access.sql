@@ -39,7 +39,7 @@ grant execute on function
   mete.give(text, text, bigint, text), mete.give(jsonb, text),
   mete.hold(text, text, bigint, interval, text, text), mete.hold(jsonb, interval, text, text),
   mete.commit, mete.cancel, mete.extend, mete.usage,
-  mete.store_take, mete.store_take_one, mete.store_hold_one, mete.store_take_each, mete.store_recall, mete.store_peek, mete.store_give, mete.store_close,
+  mete.store_take, mete.store_take_one, mete.store_hold_one, mete.store_each, mete.store_recall, mete.store_peek, mete.store_give, mete.store_close,
   mete.store_find_hold, mete.store_oldest_holds, mete.store_holds, mete.store_holds_tagged, mete.store_scan,
   mete.store_usage, mete.store_override_of, mete.store_limits, mete.store_statistics
 to mete_use, mete_admin;

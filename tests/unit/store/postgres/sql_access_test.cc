@@ -36,17 +36,19 @@ TEST(SqlAccess, FunctionsAreForWhomTheyAreMeant) {
   };
   EXPECT_EQ(functions("nobody"), "null");
   EXPECT_EQ(functions("worker"),
-            "_may_use _now_us _timestamp cancel commit extend give hold peek store_close store_find_hold store_give "
+            "_may_use _now_us _timestamp cancel commit extend give hold peek store_close store_each store_find_hold "
+            "store_give "
             "store_hold_one store_holds store_holds_tagged store_limits store_oldest_holds store_override_of "
             "store_peek store_recall "
-            "store_scan store_statistics store_take store_take_each store_take_one store_usage take usage");
+            "store_scan store_statistics store_take store_take_one store_usage take usage");
   EXPECT_EQ(
       functions("boss"),
       "_may_use _now_us _timestamp audit cancel commit define drop_limit expire extend give hold override peek prune "
-      "reconcile restrict store_clear store_close store_define store_expire store_find_hold store_give store_hold_one "
+      "reconcile restrict store_clear store_close store_define store_each store_expire store_find_hold store_give "
+      "store_hold_one "
       "store_holds "
       "store_holds_tagged store_limits store_oldest_holds store_override store_override_of store_peek store_recall "
-      "store_reconcile store_scan store_shift store_statistics store_take store_take_each store_take_one store_usage "
+      "store_reconcile store_scan store_shift store_statistics store_take store_take_one store_usage "
       "take "
       "usage");
 }
@@ -133,7 +135,7 @@ TEST(SqlAccess, ARestrictedLimitIsKeptFromOthers) {
       "cancel('h')",
       "extend('h', '1 hour')",
       "usage('secret', 'a')",
-      "store_take_each('{secret}', '{a}', '{1}', 0)",
+      "store_each('{secret}', '{a}', '{1}', null, null, null, 0, 0)",
       "store_take('{secret}', '{a}', '{1}', 'take', null, null, null, false, true, 0, 0, true)",
       "store_recall('{secret}', '{a}', '{10}', 'take', 'known', 1000, 0)",
       "store_scan('secret', 0, 10, 0)",

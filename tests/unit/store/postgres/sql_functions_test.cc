@@ -281,7 +281,7 @@ TEST(SqlFunctions, TheStoresFunctionsMintNothing) {
   const Exchange rows[] = {
       {"store_take('{disk}', '{a}', '{-500}', 'take', null, null, null, false, true, 0, 0, false)",
        "MT001 cost of 'disk' must be 0 to 9007199254740991, not -500"},
-      {"store_take_each('{disk}', '{a}', '{-500}', 0)", "MT001 costs must be 0 to 9007199254740991"},
+      {"store_each('{disk}', '{a}', '{-500}', null, null, null, 0, 0)", "MT001 costs must be 0 to 9007199254740991"},
       {"store_give('{disk}', '{a}', '{-500}', null, 0, 0)",
        "MT001 cost of 'disk' must be 0 to 9007199254740991, not -500"},
       {"store_close('open', 'commit', '{-500}', false, null, 0, 0)",

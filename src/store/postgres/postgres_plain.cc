@@ -1,0 +1,95 @@
+// Takes and holds of one charge, which is what nearly all are. Those that come while others are under way go as one
+// transaction, and share what it costs: preparing, committing, the round trip, the wait for the disk.
+
+#include <algorithm>
+
+#include "core/refusals.h"
+#include "store/postgres/charge_parameters.h"
+#include "store/postgres/names.h"
+#include "store/postgres/outcome.h"
+#include "store/postgres/postgres_store.h"
+#include "store/postgres/statements.h"
+
+namespace mete::store::postgres {
+
+namespace {
+
+constexpr std::string_view kCancelled = "57014";  // by the time-out: each alone would have no time left either
+
+}  // namespace
+
+Result<core::Verdict> PostgresStore::decide_plainly(PlainCharge& plain) {
+  // Two transactions that have several ids each, which others know too, could wait for each other.
+  const bool can_join = plain.id.empty() || plain.is_id_random;
+  const auto run = [this](std::span<PlainCharge* const> charges) { return decide_together(charges); };
+  if (!can_join || !together_.join(plain, run)) decide_alone(plain);
+  return std::move(plain.answer);
+}
+
+void PostgresStore::decide_alone(PlainCharge& plain) {
+  Parameters parameters;
+  add_charge(parameters, plain.charge);
+  if (plain.id.empty()) {
+    parameters.add(floor_us());
+    plain.answer = decide(kTakeOne, parameters, {}, Session::Effect::kChanges);
+    if (!plain.answer) plain.answer = admit_open({.charges = {&plain.charge, 1}}, plain.answer.error());
+    return;
+  }
+  add_text(parameters, plain.id).add(plain.ttl_us);
+  add_optional_text(parameters, plain.tag).add(plain.is_id_random).add(retention_us_).add(floor_us());
+  plain.answer = decide(kHoldOne, parameters, {}, Session::Effect::kChanges);
+}
+
+bool PostgresStore::decide_together(std::span<PlainCharge* const> charges) {
+  if (charges.size() == 1) {
+    decide_alone(*charges[0]);
+    return true;
+  }
+  std::vector<Charge> costs;
+  std::vector<std::string> ids;
+  std::vector<std::int64_t> ttls_us;
+  std::vector<std::string> tags;
+  for (const PlainCharge* plain : charges) {
+    costs.push_back(plain->charge);
+    ids.push_back(to_text(plain->id));
+    ttls_us.push_back(plain->ttl_us);
+    tags.push_back(to_text(plain->tag));
+  }
+  Parameters parameters;
+  add_charges(parameters, costs).add(std::span<const std::string>(ids)).add(std::span<const std::int64_t>(ttls_us));
+  parameters.add(std::span<const std::string>(tags)).add(retention_us_).add(floor_us());
+  const auto rows = session_.try_once(kEach, parameters);
+  if (!rows && !rows.error().is_lost && rows.error().state != kCancelled) return false;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    PlainCharge& plain = *charges[i];
+    if (!rows) {
+      const Error error = to_error(rows.error());
+      plain.answer = plain.id.empty() ? admit_open({.charges = {&plain.charge, 1}}, error) : tl::make_unexpected(error);
+    } else if (is_none(*rows, i)) {
+      plain.answer = tl::make_unexpected(core::unknown_limit(plain.charge.limit));
+    } else {
+      session_.clock().raise(now_us_of(*rows, i));
+      plain.answer = verdict_of(*rows, i);
+    }
+  }
+  return true;
+}
+
+void PostgresStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
+  for (std::size_t first = 0; first < charges.size(); first += kTogetherMax) {
+    const std::size_t count = std::min(kTogetherMax, charges.size() - first);
+    std::vector<PlainCharge> takes(count);
+    std::vector<PlainCharge*> together;
+    for (std::size_t i = 0; i < count; ++i) {
+      takes[i].charge = charges[first + i];
+      together.push_back(&takes[i]);
+    }
+    const bool is_done = decide_together(together);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!is_done) decide_alone(takes[i]);
+      answers[first + i] = std::move(takes[i].answer);
+    }
+  }
+}
+
+}  // namespace mete::store::postgres
