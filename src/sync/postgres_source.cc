@@ -40,6 +40,10 @@ Result<void> done_or(const SqlResult<T>& result) {
 class PostgresSource final : public Source {
  public:
   PostgresSource(Plan plan, store::postgres::Url url) : plan_(std::move(plan)), url_(std::move(url)) {}
+  // The lock is gone once this is: the end of a connection alone reaches the server some time later.
+  ~PostgresSource() override {
+    if (lock_) (void)lock_->run_text("rollback", soon());
+  }
 
   Result<bool> lock() override {
     if (auto ok = open(lock_, "begin"); !ok) return tl::make_unexpected(std::move(ok.error()));

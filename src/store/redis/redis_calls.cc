@@ -18,6 +18,21 @@ namespace {
 constexpr std::size_t kLookTogether = 100;
 static_assert(kChargesMax <= kLookTogether);
 
+// A meter as lua/look.lua tells it.
+struct FoundValue {
+  std::string text;  // empty: there is none
+  wire::RespValue parts;
+};
+
+void add_found(wire::RespValue& reply, std::vector<FoundValue>& found) {
+  const std::size_t first = found.size();
+  for (wire::RespValue& value : reply.elements[1].elements) found.push_back({std::move(value.text), {}});
+  for (std::size_t i = 2; i < reply.elements.size(); ++i) {
+    auto& numbered = reply.elements[i].elements;
+    found[first + static_cast<std::size_t>(numbered[0].integer) - 1].parts = std::move(numbered[1]);
+  }
+}
+
 }  // namespace
 
 Error RedisStore::too_busy() {
@@ -170,24 +185,22 @@ Result<RedisStore::Looked> RedisStore::look_once(Meters meters) {
   Replies replies;
   link_->run(batch, replies);
   Looked looked{.meters = std::move(meters), .now_us = 0, .values = {}, .images = {}};
-  std::vector<wire::RespValue> found;
+  std::vector<FoundValue> found;
   for (Result<wire::RespValue>& each : replies) {
     auto reply = unless_error(std::move(each));
     if (!reply) return tl::make_unexpected(reply.error());
     looked.now_us = saw(reply->elements[0].text);
-    found.insert(found.end(), std::make_move_iterator(reply->elements.begin() + 1),
-                 std::make_move_iterator(reply->elements.end()));
+    add_found(*reply, found);
   }
   for (std::size_t i = 0; i < looked.meters.list.size(); ++i) {
     const Charged& meter = looked.meters.list[i];
-    auto& parts = found[i].elements;
-    auto image = MeterImage::found(*meter.limit, meter.key, parts[0].text, parts[1], looked.now_us);
+    auto image = MeterImage::found(*meter.limit, meter.key, found[i].text, found[i].parts, looked.now_us);
     if (!image) return tl::make_unexpected(image.error());
     looked.images.push_back(std::move(*image));
     if (looked.images.back() == nullptr) break;
     looked.images.back()->access().cost = meter.cost;
     looked.images.back()->access().charges = meter.charges;
-    looked.values.push_back(std::move(parts[0].text));
+    looked.values.push_back(std::move(found[i].text));
   }
   return looked;
 }

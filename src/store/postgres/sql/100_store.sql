@@ -48,33 +48,75 @@ begin
 end $$;
 
 -- Takes, and holds under ids that nobody else knows yet, that have come together: each for itself, and in one transaction. An
--- outcome for each, in their order; null where the limit is unknown. A take has no id. They are made in the order in which
--- meters are locked; and they do not wait long for somebody else's transaction: then none is made, and each is tried alone.
+-- outcome for each, in their order; null where the limit is unknown. A take has no id. They do not wait long for somebody
+-- else's transaction: then none is made, and each is tried alone.
+--
+-- The meters are locked in their order by one statement, which also makes what is plain: charges that fit, all of them
+-- that are on a meter, as in parts/plain_charge.sql. The others follow, one by one.
 create function mete.store_each(limits text[], keys text[], costs bigint[], ids text[], ttls_us bigint[], tags text[],
                                 retention_us bigint, floor_us bigint) returns setof mete.outcome
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms' as $$
 declare
-  u record;
-  r mete.outcome;
   results mete.outcome[];
+  rest integer[];
+  i integer;
 begin
   if exists (select from unnest(costs) c where c is null or c not between 0 and 9007199254740991) then
     perform mete._refuse_argument('costs must be 0 to 9007199254740991');
   end if;
-  for u in select c.name, c.key, c.cost, nullif(c.id, '') as id, c.ttl_us, nullif(c.tag, '') as tag, c.i::integer as i,
-                  l.id as limit_id
-           from unnest(limits, keys, costs, ids, ttls_us, tags) with ordinality c (name, key, cost, id, ttl_us, tag, i)
-           left join mete.limits l on l.name = c.name and not l.is_dropped
-           order by l.id, c.key collate "C", c.i loop
-    r := null;
-    if u.limit_id is not null then
-      if u.id is null then
-        r := mete.store_take_one(u.name, u.key, u.cost, floor_us);
-      else
-        r := mete.store_hold_one(u.name, u.key, u.cost, u.id, u.ttl_us, u.tag, true, retention_us, floor_us);
-      end if;
+  with charges as materialized (
+    select c.i::integer as i, c.name, c.key collate "C" as key, c.cost, nullif(c.id, '') as id, c.ttl_us,
+      nullif(c.tag, '') as tag, l.id as limit_id, l.revision, l.capacity, l.records, l.kind <> 'stock' as has_end,
+      l.is_plain and (l.only_for is null or mete._may_use(l.only_for)) as is_plain,
+      (sum(c.cost) over (partition by l.id, c.key order by c.i))::bigint as total
+    from unnest(limits, keys, costs, ids, ttls_us, tags) with ordinality c (name, key, cost, id, ttl_us, tag, i)
+    left join mete.limits l on l.name = c.name and not l.is_dropped
+  ), sums as (
+    select c.limit_id, c.key, min(c.revision) as revision, min(c.capacity) as capacity, bool_and(c.is_plain) as is_plain,
+      max(c.total) as total, min(c.ttl_us) filter (where c.id is not null) as ttl_us
+    from charges c where c.limit_id is not null group by c.limit_id, c.key
+  ), locked as (
+    select t.limit_id, t.key, s.total, s.ttl_us, s.capacity, s.is_plain and t.revision = s.revision as is_plain
+    from sums s join mete.meters t on t.limit_id = s.limit_id and t.key = s.key
+    order by t.limit_id, t.key for update of t
+  ), charged as (
+    update mete.meters t
+    set units = t.units + s.total,
+        due_us = least(t.due_us, greatest(mete._now_us(), floor_us, t.settled_us) + s.ttl_us)
+    from locked s
+    where s.is_plain and t.limit_id = s.limit_id and t.key = s.key and s.total > 0 and
+      t.units <= coalesce(t.own_amount, s.capacity) - s.total and
+      least(t.end_us, t.due_us) > greatest(mete._now_us(), floor_us)
+    returning t.limit_id, t.key, coalesce(t.own_amount, s.capacity) - t.units + s.total as remaining,
+      coalesce(t.own_amount, s.capacity) as capacity, greatest(mete._now_us(), floor_us, t.start_us, t.settled_us) as now_us,
+      t.end_us
+  ), done as materialized (
+    select c.i, c.name, c.key, c.cost, c.id, c.ttl_us, c.tag, c.limit_id, c.revision, c.records, m.now_us, m.capacity,
+      m.remaining - c.total as remaining, case when c.has_end then greatest(m.end_us - m.now_us, 0) else -1 end as reset_us
+    from charges c left join charged m on m.limit_id = c.limit_id and m.key = c.key
+  ), held as (
+    insert into mete.operations (id, charge, kind, state, answer, made_us, due_us, held_us, tag, limit_id, key, amount,
+                                 is_backed, part_units, part_us)
+    select d.id, 0, 'hold', 'held', array[1, d.cost, d.remaining, d.capacity, 0, d.reset_us, 0, d.now_us], d.now_us,
+      d.now_us + d.ttl_us, d.now_us + d.ttl_us, d.tag, d.limit_id, d.key, d.cost, true, d.cost, d.now_us
+    from done d where d.now_us is not null and d.id is not null
+  ), recorded as (
+    insert into mete.events (at, limit_id, key, kind, amount, charged_at, revision)
+    select mete._timestamp(d.now_us), d.limit_id, d.key, 'take', d.cost, mete._timestamp(d.now_us), d.revision
+    from done d where d.now_us is not null and d.id is null and d.records and d.cost > 0
+  )
+  select array_agg(case when d.now_us is not null then
+                     (true, d.cost, d.remaining, d.capacity, 0, d.reset_us, 0, d.now_us, d.id, null)::mete.outcome
+                   end order by d.i),
+    array_agg(d.i order by d.limit_id, d.key, d.i) filter (where d.now_us is null and d.limit_id is not null)
+  into results, rest from done d;
+  foreach i in array coalesce(rest, '{}') loop
+    if coalesce(ids[i], '') = '' then
+      results[i] := mete.store_take_one(limits[i], keys[i], costs[i], floor_us);
+    else
+      results[i] := mete.store_hold_one(limits[i], keys[i], costs[i], ids[i], ttls_us[i], nullif(tags[i], ''), true,
+                                        retention_us, floor_us);
     end if;
-    results[u.i] := r;
   end loop;
   return query select * from unnest(results);
 end $$;

@@ -2,8 +2,8 @@
 --
 -- ARGV: what at: "meters" (KEYS: their values), "hold" or "answer" (KEYS: the operation's record) or "tag" (KEYS: its
 -- holds) or "generation" (KEYS: mete.limits); for an answer also the epoch, the retention and the earliest time it can be.
--- The answer begins with the time. For each meter: its value, its parts' count of changes, and the parts as Redis has
--- them; of a hold its record; of an operation its fingerprint and answer; of a tag its holds with their expiries.
+-- The answer begins with the time. Of meters: their values, and for each that has parts its number and the parts as Redis
+-- has them, with their count of changes; of a hold its record; of an operation its fingerprint and answer; of a tag its holds with their expiries.
 -- include record.lua
 local time = redis.call('TIME')
 local answer = {string.format('%.0f', time[1] * 1000000 + time[2])}
@@ -24,13 +24,12 @@ elseif ARGV[1] == 'hold' then
       string.format('%.0f', hold.final), hold.tag, hold.charges}
   end
 else
-  for i, key in ipairs(KEYS) do
-    local value = redis.call('GET', key)
-    local parts = {}
+  local values = redis.call('MGET', unpack(KEYS))
+  answer[2] = values
+  for i, value in ipairs(values) do
     if value and string.find(value, '+', 1, true) then
-      parts = redis.call('HGETALL', 'mete.held:' .. string.sub(key, 6))
+      answer[#answer + 1] = {i, redis.call('HGETALL', 'mete.held:' .. string.sub(KEYS[i], 6))}
     end
-    answer[1 + i] = {value or '', parts}
   end
 end
 return answer

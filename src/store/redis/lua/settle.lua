@@ -156,24 +156,43 @@ end
 -- meter: what was added; or "late", if a new window has begun since; or of several meters what stands in its way.
 if operation == 'shift' then
   local since, answer = tonumber(option[2]), {'ok', format(now)}
-  for i = 1, count do
+  local terms_before, stock_prefix
+  -- A stock's meter that has nothing but what it used, with the terms of the one before: nearly all are so, and there may
+  -- be a million. Nil if it is not that.
+  local function shift_plainly(i)
+    local terms, cost = string.match(argv[3 + i], '^(.*) (%-?%d+)$')
+    if terms ~= terms_before then
+      local kind, rev = string.match(terms, '^(%S+) %S+ %S+ %S+ (%S+)')
+      terms_before, stock_prefix = terms, kind == 'k' and 'r' .. rev .. ':'
+    end
+    if not stock_prefix then return nil end
+    local value = redis.call('GET', KEYS[i]) or stock_prefix .. '0'
+    if string.sub(value, 1, #stock_prefix) ~= stock_prefix then return nil end
+    local before = tonumber(string.match(value, '^%d+$', #stock_prefix + 1))
+    local after = before and math.max(before + tonumber(cost), 0)
+    if not after or after == 0 or after > kMax then return nil end
+    if after ~= before then redis.call('SET', KEYS[i], stock_prefix .. format(after)) end
+    return format(after - before)
+  end
+  local function shift(i)
     local m, problem, detail = open(KEYS[i], argv[3 + i], now)
     local kept = m and held(m)
     local before = m and used(m) - kept
     if m and m.cost > kMax - kept - before then problem = 'large' end
-    if problem and count == 1 then return {problem, format(now), 1, format(detail or now)} end
-    if problem then
-      answer[2 + i] = problem
-    elseif m.kind ~= 'k' and since < m.window then
-      answer[2 + i] = 'late'
-    else
-      local after = math.max(before + m.cost, 0)
-      if after ~= before then
-        m.units = after + kept
-        store(m)
-      end
-      answer[2 + i] = format(after - before)
+    if problem then return problem, {problem, format(now), 1, format(detail or now)} end
+    if m.kind ~= 'k' and since < m.window then return 'late' end
+    local after = math.max(before + m.cost, 0)
+    if after ~= before then
+      m.units = after + kept
+      store(m)
     end
+    return format(after - before)
+  end
+  for i = 1, count do
+    local text, problem = shift_plainly(i), nil
+    if not text then text, problem = shift(i) end
+    if problem and count == 1 then return problem end
+    answer[2 + i] = text
   end
   return answer
 end
