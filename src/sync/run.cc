@@ -17,7 +17,7 @@ namespace mete::sync {
 namespace {
 
 constexpr std::size_t kPageKeys = 1000;
-constexpr std::size_t kShiftsTogether = 1000;
+constexpr std::size_t kShiftsTogether = 10'000;
 constexpr std::uint64_t kRowsPerProgress = 10'000;
 
 tl::unexpected<Error> fail(std::string message) {

@@ -15,7 +15,10 @@ namespace mete::store::postgres {
 
 namespace {
 
-constexpr std::size_t kShiftsTogether = 5000;  // in one call: each holds its rows until all of them are done
+// In one call: each holds its rows until all of them are done. And so many calls at a time, since one keeps one of the
+// server's cores busy.
+constexpr std::size_t kShiftsTogether = 2500;
+constexpr std::size_t kShiftCallsMax = 4;
 
 std::string_view name_of(Mode mode) {
   switch (mode) {
@@ -238,11 +241,22 @@ Result<Reconciliation> PostgresStore::do_reconcile(const MeterName& meter, Amoun
 }
 
 void PostgresStore::do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
-  for (std::size_t first = 0; first < request.shifts.size(); first += kShiftsTogether) {
-    const std::size_t count = std::min(kShiftsTogether, request.shifts.size() - first);
-    shift_together({.limit = request.limit, .since = request.since, .shifts = request.shifts.subspan(first, count)},
-                   answers.subspan(first, count));
-  }
+  std::atomic<std::size_t> next{0};
+  const auto shift_parts = [&] {
+    for (;;) {
+      const std::size_t first = next.fetch_add(kShiftsTogether);
+      if (first >= request.shifts.size()) return;
+      const std::size_t count = std::min(kShiftsTogether, request.shifts.size() - first);
+      shift_together({.limit = request.limit, .since = request.since, .shifts = request.shifts.subspan(first, count)},
+                     answers.subspan(first, count));
+    }
+  };
+  const std::size_t calls = std::min(
+      {kShiftCallsMax, session_.pool().url().pool, (request.shifts.size() + kShiftsTogether - 1) / kShiftsTogether});
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < calls; ++i) others.emplace_back(shift_parts);
+  shift_parts();
+  for (std::thread& other : others) other.join();
 }
 
 void PostgresStore::shift_together(const ShiftRequest& request, std::span<Result<Shifted>> answers) {

@@ -382,28 +382,16 @@ begin
   end if;
 end $$;
 
--- Locks the meters of all these keys, and makes those that are missing, in the order of locks: by one statement, for a
--- million keys at a time. A row that is there is locked by it, though the condition is never true.
-create function mete._lock_keys(l mete.limits, keys text[]) returns void
-language plpgsql as $$
-declare
-  now_us bigint := mete._now_us();
-  w record := mete._window(mete._rule(l), now_us);
-begin
-  insert into mete.meters as m (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
-  select l.id, k.key, l.revision, 0, 0, 0, w.start_us, w.end_us, now_us, 9223372036854775807
-  from (select distinct u collate "C" as key from unnest(keys) u) k order by k.key
-  on conflict (limit_id, key) do update set units = m.units where false;
-end $$;
-
--- Adds to what each key has used, signed, and tells how much of it was done (see _reconcile). The keys are in the order in
--- which meters are locked; what is plain to see is done for all of them in one statement.
+-- Adds to what each key has used, signed, and tells how much of it was done (see _reconcile). What is plain to see is done
+-- for all of them at a time, for there may be a million. A plan that was made when there were few meters must not read all
+-- of them for each call: so it has to look each of them up.
 create function mete._shift(name text, keys text[], changes bigint[], since_us bigint, floor_us bigint)
 returns table (i bigint, change bigint, is_late boolean)
-language plpgsql as $$
+language plpgsql set enable_mergejoin = off set enable_seqscan = off as $$
 declare
   l mete.limits := mete._limit(name);
-  now_us bigint;
+  now_us bigint := greatest(mete._now_us(), floor_us);
+  w record := mete._window(mete._rule(l), now_us);
   plain_i bigint[];
   plain_change bigint[];
   u record;
@@ -413,16 +401,26 @@ begin
     perform mete._refuse_argument(format('a %s cannot be brought to a source of truth: its usage comes back with time',
                                          l.kind));
   end if;
-  perform mete._lock_keys(l, keys);
-  now_us := greatest(mete._now_us(), floor_us);
-  with plain as (
-    update mete.meters m set units = greatest(m.units + c.change, 0)
-    from unnest(keys, changes) with ordinality c (key, change, i),
-      (select b.key, b.units from mete.meters b where b.limit_id = l.id and b.key = any (keys)) before
-    where m.limit_id = l.id and m.key = c.key and before.key = m.key and m.revision = l.revision and
-      m.due_us = 9223372036854775807 and m.end_us > now_us and m.start_us <= least(now_us, since_us) and
-      m.units + c.change <= 9007199254740991
-    returning c.i, m.key, m.units - before.units as change
+  with charges as materialized (
+    select distinct on (c.key collate "C") c.key collate "C" as key, c.change, c.i
+    from unnest(keys, changes) with ordinality c (key, change, i) order by c.key collate "C", c.i
+  ), locked as materialized (  -- in the order of locks
+    select c.i, c.key, c.change, m.* from charges c left join lateral (
+      select t.ctid, t.units,
+        t.revision = l.revision and t.due_us = 9223372036854775807 and t.end_us > now_us and
+        t.start_us <= least(now_us, since_us) and t.units + c.change <= 9007199254740991 as is_plain
+      from mete.meters t where t.limit_id = l.id and t.key = c.key limit 1 for update) m on true
+  ), changed as (
+    update mete.meters m set units = greatest(k.units + k.change, 0) from locked k where k.is_plain and m.ctid = k.ctid
+    returning k.i, k.key, m.units - k.units as change
+  ), made as (
+    insert into mete.meters as m (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
+    select l.id, k.key, l.revision, greatest(k.change, 0), 0, 0, w.start_us, w.end_us, now_us, 9223372036854775807
+    from locked k where k.ctid is null and since_us >= w.start_us order by k.key
+    on conflict (limit_id, key) do nothing returning m.key, m.units
+  ), plain as materialized (
+    select c.i, c.key, c.change from changed c
+    union all select k.i, k.key, m.units from made m join locked k on k.key = m.key
   ), recorded as (
     insert into mete.events (at, limit_id, key, kind, amount, charged_at, revision)
     select mete._timestamp(now_us), l.id, p.key, 'reconcile', p.change, mete._timestamp(now_us), l.revision
@@ -430,6 +428,7 @@ begin
   )
   select array_agg(p.i), array_agg(p.change) into plain_i, plain_change from plain p;
   return query select p.i, p.change, false from unnest(plain_i, plain_change) p (i, change);
+  if cardinality(plain_i) = cardinality(keys) then return; end if;
   for u in select c.key, c.change, c.i from unnest(keys, changes) with ordinality c (key, change, i)
            where c.i not in (select unnest(plain_i)) order by c.key collate "C" loop
     r := mete._reconcile(name, u.key, u.change, since_us, floor_us);

@@ -234,41 +234,31 @@ end $$;
 -- page before has ended, 0 at the start. The last row has no key, and the number to go on from: 0 at the end.
 create function mete.store_scan("limit" text, before bigint, count_max bigint, floor_us bigint)
 returns table (next bigint, key text, used bigint, held bigint, remaining bigint, capacity bigint, reset_us bigint)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+-- A plan that was made for few meters must not sort all of them for each page.
+set enable_sort = off set enable_bitmapscan = off as $$
 declare
   l mete.limits := mete._limit("limit");
   time_us bigint := greatest(mete._now_us(), floor_us);
-  m mete.meters;
-  u record;
-  rows bigint := 0;
-  last bigint;
+  is_counted boolean := l.kind in ('stock', 'window', 'calendar');
+  below bigint := case when before = 0 then 9223372036854775807 else before end;
 begin
-  for m in select * from mete.meters t where t.limit_id = l.id and (t.serial < before or before = 0)
-           order by t.serial desc limit count_max loop
-    rows := rows + 1;
-    last := m.serial;
-    key := m.key;
-    if l.kind in ('stock', 'window', 'calendar') and m.due_us = 9223372036854775807 and m.revision = l.revision and
-       m.start_us <= time_us and time_us < m.end_us then
+  return query
+  with page as materialized (
+    select t.*,
       -- Plain to see, without opening it.
-      used := m.units;
-      held := 0;
-      capacity := coalesce(m.own_amount, l.capacity);
-      remaining := greatest(capacity - used, 0);
-      reset_us := case when l.kind = 'stock' then -1 else m.end_us - time_us end;
-    else
-      u := mete._usage(l.name, m.key, floor_us);
-      used := u.used;
-      held := u.held;
-      capacity := u.capacity;
-      remaining := u.remaining;
-      reset_us := u.reset_us;
-    end if;
-    if used + held > 0 then return next; end if;
-  end loop;
-  key := null;
-  next := case when rows < count_max then 0 else last end;
-  return next;
+      is_counted and t.due_us = 9223372036854775807 and t.revision = l.revision and t.start_us <= time_us and
+        time_us < t.end_us as is_plain
+    from mete.meters t where t.limit_id = l.id and t.serial < below order by t.serial desc limit count_max
+  )
+  select null::bigint, p.key, p.units, 0::bigint, greatest(coalesce(p.own_amount, l.capacity) - p.units, 0),
+    coalesce(p.own_amount, l.capacity), case when l.kind = 'stock' then -1 else p.end_us - time_us end
+  from page p where p.is_plain and p.units > 0
+  union all
+  select null, p.key, u.used, u.held, u.remaining, u.capacity, u.reset_us
+  from page p, lateral mete._usage(l.name, p.key, floor_us) u where not p.is_plain and u.used + u.held > 0
+  union all
+  select case when count(*) < count_max then 0 else min(p.serial) end, null, null, null, null, null, null from page p;
 end $$;
 
 create function mete.store_usage("limit" text, key text, floor_us bigint, out used bigint, out held bigint,
