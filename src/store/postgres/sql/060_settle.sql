@@ -392,8 +392,9 @@ declare
   l mete.limits := mete._limit(name);
   now_us bigint := greatest(mete._now_us(), floor_us);
   w record := mete._window(mete._rule(l), now_us);
+  done_i bigint[];
+  done_change bigint[];
   plain_i bigint[];
-  plain_change bigint[];
   u record;
   r record;
 begin
@@ -401,36 +402,54 @@ begin
     perform mete._refuse_argument(format('a %s cannot be brought to a source of truth: its usage comes back with time',
                                          l.kind));
   end if;
+  if exists (select from unnest(keys) c
+             where not exists (select from mete.meters t where t.limit_id = l.id and t.key = c)) then
+    -- Makes those that are missing, and locks the others, in the order of locks: a row that is there is locked by this,
+    -- though the condition is never true, and is not returned.
+    with charges as materialized (
+      select distinct on (c.key collate "C") c.key collate "C" as key, c.change, c.i
+      from unnest(keys, changes) with ordinality c (key, change, i) order by c.key collate "C", c.i
+    ), made as (
+      insert into mete.meters as m (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
+      select l.id, c.key, l.revision, case when since_us < w.start_us then 0 else greatest(c.change, 0) end, 0, 0, w.start_us,
+        w.end_us, now_us, 9223372036854775807 from charges c order by c.key
+      on conflict (limit_id, key) do update set units = m.units where false
+      returning m.key, m.units
+    ), recorded as (
+      insert into mete.events (at, limit_id, key, kind, amount, charged_at, revision)
+      select mete._timestamp(now_us), l.id, m.key, 'reconcile', m.units, mete._timestamp(now_us), l.revision
+      from made m where l.records and m.units > 0
+    )
+    select array_agg(c.i), array_agg(m.units) into done_i, done_change from made m join charges c on c.key = m.key
+    where since_us >= w.start_us;
+    return query select p.i, p.change, false from unnest(done_i, done_change) p (i, change);
+    if cardinality(done_i) = cardinality(keys) then return; end if;
+    now_us := greatest(mete._now_us(), floor_us);
+  end if;
+  done_i := coalesce(done_i, '{}');
   with charges as materialized (
     select distinct on (c.key collate "C") c.key collate "C" as key, c.change, c.i
-    from unnest(keys, changes) with ordinality c (key, change, i) order by c.key collate "C", c.i
+    from unnest(keys, changes) with ordinality c (key, change, i) where c.i not in (select unnest(done_i))
+    order by c.key collate "C", c.i
   ), locked as materialized (  -- in the order of locks
-    select c.i, c.key, c.change, m.* from charges c left join lateral (
+    select c.i, c.key, c.change, m.* from charges c, lateral (
       select t.ctid, t.units,
         t.revision = l.revision and t.due_us = 9223372036854775807 and t.end_us > now_us and
         t.start_us <= least(now_us, since_us) and t.units + c.change <= 9007199254740991 as is_plain
-      from mete.meters t where t.limit_id = l.id and t.key = c.key limit 1 for update) m on true
+      from mete.meters t where t.limit_id = l.id and t.key = c.key limit 1 for update) m
   ), changed as (
     update mete.meters m set units = greatest(k.units + k.change, 0) from locked k where k.is_plain and m.ctid = k.ctid
     returning k.i, k.key, m.units - k.units as change
-  ), made as (
-    insert into mete.meters as m (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
-    select l.id, k.key, l.revision, greatest(k.change, 0), 0, 0, w.start_us, w.end_us, now_us, 9223372036854775807
-    from locked k where k.ctid is null and since_us >= w.start_us order by k.key
-    on conflict (limit_id, key) do nothing returning m.key, m.units
-  ), plain as materialized (
-    select c.i, c.key, c.change from changed c
-    union all select k.i, k.key, m.units from made m join locked k on k.key = m.key
   ), recorded as (
     insert into mete.events (at, limit_id, key, kind, amount, charged_at, revision)
-    select mete._timestamp(now_us), l.id, p.key, 'reconcile', p.change, mete._timestamp(now_us), l.revision
-    from plain p where l.records and p.change <> 0
+    select mete._timestamp(now_us), l.id, c.key, 'reconcile', c.change, mete._timestamp(now_us), l.revision
+    from changed c where l.records and c.change <> 0
   )
-  select array_agg(p.i), array_agg(p.change) into plain_i, plain_change from plain p;
-  return query select p.i, p.change, false from unnest(plain_i, plain_change) p (i, change);
-  if cardinality(plain_i) = cardinality(keys) then return; end if;
+  select array_agg(c.i), array_agg(c.change) into plain_i, done_change from changed c;
+  return query select p.i, p.change, false from unnest(plain_i, done_change) p (i, change);
+  done_i := done_i || plain_i;
   for u in select c.key, c.change, c.i from unnest(keys, changes) with ordinality c (key, change, i)
-           where c.i not in (select unnest(plain_i)) order by c.key collate "C" loop
+           where c.i not in (select unnest(done_i)) order by c.key collate "C" loop
     r := mete._reconcile(name, u.key, u.change, since_us, floor_us);
     i := u.i;
     change := r.used_now - r.used_before;

@@ -51,8 +51,9 @@ end $$;
 -- outcome for each, in their order; null where the limit is unknown. A take has no id. They do not wait long for somebody
 -- else's transaction: then none is made, and each is tried alone.
 --
--- The meters are locked in their order by one statement, which also makes what is plain: charges that fit, all of them
--- that are on a meter, as in parts/plain_charge.sql. The others follow, one by one.
+-- Meters that are missing are made first: whoever waits for one of those has no meter locked. Then all of them are locked in
+-- their order by one statement, which also makes what is plain: charges that fit, all of them that are on a meter, as in
+-- parts/plain_charge.sql. The others follow, one by one, and lock nothing more.
 create function mete.store_each(limits text[], keys text[], costs bigint[], ids text[], ttls_us bigint[], tags text[],
                                 retention_us bigint, floor_us bigint) returns setof mete.outcome
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms' as $$
@@ -64,6 +65,11 @@ begin
   if exists (select from unnest(costs) c where c is null or c not between 0 and 9007199254740991) then
     perform mete._refuse_argument('costs must be 0 to 9007199254740991');
   end if;
+  insert into mete.meters (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
+  select distinct l.id, c.key collate "C", l.revision, 0, 0, 0, 0, 0, mete._now_us(), 9223372036854775807
+  from unnest(limits, keys) c (name, key) join mete.limits l on l.name = c.name and not l.is_dropped
+  where not exists (select from mete.meters t where t.limit_id = l.id and t.key = c.key)
+  order by 1, 2 on conflict do nothing;
   with charges as materialized (
     select c.i::integer as i, c.name, c.key collate "C" as key, c.cost, nullif(c.id, '') as id, c.ttl_us,
       nullif(c.tag, '') as tag, l.id as limit_id, l.revision, l.capacity, l.records, l.kind <> 'stock' as has_end,
