@@ -395,6 +395,7 @@ declare
   done_i bigint[];
   done_change bigint[];
   plain_i bigint[];
+  is_gone boolean;
   u record;
   r record;
 begin
@@ -432,11 +433,11 @@ begin
     from unnest(keys, changes) with ordinality c (key, change, i) where c.i not in (select unnest(done_i))
     order by c.key collate "C", c.i
   ), locked as materialized (  -- in the order of locks
-    select c.i, c.key, c.change, m.* from charges c, lateral (
+    select c.i, c.key, c.change, m.* from charges c left join lateral (
       select t.ctid, t.units,
         t.revision = l.revision and t.due_us = 9223372036854775807 and t.end_us > now_us and
         t.start_us <= least(now_us, since_us) and t.units + c.change <= 9007199254740991 as is_plain
-      from mete.meters t where t.limit_id = l.id and t.key = c.key limit 1 for update) m
+      from mete.meters t where t.limit_id = l.id and t.key = c.key limit 1 for update) m on true
   ), changed as (
     update mete.meters m set units = greatest(k.units + k.change, 0) from locked k where k.is_plain and m.ctid = k.ctid
     returning k.i, k.key, m.units - k.units as change
@@ -445,7 +446,10 @@ begin
     select mete._timestamp(now_us), l.id, c.key, 'reconcile', c.change, mete._timestamp(now_us), l.revision
     from changed c where l.records and c.change <> 0
   )
-  select array_agg(c.i), array_agg(c.change) into plain_i, done_change from changed c;
+  select array_agg(c.i), array_agg(c.change), exists (select from locked k where k.ctid is null)
+  into plain_i, done_change, is_gone from changed c;
+  -- To make one now would be out of the order of locks.
+  if is_gone then perform mete._refuse('40001', 'meters were cleared at the same time'); end if;
   return query select p.i, p.change, false from unnest(plain_i, done_change) p (i, change);
   done_i := done_i || plain_i;
   for u in select c.key, c.change, c.i from unnest(keys, changes) with ordinality c (key, change, i)

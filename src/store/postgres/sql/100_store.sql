@@ -51,25 +51,31 @@ end $$;
 -- outcome for each, in their order; null where the limit is unknown. A take has no id. They do not wait long for somebody
 -- else's transaction: then none is made, and each is tried alone.
 --
--- Meters that are missing are made first: whoever waits for one of those has no meter locked. Then all of them are locked in
--- their order by one statement, which also makes what is plain: charges that fit, all of them that are on a meter, as in
--- parts/plain_charge.sql. The others follow, one by one, and lock nothing more.
+-- The meters are locked in their order by one statement, which also makes what is plain: charges that fit, all of them
+-- that are on a meter, as in parts/plain_charge.sql. The others follow, one by one, and lock nothing more.
 create function mete.store_each(limits text[], keys text[], costs bigint[], ids text[], ttls_us bigint[], tags text[],
                                 retention_us bigint, floor_us bigint) returns setof mete.outcome
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms' as $$
 declare
   results mete.outcome[];
   rest integer[];
+  is_gone boolean;
   i integer;
 begin
   if exists (select from unnest(costs) c where c is null or c not between 0 and 9007199254740991) then
     perform mete._refuse_argument('costs must be 0 to 9007199254740991');
   end if;
-  insert into mete.meters (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
-  select distinct l.id, c.key collate "C", l.revision, 0, 0, 0, 0, 0, mete._now_us(), 9223372036854775807
-  from unnest(limits, keys) c (name, key) join mete.limits l on l.name = c.name and not l.is_dropped
-  where not exists (select from mete.meters t where t.limit_id = l.id and t.key = c.key)
-  order by 1, 2 on conflict do nothing;
+  if exists (select from unnest(limits, keys) c (name, key) join mete.limits l on l.name = c.name and not l.is_dropped
+             where not exists (select from mete.meters t where t.limit_id = l.id and t.key = c.key)) then
+    -- Makes those that are missing, in the order of locks among the others: those are locked by this, though its
+    -- condition is never true.
+    insert into mete.meters as m (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
+    select c.id, c.key, c.revision, 0, 0, 0, 0, 0, mete._now_us(), 9223372036854775807
+    from (select distinct l.id, u.key collate "C" as key, l.revision from unnest(limits, keys) u (name, key)
+          join mete.limits l on l.name = u.name and not l.is_dropped) c
+    order by c.id, c.key
+    on conflict (limit_id, key) do update set units = m.units where false;
+  end if;
   with charges as materialized (
     select c.i::integer as i, c.name, c.key collate "C" as key, c.cost, nullif(c.id, '') as id, c.ttl_us,
       nullif(c.tag, '') as tag, l.id as limit_id, l.revision, l.capacity, l.records, l.kind <> 'stock' as has_end,
@@ -114,8 +120,10 @@ begin
   select array_agg(case when d.now_us is not null then
                      (true, d.cost, d.remaining, d.capacity, 0, d.reset_us, 0, d.now_us, d.id, null)::mete.outcome
                    end order by d.i),
-    array_agg(d.i order by d.limit_id, d.key, d.i) filter (where d.now_us is null and d.limit_id is not null)
-  into results, rest from done d;
+    array_agg(d.i order by d.limit_id, d.key, d.i) filter (where d.now_us is null and d.limit_id is not null),
+    (select count(*) from sums) > (select count(*) from locked)
+  into results, rest, is_gone from done d;
+  if is_gone then perform mete._refuse('40001', 'meters were cleared at the same time'); end if;
   foreach i in array coalesce(rest, '{}') loop
     if coalesce(ids[i], '') = '' then
       results[i] := mete.store_take_one(limits[i], keys[i], costs[i], floor_us);
