@@ -5,9 +5,11 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <random>
 
+#include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
@@ -129,6 +131,18 @@ StoreCase on_time(std::string name) {
 StoreCase redis() { return on_time<support::RedisServer, support::shared_redis>("redis"); }
 StoreCase postgres() { return on_time<support::PostgresServer, support::shared_postgres>("postgres"); }
 
+// Another Mete server over a socket, a new one for each history, on the history's own clock.
+StoreCase mete_server() {
+  const auto server = std::make_shared<std::optional<serving::MeteServer>>();
+  return {"mete",
+          [server](const Clock& clock) {
+            server->emplace(std::make_unique<store::EmbeddedStore>(Options{.clock = &clock}));
+            return open((*server)->url()).value();
+          },
+          {},
+          kSlownessOfServers};
+}
+
 // The very histories that servers get: so these stores and the model agree on every answer, four ways.
 StoreCase embedded_as_servers() {
   return {"embedded_as_servers", open_embedded, {}, kSlownessOfServers, kMicroseconds};
@@ -136,7 +150,7 @@ StoreCase embedded_as_servers() {
 
 INSTANTIATE_TEST_SUITE_P(Stores, Histories,
                          ::testing::Values(StoreCase{"embedded", open_embedded}, restarted(), embedded_as_servers(),
-                                           redis(), postgres()),
+                                           redis(), postgres(), mete_server()),
                          [](const auto& store) { return store.param.name; });
 
 }  // namespace
