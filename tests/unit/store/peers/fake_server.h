@@ -18,9 +18,10 @@ namespace mete::store::peers {
 class FakeServer {
  public:
   explicit FakeServer(std::string answer)
-      : answer_(std::move(answer)), port_(support::free_port()), listener_(support::listen_on(port_)), thread_([this] {
-          serve();
-        }) {}
+      : answer_(std::move(answer)),
+        port_(support::free_port()),
+        listener_(support::listen_on(port_)),
+        thread_([this] { serve(); }) {}
   FakeServer(const FakeServer&) = delete;
   FakeServer& operator=(const FakeServer&) = delete;
   ~FakeServer() {
@@ -51,8 +52,9 @@ class FakeServer {
     std::array<char, 4096> bytes{};
     for (ssize_t count = 0; (count = ::recv(socket, bytes.data(), bytes.size(), 0)) > 0;) {
       const std::string_view request(bytes.data(), static_cast<std::size_t>(count));
-      std::string answer = "*13\r\n:1700000000000000000\r\n:1\r\n:1\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
-                           ":0\r\n:0\r\n";
+      std::string answer =
+          "*13\r\n:1700000000000000000\r\n:1\r\n:1\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+          ":0\r\n:0\r\n";
       if (request.find("STATS") == std::string_view::npos) {
         const std::lock_guard guard(mutex_);
         answer = request.find("LIST") != std::string_view::npos ? "*0\r\n" : answer_;

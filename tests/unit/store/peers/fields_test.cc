@@ -82,10 +82,17 @@ TEST(Fields, WhatIsNotWholeIsRefused) {
     std::size_t place;
     std::string word;
   } rows[] = {
-      {0, "4"}, {0, "-1"}, {0, ""}, {0, "x"},      // no such mode
-      {1, "2"}, {2, "-1"},                         // neither true nor false
-      {4, "3"}, {4, "1"},  {4, "-1"},              // another number of charges
-      {4, "9223372036854775807"}, {7, "1.5"},      // and amounts
+      {0, "4"},
+      {0, "-1"},
+      {0, ""},
+      {0, "x"},  // no such mode
+      {1, "2"},
+      {2, "-1"},  // neither true nor false
+      {4, "3"},
+      {4, "1"},
+      {4, "-1"},  // another number of charges
+      {4, "9223372036854775807"},
+      {7, "1.5"},  // and amounts
   };
   for (const auto& row : rows) {
     auto bad = words;

@@ -54,7 +54,7 @@ TEST_F(PeerStoreTest, ItsTimeIsTheServers) {
 }
 
 TEST_F(PeerStoreTest, TakesAClockFromNobody) {
-  const ManualClock clock;
+  const ManualClock clock{Instant()};
   const auto store = open_store(server_.url(), {.clock = &clock});
   ASSERT_FALSE(store.has_value());
   EXPECT_EQ(store.error().code, ErrorCode::kInvalid);

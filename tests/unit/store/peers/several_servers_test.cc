@@ -230,7 +230,9 @@ TEST_F(SeveralServers, WhileOneIsAwayOnlyItsKeysAre) {
   for (std::size_t server = 0; server < kServers; ++server) {
     const auto verdict = take(keys[server]);
     ASSERT_EQ(verdict.has_value(), server != 1) << server;
-    if (!verdict) EXPECT_EQ(verdict.error().code, ErrorCode::kUnavailable);
+    if (!verdict) {
+      EXPECT_EQ(verdict.error().code, ErrorCode::kUnavailable);
+    }
   }
   // What every one of them has is there; what may be at any of them is not known.
   EXPECT_EQ(store_->limits().value(), (std::vector<std::string>{"credits", "storage"}));

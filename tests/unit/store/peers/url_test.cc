@@ -20,12 +20,9 @@ TEST(PeersUrl, SaysWhereAndHow) {
     std::string_view url;
     std::string_view meaning;
   } rows[] = {
-      {"mete://localhost", "localhost:6380 /"},
-      {"mete://localhost:7000", "localhost:7000 /"},
-      {"mete://[::1]:7,b", "[::1]:7 b:6380 /"},
-      {"mete://:pass@a:1,b:1,c:1", "a:1 b:1 c:1 /pass"},
-      {"mete://us%40er:p%2Fa@a", "a:6380 us@er/p/a"},
-      {"metes://a", "a:6380 / tls"},
+      {"mete://localhost", "localhost:6380 /"},       {"mete://localhost:7000", "localhost:7000 /"},
+      {"mete://[::1]:7,b", "[::1]:7 b:6380 /"},       {"mete://:pass@a:1,b:1,c:1", "a:1 b:1 c:1 /pass"},
+      {"mete://us%40er:p%2Fa@a", "a:6380 us@er/p/a"}, {"metes://a", "a:6380 / tls"},
   };
   for (const auto& row : rows) {
     const auto url = parse_url(row.url);
@@ -61,7 +58,7 @@ TEST(PeersUrl, SaysWhatIsWrongAndShowsNoPassword) {
       {"mete://:SECRET@host:0", "a port is 1 to 65535"},
       {"mete://a:1,b:1,a:1", "a:1 stands there twice"},
       {"mete://a,a:6380", "a:6380 stands there twice"},
-      {"mete://unix:/run/mete.sock", "a:6380"},
+      {"mete://unix:/run/mete.sock", "unix:"},
       {"mete://host/0", "nothing but parameters"},
       {"mete://:SECRET@host?time=1s", "no parameter \"time\""},
       {"mete://host?timeout=", "has no value"},
@@ -73,9 +70,7 @@ TEST(PeersUrl, SaysWhatIsWrongAndShowsNoPassword) {
     const auto url = parse_url(row.url);
     ASSERT_FALSE(url) << row.url;
     EXPECT_EQ(url.error().code, ErrorCode::kInvalid);
-    if (row.url.find("unix") == std::string_view::npos) {
-      EXPECT_NE(url.error().message.find(row.reason), std::string::npos) << row.url << ": " << url.error().message;
-    }
+    EXPECT_NE(url.error().message.find(row.reason), std::string::npos) << row.url << ": " << url.error().message;
     for (const std::string_view part : {"SEC", "RET"}) {
       EXPECT_EQ(url.error().message.find(part), std::string::npos) << row.url << ": " << url.error().message;
     }
