@@ -40,8 +40,8 @@ class MeteServer {
 
  private:
   std::unique_ptr<store::Store> store_;
+  net::Protocol protocol_;  // outlives the connections, which the service has
   server::Service service_;
-  net::Protocol protocol_;
   std::uint64_t last_id_ = 0;  // on the first loop's thread
   std::uint16_t port_ = 0;
   std::unique_ptr<net::Listener> listener_;
