@@ -5,7 +5,15 @@
 
 namespace mete::server::commands {
 
-using namespace store::peers;
+using store::peers::ExtendMessage;
+using store::peers::HoldMessage;
+using store::peers::HoldsMessage;
+using store::peers::LimitMessage;
+using store::peers::MeterMessage;
+using store::peers::ScanMessage;
+using store::peers::ShiftMessage;
+using store::peers::TakeMessage;
+using store::peers::VerdictMessage;
 
 namespace {
 

@@ -2,10 +2,14 @@
 #include "server/commands.h"
 #include "server/store_messages.h"
 #include "server/with_keys.h"
+#include "store/peers/key_messages.h"
 
 namespace mete::server::commands {
 
-using namespace store::peers;
+using store::peers::ExpireMessage;
+using store::peers::KeyScanMessage;
+using store::peers::RemoveMessage;
+using store::peers::ThrottleMessage;
 
 namespace {
 

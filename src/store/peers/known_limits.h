@@ -2,7 +2,7 @@
 // then.
 //
 // A limit is asked for together with the first take of it, and again with one now and then: whoever redefines it
-// elsewhere need not tell anyone. Thread safety: every call from any thread.
+// elsewhere need not tell anyone. Names that are no limits are not kept. Thread safety: every call from any thread.
 #pragma once
 
 #include <mete/limit.h>
@@ -24,7 +24,6 @@ namespace mete::store::peers {
 class KnownLimits {
  public:
   static constexpr Duration kFreshFor = std::chrono::seconds(5);
-  // Names that never were limits are not kept: so there are no more of these than limits.
 
   // Whether somebody should ask for the limit now. One caller is told so, and then nobody for a while.
   bool is_due(std::string_view name, Instant now) {

@@ -8,7 +8,6 @@
 
 #include <mete/result.h>
 
-#include <array>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -18,9 +17,9 @@
 
 #include "store/micros.h"
 #include "store/peers/call.h"
-#include "store/peers/errors.h"
 #include "store/peers/peer.h"
 #include "store/peers/rendezvous.h"
+#include "store/peers/replies.h"
 #include "store/remote.h"
 #include "store/remote_clock.h"
 #include "store/server_url.h"
@@ -30,32 +29,6 @@ namespace mete::store::peers {
 // An answer that says no more than that it was done.
 struct Nothing {};
 void visit_fields(Is<Nothing> auto& /*value*/, auto& /*each*/) {}
-
-// Elements of a reply, for a FieldReader.
-class ReplySource {
- public:
-  explicit ReplySource(std::span<const wire::RespValue> elements) : elements_(elements) {}
-
-  std::optional<std::int64_t> integer() {
-    const wire::RespValue* const next = take(wire::RespType::kInteger);
-    return next != nullptr ? std::optional(next->integer) : std::nullopt;
-  }
-  std::optional<std::string_view> text() {
-    const wire::RespValue* const next = take(wire::RespType::kBulk);
-    return next != nullptr ? std::optional<std::string_view>(next->text) : std::nullopt;
-  }
-  [[nodiscard]] std::size_t left() const { return elements_.size(); }
-
- private:
-  const wire::RespValue* take(wire::RespType type) {
-    if (elements_.empty() || elements_.front().type != type) return nullptr;
-    const wire::RespValue* const next = elements_.data();
-    elements_ = elements_.subspan(1);
-    return next;
-  }
-
-  std::span<const wire::RespValue> elements_;
-};
 
 class PeerGroup {
  public:
@@ -109,29 +82,6 @@ class PeerGroup {
   const Rendezvous rendezvous_;
   RemoteClock clock_;
 };
-
-// Integers of a reply that is an array of so many of them.
-template <std::size_t Count>
-Result<std::array<std::int64_t, Count>> read_integers(const Peer& peer, std::string_view name,
-                                                      const Result<wire::RespValue>& reply) {
-  if (!reply) return tl::make_unexpected(reply.error());
-  ReplySource source(reply->elements);
-  std::array<std::int64_t, Count> integers{};
-  for (std::int64_t& integer : integers) {
-    const auto next = source.integer();
-    if (!next) return tl::make_unexpected(unexpected_reply(name, peer.address()));
-    integer = *next;
-  }
-  if (source.left() > 0) return tl::make_unexpected(unexpected_reply(name, peer.address()));
-  return integers;
-}
-Result<std::vector<std::string>> read_strings(const Peer& peer, std::string_view name,
-                                              const Result<wire::RespValue>& reply);
-
-Result<Settlement> read_settlement(const Peer& peer, std::string_view name, const Result<wire::RespValue>& reply);
-
-// How each charge's meter stands, to whoever has room for it. An answer from before does not tell.
-void tell_usages(const VerdictMessage& answer, std::span<Usage> usages);
 
 // A page of a listing that goes through one server after the other. Its cursor is the cursor there, times the number of
 // servers, plus the number of the server. `ask` asks one of them, with the cursor there.

@@ -52,13 +52,13 @@ Result<Settlement> PeerStore::do_commit(const CommitRequest& request) {
   words.insert(words.end(), amounts.begin(), amounts.end());
   if (request.allow_overage) words.emplace_back("OVERAGE");
   return ask_in_turn<Settlement>(*group_, request.id, [&](Peer& peer) {
-    return read_settlement(peer, words[0], PeerGroup::ask_words(peer, kNever, words));
+    return read_settlement(peer.address(), words[0], PeerGroup::ask_words(peer, kNever, words));
   });
 }
 
 Result<Settlement> PeerStore::do_cancel(std::string_view id) {
   return ask_in_turn<Settlement>(*group_, id, [&](Peer& peer) {
-    return read_settlement(peer, "CANCEL", PeerGroup::ask_words(peer, kNever, {"CANCEL", id}));
+    return read_settlement(peer.address(), "CANCEL", PeerGroup::ask_words(peer, kNever, {"CANCEL", id}));
   });
 }
 
@@ -88,7 +88,7 @@ Result<std::vector<std::string>> PeerStore::do_holds(const MeterName& meter, std
 Result<std::vector<std::string>> PeerStore::do_holds_tagged(std::string_view tag) {
   std::vector<std::string> all;
   for (const auto& peer : group_->peers()) {
-    auto ids = read_strings(*peer, "HOLDS TAG", PeerGroup::ask_words(*peer, kIfLost, {"HOLDS", "TAG", tag}));
+    auto ids = read_strings(peer->address(), "HOLDS TAG", PeerGroup::ask_words(*peer, kIfLost, {"HOLDS", "TAG", tag}));
     if (!ids) return ids;
     all.insert(all.end(), std::move_iterator(ids->begin()), std::move_iterator(ids->end()));
   }

@@ -58,7 +58,7 @@ Result<std::optional<QuotaStanding>> PeerKeys::do_quota_get(std::string_view key
   Peer& home = group_.home_of(key);
   const auto reply = PeerGroup::ask_words(home, kIfLost, {"QUOTAGET", key});
   if (reply && reply->type == wire::RespType::kNull) return std::nullopt;
-  return read_integers<3>(home, "QUOTAGET", reply).map([](const auto& parts) {
+  return read_integers<3>(home.address(), "QUOTAGET", reply).map([](const auto& parts) {
     return std::optional(
         QuotaStanding{.rule = {.amount = parts[0], .window = std::chrono::seconds(parts[1])}, .remaining = parts[2]});
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/keys.h"
+#include "store/peers/key_messages.h"
 #include "store/peers/peer_group.h"
 
 namespace mete::store::peers {

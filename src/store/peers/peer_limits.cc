@@ -35,7 +35,10 @@ Result<bool> PeerStore::do_drop(std::string_view name) {
   known_.forget(name);
   Result<bool> was_there = false;
   for (const auto& peer : group_->peers()) {
-    const auto reply = PeerGroup::ask_words(*peer, kNever, {"LIMIT", "DEL", name});
+    auto reply = PeerGroup::ask_words(*peer, kNever, {"LIMIT", "DEL", name});
+    if (reply && reply->type != wire::RespType::kInteger) {
+      reply = tl::make_unexpected(unexpected_reply("LIMIT DEL", peer->address()));
+    }
     if (!reply) {
       if (was_there) was_there = tl::make_unexpected(only_at_the_others(reply.error(), *peer, name));
     } else if (was_there) {
@@ -66,7 +69,8 @@ Result<std::vector<std::string>> PeerStore::do_limits() {
   std::optional<Error> absence;
   std::size_t absent = 0;
   for (const auto& peer : group_->peers()) {
-    const auto there = read_strings(*peer, "LIMIT LIST", PeerGroup::ask_words(*peer, kIfLost, {"LIMIT", "LIST"}));
+    const auto there =
+        read_strings(peer->address(), "LIMIT LIST", PeerGroup::ask_words(*peer, kIfLost, {"LIMIT", "LIST"}));
     if (there) {
       names.insert(names.end(), there->begin(), there->end());
     } else {
@@ -77,7 +81,7 @@ Result<std::vector<std::string>> PeerStore::do_limits() {
   // Each has them all: one is enough.
   if (absent == group_->peers().size()) return tl::make_unexpected(*absence);
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

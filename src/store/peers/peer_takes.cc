@@ -130,7 +130,8 @@ Result<Settlement> PeerStore::do_give(std::span<const Charge> charges, std::stri
     words.insert(words.end(), {charges[i].limit, charges[i].key, "COST", costs[i]});
   }
   if (!id.empty()) words.insert(words.end(), {"ID", id});
-  return read_settlement(**home, words[0], PeerGroup::ask_words(**home, id.empty() ? kNever : kIfLost, words));
+  return read_settlement((*home)->address(), words[0],
+                         PeerGroup::ask_words(**home, id.empty() ? kNever : kIfLost, words));
 }
 
 Result<Usage> PeerStore::do_usage(const MeterName& meter) {
@@ -140,7 +141,7 @@ Result<Usage> PeerStore::do_usage(const MeterName& meter) {
 Result<Reconciliation> PeerStore::do_reconcile(const MeterName& meter, Amount used) {
   Peer& home = group_->home_of(meter.key);
   const auto reply = PeerGroup::ask_words(home, kNever, {"RECONCILE", meter.limit, meter.key, std::to_string(used)});
-  return read_integers<2>(home, "RECONCILE", reply).map([](const auto& parts) {
+  return read_integers<2>(home.address(), "RECONCILE", reply).map([](const auto& parts) {
     return Reconciliation{.used_before = parts[0], .used_now = parts[1]};
   });
 }

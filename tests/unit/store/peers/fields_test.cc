@@ -5,7 +5,6 @@
 #include "server/store_messages.h"
 #include "store/peers/call.h"
 #include "store/peers/errors.h"
-#include "store/peers/peer_group.h"
 
 namespace mete::store::peers {
 namespace {

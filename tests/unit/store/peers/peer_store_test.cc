@@ -233,6 +233,10 @@ TEST_F(PeerStoreTest, RepliesOfAnotherShapeAreErrors) {
     expect_refused(store->keys()->expires_at("k"), "expires_at");
     expect_refused(store->keys()->type("k"), "type");
     expect_refused(store->keys()->add("k", 1), "add");
+    expect_refused(store->drop("api"), "drop");
+    if (reply != "*0\r\n") {
+      expect_refused(store->holds_tagged("t"), "holds_tagged");
+    }
   }
 }
 
