@@ -37,6 +37,8 @@ std::string_view to_string(Group group) {
       return "connection";
     case Group::kServer:
       return "server";
+    case Group::kStore:
+      return "store";
   }
   return "";
 }

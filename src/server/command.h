@@ -35,7 +35,17 @@ struct Argument {
   [[nodiscard]] bool may_be_absent() const { return token.empty() ? is_optional : !is_required; }
 };
 
-enum class Group : std::uint8_t { kDecisions, kHolds, kLimits, kKeys, kQuotas, kThrottles, kConnection, kServer };
+enum class Group : std::uint8_t {
+  kDecisions,
+  kHolds,
+  kLimits,
+  kKeys,
+  kQuotas,
+  kThrottles,
+  kConnection,
+  kServer,
+  kStore
+};
 
 std::string_view to_string(Group group);
 

@@ -50,6 +50,8 @@ std::string_view title_of(Group group) {
       return "The connection";
     case Group::kServer:
       return "The server";
+    case Group::kStore:
+      return "The store, for other Mete servers";
   }
   return "";
 }

@@ -72,6 +72,32 @@ void cl_throttle(CommandContext& context);
 void gcra(CommandContext& context);
 void throttle(CommandContext& context);
 
+// commands_store.cc
+void store_take(CommandContext& context);
+void store_recall(CommandContext& context);
+void store_usage(CommandContext& context);
+void store_shift(CommandContext& context);
+void store_scan(CommandContext& context);
+void store_hold(CommandContext& context);
+void store_extend(CommandContext& context);
+void store_find(CommandContext& context);
+void store_holds(CommandContext& context);
+void store_oldest(CommandContext& context);
+void store_define(CommandContext& context);
+void store_limit(CommandContext& context);
+void store_override(CommandContext& context);
+void store_stats(CommandContext& context);
+
+// commands_store_keys.cc
+void store_set(CommandContext& context);
+void store_increx(CommandContext& context);
+void store_quotadel(CommandContext& context);
+void store_throttle(CommandContext& context);
+void store_remove(CommandContext& context);
+void store_expires(CommandContext& context);
+void store_expire(CommandContext& context);
+void store_keys(CommandContext& context);
+
 // commands_server.cc
 void info(CommandContext& context);
 void config_get(CommandContext& context);

@@ -1,5 +1,4 @@
 // HOLD, COMMIT, CANCEL, EXTEND, HOLD.GET, HOLDS.
-#include "base/random.h"
 #include "server/commands.h"
 #include "server/replies.h"
 #include "wire/text.h"
@@ -58,7 +57,7 @@ void hold(CommandContext& context) {
   }
   if (refuses_empty_id(context, kHoldId)) return;
   const bool is_id_random = !arguments.has(kHoldId);
-  const std::string random_id = is_id_random ? base::random_id() : std::string();
+  const std::string random_id = is_id_random ? context.service.store.new_hold_id(arguments.charges()) : std::string();
   const core::HoldRequest request{.charges = arguments.charges(),
                                   .ttl = arguments.duration(kHoldTtl),
                                   .id = is_id_random ? random_id : arguments.text(kHoldId),

@@ -90,11 +90,6 @@ Result<store::Expiry> read_expiry(const CommandContext& context, std::size_t fir
   return otherwise;
 }
 
-// Quotas are the admin's: whoever may only use them cannot undo them.
-store::KeyReach reach_of(const CommandContext& context) {
-  return context.session->role() == Role::kAdmin ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;
-}
-
 void refuse_quota(CommandContext& context, std::string_view key) {
   context.reply.error("NOPERM", "this password may use the quota " + wire::quote(key) +
                                     ", not remove or replace it: AUTH with the admin's");

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "net/address.h"
+#include "store/peers/url.h"
 
 namespace mete::server {
 
@@ -62,12 +63,38 @@ std::optional<Conflict> check_passwords(const Config& config) {
   return std::nullopt;
 }
 
+// Whether whoever asks for `host` reaches the one who listens there. Names are not looked up: this is for what is seen
+// at a glance, and a way around it ends in the time-out of a call.
+bool reaches(const net::Address& host, const net::Address& listener) {
+  if (host.port != listener.port || listener.is_unix()) return false;
+  const bool listens_everywhere = listener.host == "0.0.0.0" || listener.host == "::";
+  return host.host == listener.host || (host.is_local() && (listener.is_local() || listens_everywhere));
+}
+
+std::optional<Conflict> check_store(const Config& config) {
+  if (!store::peers::is_peers_url(config.store_url)) return std::nullopt;
+  const auto url = store::peers::parse_url(config.store_url);
+  if (!url) return std::nullopt;  // opening it says what is wrong
+  for (const std::string& text : config.resp) {
+    const auto listener = net::parse_address(text);
+    CHECK(listener.has_value());
+    for (const net::Address& host : url->hosts) {
+      if (!reaches(host, *listener)) continue;
+      return Conflict{"store.url", host.to_string() +
+                                       " is where this server itself listens (server.resp): a store is "
+                                       "another server, or a folder"};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Conflict> find_conflict(const Config& config) {
   if (auto conflict = check_tls(config)) return conflict;
   if (auto conflict = check_passwords(config)) return conflict;
   if (auto conflict = check_listeners(config)) return conflict;
+  if (auto conflict = check_store(config)) return conflict;
   if (config.bulk_max > config.query_buffer_max) {
     return Conflict{"server.bulk_max", "an argument of " + std::to_string(config.bulk_max) +
                                            " bytes does not fit into server.query_buffer_max, which is " +

@@ -145,7 +145,8 @@ constexpr Setting kSettings[] = {
      kUrl,
      &Config::store_url,
      kAtStart,
-     "The store, as \"embedded:./mete-data\" or \"redis://127.0.0.1:6379\"; instead of server.data",
+     "The store, as \"embedded:./mete-data\", \"redis://127.0.0.1:6379\" or \"mete://127.0.0.1:6380\"; instead of "
+     "server.data",
      {},
      {},
      "store"},

@@ -1,5 +1,4 @@
 // Holds.
-#include "base/random.h"
 #include "server/http_decision.h"
 #include "server/http_fields.h"
 #include "server/http_handlers.h"
@@ -43,8 +42,8 @@ Result<wire::HttpResponse> handle_hold(HttpCall& call) {
   const auto given_id = id_field(call.body);
   if (!given_id) return tl::make_unexpected(given_id.error());
   const bool is_id_random = given_id->empty();
-  const std::string id = is_id_random ? base::random_id() : std::string(*given_id);
   const auto charges = charges_field(call.body);
+  const std::string id = is_id_random ? call.store.new_hold_id(charges) : std::string(*given_id);
   ChargeUsages usages;
   const core::HoldRequest request = {.charges = charges,
                                      .ttl = *ttl,

@@ -121,7 +121,7 @@ void write_persistence(std::string& text, const Readings& readings) {
 
 void write_remote(std::string& text, const store::RemoteStatus& status) {
   single(text, "mete_store_reachable", "gauge", "1 while the store's servers answer.", status.is_reachable ? 1 : 0);
-  single(text, "mete_store_nodes", "gauge", "Masters of the store that are in use.", status.nodes.size());
+  single(text, "mete_store_nodes", "gauge", "Servers of the store that are in use.", status.nodes.size());
   single(text, "mete_store_connections", "gauge", "Open connections to the store.", status.connections);
   single(text, "mete_store_reconnects_total", "counter", "Connections to the store that were lost and made anew.",
          status.reconnects);

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/monotonic.h"
 #include "base/random.h"
+#include "server/config_settings.h"
 #include "server/http_session.h"
 #include "server/limit_reload.h"
 #include "server/readings.h"
@@ -163,7 +164,8 @@ Result<void> Server::prepare() {
   service_.started_unix_seconds = store_->now().unix_seconds();
   service_.run_id = base::random_id();
   service_.config_file = sources_.file;
-  service_.store_name = service_.config.is_memory_only() ? "memory" : service_.config.store_location();
+  service_.store_name =
+      service_.config.is_memory_only() ? "memory" : without_password(service_.config.store_location());
   // Not on the spot: the listeners go, and events may be on their way to them.
   service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
   service_.apply_config = [this] { apply_settings(); };
@@ -363,7 +365,7 @@ Banner Server::banner() const {
                 .wants_client_certificate = !config.tls_client_ca.empty(),
                 .needs_password = service_.authentication.is_needed(),
                 .data_directory = config.data_directory(),
-                .store_url = config.is_memory_only() ? "" : config.store_location()};
+                .store_url = config.is_memory_only() ? "" : without_password(config.store_location())};
   banner.limits = store_->limits().value_or(std::vector<std::string>());
   return banner;
 }

@@ -6,6 +6,11 @@
 
 namespace mete::server {
 
+// Quotas are the admin's: whoever may only use them cannot undo them.
+inline store::KeyReach reach_of(const CommandContext& context) {
+  return context.session->role() == Role::kAdmin ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;
+}
+
 // Runs `use` on the store's keys; tells if the store has none, or what went wrong.
 template <class Use, class Write>
 void with_keys(CommandContext& context, Use use, Write write) {

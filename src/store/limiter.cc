@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/random.h"
 #include "store/store.h"
 
 namespace mete {
@@ -88,7 +87,7 @@ Result<Settlement> Limiter::give(std::initializer_list<Charge> charges, std::str
 Result<HoldDecision> Limiter::hold(std::span<const Charge> charges, Duration ttl, const HoldOptions& options) {
   HoldDecision decision;
   const bool is_id_random = options.id.empty();
-  decision.id = is_id_random ? base::random_id() : std::string(options.id);
+  decision.id = is_id_random ? store_->new_hold_id(charges) : std::string(options.id);
   const auto verdict = store_->hold(
       {.charges = charges, .ttl = ttl, .id = decision.id, .is_id_random = is_id_random, .tag = options.tag});
   if (!verdict) return tl::make_unexpected(verdict.error());

@@ -9,8 +9,8 @@
 namespace mete::store {
 
 struct RemoteStatus {
-  std::string shape;                 // "server", "sentinel", "cluster" or "postgres"
-  std::vector<std::string> nodes;    // masters in use, as host:port
+  std::string shape;                 // "server", "sentinel", "cluster", "postgres" or "mete"
+  std::vector<std::string> nodes;    // servers in use, as host:port
   std::size_t connections = 0;       // open now
   std::size_t connections_max = 0;   // 0: as many as there are callers
   std::uint64_t reconnects = 0;      // since the start

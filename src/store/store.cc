@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/random.h"
 #include "core/validate.h"
 #include "store/checks.h"
 
@@ -80,6 +81,8 @@ Result<Settlement> Store::give(std::span<const Charge> charges, std::string_view
   }
   return do_give(charges, id);
 }
+
+std::string Store::new_hold_id(std::span<const Charge> /*charges*/) const { return base::random_id(); }
 
 Result<core::Verdict> Store::hold(const HoldRequest& request) {
   if (auto ok = all_of(core::validate_charges(request.charges, core::CostRange::kFromOne),

@@ -62,6 +62,8 @@ class Store {
   // The answer that this take got before, by its id; none if it has no id, or a new one. Nothing changes.
   [[nodiscard]] Result<std::optional<core::Verdict>> recall(const TakeRequest& request);
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id);
+  // An id for a hold of these charges that nobody has given one: 128 random bits.
+  [[nodiscard]] virtual std::string new_hold_id(std::span<const Charge> charges) const;
   Result<core::Verdict> hold(const HoldRequest& request);
   Result<Settlement> commit(const CommitRequest& request);
   Result<Settlement> cancel(std::string_view id);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "conformance/fixture.h"
+#include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "store/open.h"
 #include "support/postgres_server.h"
@@ -122,6 +123,38 @@ class ServerWorld final : public World {
 using RedisWorld = ServerWorld<support::RedisServer, support::shared_redis>;
 using PostgresWorld = ServerWorld<support::PostgresServer, support::shared_postgres>;
 
+// Another Mete server, over a socket. Its clock is the test's, to the nanosecond.
+class MeteWorld final : public World {
+ public:
+  Limiter& limiter() override { return opened_->limiter; }
+  store::Store& store() override { return *opened_->store; }
+  Instant now() override { return clock_.now(); }
+  void advance(Duration step) override { clock_.advance(step); }
+  void travel_to(Instant at) override {
+    clock_.set(at);
+    start();
+  }
+  bool set_clock_back(Duration step) override {
+    clock_.set(clock_.now() + Duration::from_ns(-step.ns()));
+    return true;
+  }
+  [[nodiscard]] Duration clock_resolution() const override { return 1ns; }
+
+  MeteWorld() { start(); }
+
+ private:
+  void start() {
+    opened_.reset();
+    server_.reset();
+    server_.emplace(std::make_unique<store::EmbeddedStore>(Options{.clock = &clock_}));
+    opened_.emplace(open_by(server_->url()));
+  }
+
+  ManualClock clock_{Instant::from_ns(1'700'000'123'456'789'012)};
+  std::optional<serving::MeteServer> server_;
+  std::optional<Opened> opened_;
+};
+
 template <class SomeWorld>
 std::unique_ptr<World> make() {
   return std::make_unique<SomeWorld>();
@@ -131,10 +164,8 @@ std::unique_ptr<World> make() {
 
 const std::vector<StoreUnderTest>& stores() {
   static const std::vector<StoreUnderTest> kStores = {
-      {"embedded", make<EmbeddedWorld>},
-      {"durable", make<DurableWorld>},
-      {"redis", make<RedisWorld>},
-      {"postgres", make<PostgresWorld>},
+      {"embedded", make<EmbeddedWorld>}, {"durable", make<DurableWorld>}, {"redis", make<RedisWorld>},
+      {"postgres", make<PostgresWorld>}, {"mete", make<MeteWorld>},
   };
   return kStores;
 }

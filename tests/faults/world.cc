@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "faults/load.h"
+#include "serving/mete_process.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 
@@ -59,10 +60,16 @@ std::unique_ptr<World> start_postgres(Disk disk) {
   return world;
 }
 
+// A stock is on its disk before it is answered, always.
+std::unique_ptr<World> start_mete(Disk /*disk*/) {
+  return std::make_unique<WorldOf<serving::MeteProcess>>(serving::MeteProcess::Options(),
+                                                         Address{"mete://127.0.0.1:", ""});
+}
+
 }  // namespace
 
 const std::vector<Make>& makes() {
-  static const std::vector<Make> kMakes = {{"redis", start_redis}, {"postgres", start_postgres}};
+  static const std::vector<Make> kMakes = {{"redis", start_redis}, {"postgres", start_postgres}, {"mete", start_mete}};
   return kMakes;
 }
 

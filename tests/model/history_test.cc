@@ -5,9 +5,11 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <random>
 
+#include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
@@ -118,6 +120,7 @@ class OnTime {
 };
 
 constexpr int kSlownessOfServers = 16;  // 7,500 operations; 375,000 with METE_TEST_LONG
+constexpr int kSlownessOfMete = 8;
 
 template <class Server, Server& (*shared)()>
 StoreCase on_time(std::string name) {
@@ -129,6 +132,31 @@ StoreCase on_time(std::string name) {
 StoreCase redis() { return on_time<support::RedisServer, support::shared_redis>("redis"); }
 StoreCase postgres() { return on_time<support::PostgresServer, support::shared_postgres>("postgres"); }
 
+// Another Mete server over a socket, a new one for each history. It outlives the history, and so has a clock of its
+// own.
+class OtherMete {
+ public:
+  Limiter begin(const Clock& clock) {
+    of_history_ = &clock;
+    server_.reset();
+    tell_time();
+    server_.emplace(std::make_unique<store::EmbeddedStore>(Options{.clock = &clock_}));
+    return open(server_->url()).value();
+  }
+  void tell_time() { clock_.set(of_history_->now()); }
+
+ private:
+  const Clock* of_history_ = nullptr;
+  ManualClock clock_{Instant()};
+  std::optional<serving::MeteServer> server_;
+};
+
+StoreCase mete_server() {
+  const auto other = std::make_shared<OtherMete>();
+  return {"mete", [other](const Clock& clock) { return other->begin(clock); },
+          [other](Limiter& /*limiter*/) { other->tell_time(); }, kSlownessOfMete};
+}
+
 // The very histories that servers get: so these stores and the model agree on every answer, four ways.
 StoreCase embedded_as_servers() {
   return {"embedded_as_servers", open_embedded, {}, kSlownessOfServers, kMicroseconds};
@@ -136,7 +164,7 @@ StoreCase embedded_as_servers() {
 
 INSTANTIATE_TEST_SUITE_P(Stores, Histories,
                          ::testing::Values(StoreCase{"embedded", open_embedded}, restarted(), embedded_as_servers(),
-                                           redis(), postgres()),
+                                           redis(), postgres(), mete_server()),
                          [](const auto& store) { return store.param.name; });
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include "model/key_history.h"
 #include "model/model_keys.h"
+#include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
+#include "store/open.h"
 #include "store/redis/redis_keys.h"
 #include "support/redis_server.h"
 
@@ -55,6 +57,23 @@ KeySubject in_redis(const Clock& clock) {
   return [keys](const KeyOperation& operation) { return keys->execute(operation); };
 }
 
+// Keys in another Mete server over a socket, a new one for each history, on the history's own clock.
+class KeysInMete {
+ public:
+  explicit KeysInMete(const Clock& clock) : server_(std::make_unique<store::EmbeddedStore>(Options{.clock = &clock})) {}
+
+  std::string execute(const KeyOperation& operation) { return model::execute(*store_->keys(), operation); }
+
+ private:
+  serving::MeteServer server_;
+  std::unique_ptr<store::Store> store_ = store::open_store(server_.url(), {}).value();
+};
+
+KeySubject in_mete(const Clock& clock) {
+  auto keys = std::make_shared<KeysInMete>(clock);
+  return [keys](const KeyOperation& operation) { return keys->execute(operation); };
+}
+
 struct KeyStoreCase {
   std::string name;
   KeySubjectFactory factory;
@@ -75,13 +94,15 @@ TEST_P(KeyHistories, AnswerAsTheModel) {
 }
 
 constexpr int kSlownessOfRedis = 16;  // 10,000 operations; 500,000 with METE_TEST_LONG
+constexpr int kSlownessOfMete = 8;
 
 // The very histories that Redis gets.
 KeyStoreCase embedded_as_redis() { return {"embedded_as_redis", embedded, kSlownessOfRedis, kMicroseconds}; }
 
 INSTANTIATE_TEST_SUITE_P(Stores, KeyHistories,
                          ::testing::Values(KeyStoreCase{"embedded", embedded}, embedded_as_redis(),
-                                           KeyStoreCase{"redis", in_redis, kSlownessOfRedis, kMicroseconds}),
+                                           KeyStoreCase{"redis", in_redis, kSlownessOfRedis, kMicroseconds},
+                                           KeyStoreCase{"mete", in_mete, kSlownessOfMete}),
                          [](const auto& store) { return store.param.name; });
 
 // The comparison itself: the store with a mistake in what it is asked.

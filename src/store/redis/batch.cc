@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "store/hash_tag.h"
 #include "wire/resp_command.h"
 
 namespace mete::store::redis {
@@ -23,15 +24,6 @@ constexpr std::array<std::uint16_t, 256> make_crc_table() {
 }
 
 constexpr std::array<std::uint16_t, 256> kCrcTable = make_crc_table();
-
-// What stands between the first '{' and the next '}', if there is anything; else the whole key.
-std::string_view hashed_part(std::string_view key) {
-  const std::size_t open = key.find('{');
-  if (open == std::string_view::npos) return key;
-  const std::size_t close = key.find('}', open + 1);
-  if (close == std::string_view::npos || close == open + 1) return key;
-  return key.substr(open + 1, close - open - 1);
-}
 
 std::uint16_t route(std::string_view routing_key) {
   return routing_key.empty() ? Batch::kAnySlot : slot_of(routing_key);

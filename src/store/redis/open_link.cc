@@ -9,15 +9,6 @@ namespace mete::store::redis {
 
 namespace {
 
-constexpr net::TlsClientNames kTlsNames = {.kind = "parameter", .ca = "ca=", .certificate = "cert=", .key = "key="};
-
-Result<std::unique_ptr<net::TlsClient>> load_tls(const Url& url) {
-  if (!url.has_tls) return nullptr;
-  return net::TlsClient::load(url.tls, kTlsNames).map([](net::TlsClient client) {
-    return std::make_unique<net::TlsClient>(std::move(client));
-  });
-}
-
 std::unique_ptr<Topology> make_topology(const Url& url, const net::TlsClient* tls, bool has_scripts) {
   switch (url.shape) {
     case Shape::kServer:

@@ -213,6 +213,10 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
       {"password = \"a\"\npassword_file = \"b\"", "server.password_file: there is server.password too"},
       {R"(bulk_max = "64mb")", "does not fit into server.query_buffer_max"},
       {"data = \"a\"\n[store]\nurl = \"embedded:b\"", "mete.toml:4:7: store.url: there is server.data too"},
+      {"resp = \"127.0.0.1:7000\"\n[store]\nurl = \"mete://a:7000,localhost:7000\"",
+       "mete.toml:4:7: store.url: localhost:7000 is where this server itself listens"},
+      {"resp = [\"127.0.0.1:1\", \"0.0.0.0:7000\"]\ninsecure = true\n[store]\nurl = \"metes://[::1]:7000\"",
+       "store.url: [::1]:7000 is where this server itself listens"},
   };
   for (const auto& row : rows) {
     const auto config = from_text("[server]\n" + std::string(row.text));
@@ -224,6 +228,7 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
         "tls.cert = \"c\"\ntls.key = \"k\""}) {
     good("[server]\nresp = \"0.0.0.0:6380\"\n" + std::string(allowed));
   }
+  good("[server]\nresp = \"127.0.0.1:7000\"\n[store]\nurl = \"mete://other:7000,127.0.0.1:7001\"\n");
 }
 
 TEST(Config, FlagGoesOverEnvironmentOverFile) {

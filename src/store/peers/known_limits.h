@@ -1,0 +1,77 @@
+// KnownLimits: of the limits that were used here, what is needed while their server is away: whether they are open
+// then.
+//
+// A limit is asked for together with the first take of it, and again with one now and then: whoever redefines it
+// elsewhere need not tell anyone. Names that are no limits are not kept. Thread safety: every call from any thread.
+#pragma once
+
+#include <mete/limit.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/requests.h"
+
+namespace mete::store::peers {
+
+class KnownLimits {
+ public:
+  static constexpr Duration kFreshFor = std::chrono::seconds(5);
+
+  // Whether somebody should ask for the limit now. One caller is told so, and then nobody for a while.
+  bool is_due(std::string_view name, Instant now) {
+    {
+      const std::shared_lock lock(mutex_);
+      const auto known = limits_.find(name);
+      if (known != limits_.end() && now < known->second.due_at) return false;
+    }
+    const std::unique_lock lock(mutex_);
+    const auto known = limits_.find(name);
+    if (known == limits_.end()) return true;
+    const bool is_due = now >= known->second.due_at;
+    if (is_due) known->second.due_at = now + kFreshFor;
+    return is_due;
+  }
+
+  void learn(const Limit& limit, Instant now) {
+    const std::unique_lock lock(mutex_);
+    limits_[limit.name()] = {.is_open = limit.on_fail() == OnFail::kOpen,
+                             .capacity = limit.burst().value_or(limit.amount()),
+                             .due_at = now + kFreshFor};
+  }
+  void forget(std::string_view name) {
+    const std::unique_lock lock(mutex_);
+    if (const auto known = limits_.find(name); known != limits_.end()) limits_.erase(known);
+  }
+
+  // The least capacity of the charges' limits, if all of them are known to be open; else none.
+  [[nodiscard]] std::optional<Amount> capacity_if_open(std::span<const Charge> charges) const {
+    const std::shared_lock lock(mutex_);
+    Amount least = kAmountMax;
+    for (const Charge& charge : charges) {
+      const auto known = limits_.find(charge.limit);
+      if (known == limits_.end() || !known->second.is_open) return std::nullopt;
+      least = std::min(least, known->second.capacity);
+    }
+    return least;
+  }
+
+ private:
+  struct Known {
+    bool is_open = false;
+    Amount capacity = 0;
+    Instant due_at;
+  };
+
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, Known, std::less<>> limits_;  // under mutex_
+};
+
+}  // namespace mete::store::peers
