@@ -3,6 +3,8 @@
 #include "base/duration_text.h"
 #include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
+#include "store/etcd/etcd_store.h"
+#include "store/etcd/url.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/url.h"
 #include "store/redis/redis_store.h"
@@ -32,10 +34,14 @@ Result<void> check_url(std::string_view url) {
     if (auto parsed = postgres::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
     return {};
   }
+  if (etcd::is_etcd_url(url)) {
+    if (auto parsed = etcd::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
+    return {};
+  }
   if (!url.starts_with(kRedis)) {
     return invalid("url: no store for '" + std::string(url) +
-                   "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT' or "
-                   "'postgres://HOST/DATABASE'");
+                   "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT', "
+                   "'postgres://HOST/DATABASE' or 'etcd://HOST:PORT'");
   }
   if (auto parsed = redis::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
   return {};
@@ -60,6 +66,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
     return EmbeddedStore::open(config, options);
   }
   if (postgres::is_postgres_url(url)) return postgres::PostgresStore::open(url, options);
+  if (etcd::is_etcd_url(url)) return etcd::EtcdStore::open(url, options);
   return redis::RedisStore::open(url, options);
 }
 

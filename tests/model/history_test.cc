@@ -9,6 +9,7 @@
 #include <random>
 
 #include "store/embedded/embedded_store.h"
+#include "support/etcd_server.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
@@ -129,6 +130,17 @@ StoreCase on_time(std::string name) {
 StoreCase redis() { return on_time<support::RedisServer, support::shared_redis>("redis"); }
 StoreCase postgres() { return on_time<support::PostgresServer, support::shared_postgres>("postgres"); }
 
+// etcd has no clock: the store's is that of the history.
+StoreCase etcd() {
+  return {"etcd",
+          [](const Clock& clock) {
+            const std::string path = support::unused_etcd_path();
+            return open(support::shared_etcd().patient_url(path), {.clock = &clock}).value();
+          },
+          {},
+          kSlownessOfServers};
+}
+
 // The very histories that servers get: so these stores and the model agree on every answer, four ways.
 StoreCase embedded_as_servers() {
   return {"embedded_as_servers", open_embedded, {}, kSlownessOfServers, kMicroseconds};
@@ -136,7 +148,7 @@ StoreCase embedded_as_servers() {
 
 INSTANTIATE_TEST_SUITE_P(Stores, Histories,
                          ::testing::Values(StoreCase{"embedded", open_embedded}, restarted(), embedded_as_servers(),
-                                           redis(), postgres()),
+                                           redis(), postgres(), etcd()),
                          [](const auto& store) { return store.param.name; });
 
 }  // namespace

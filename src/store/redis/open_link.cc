@@ -9,8 +9,6 @@ namespace mete::store::redis {
 
 namespace {
 
-constexpr net::TlsClientNames kTlsNames = {.kind = "parameter", .ca = "ca=", .certificate = "cert=", .key = "key="};
-
 Result<std::unique_ptr<net::TlsClient>> load_tls(const Url& url) {
   if (!url.has_tls) return nullptr;
   return net::TlsClient::load(url.tls, kTlsNames).map([](net::TlsClient client) {

@@ -40,61 +40,14 @@ const Scheme* find_scheme(std::string_view name) {
   return found == std::end(kSchemes) ? nullptr : found;
 }
 
-// The pieces of what follows "scheme://": authority, path and query, each without its separator.
-struct Pieces {
-  std::string_view authority;
-  std::string_view path;
-  std::string_view query;
-};
-
-Pieces split(std::string_view rest) {
-  Pieces pieces;
-  const std::size_t question = rest.find('?');
-  if (question != std::string_view::npos) pieces.query = rest.substr(question + 1);
-  rest = rest.substr(0, question);
-  const std::size_t slash = rest.find('/');
-  pieces.authority = rest.substr(0, slash);
-  if (slash != std::string_view::npos) pieces.path = rest.substr(slash + 1);
-  return pieces;
-}
-
-// "user:password", "user:", ":password", or nothing.
-Result<Credentials> parse_credentials(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) {
-    return refuse("in front of the '@' stands 'user:password', or ':password' for the default user");
-  }
-  auto user = wire::percent_decode(text.substr(0, colon), wire::Plus::kIsPlus);
-  auto password = wire::percent_decode(text.substr(colon + 1), wire::Plus::kIsPlus);
-  if (!user || !password) return refuse("a '%' in the user or the password is written %25");
-  if (password->empty()) return refuse("the password is empty; leave out all up to the '@' if there is none");
-  return Credentials{.user = std::move(*user), .password = std::move(*password)};
-}
-
-Result<net::Address> parse_host(std::string_view text, std::uint16_t default_port) {
-  if (text.empty()) return refuse("a host is missing");
+Result<void> read_hosts(std::string_view text, Url& url) {
   if (text.starts_with("unix:")) return refuse("a Unix socket is written redis+unix:///path");
-  const bool has_port = !text.ends_with(']') && text.find(':') != std::string_view::npos;
-  auto address = net::parse_address(std::string(text) + (has_port ? "" : ":" + std::to_string(default_port)));
-  if (!address) return refuse(address.error().message);
-  if (address->port == 0) return refuse("a port is 1 to 65535, and not 0");
-  return address;
-}
-
-Result<void> parse_hosts(std::string_view text, Url& url) {
-  const std::uint16_t port = url.shape == Shape::kSentinel ? kDefaultSentinelPort : kDefaultPort;
-  for (bool is_last = false; !is_last;) {
-    const std::size_t comma = text.find(',');
-    is_last = comma == std::string_view::npos;
-    auto address = parse_host(text.substr(0, comma), port);
-    if (!address) return tl::unexpected(address.error());
-    url.hosts.push_back(std::move(*address));
-    if (!is_last) text.remove_prefix(comma + 1);
-    if (url.hosts.size() > kUrlHostsMax) return refuse("more than " + std::to_string(kUrlHostsMax) + " hosts");
-  }
-  if (url.shape == Shape::kServer && url.hosts.size() > 1) {
+  auto hosts = parse_hosts(text, url.shape == Shape::kSentinel ? kDefaultSentinelPort : kDefaultPort);
+  if (!hosts) return refuse(hosts.error().message);
+  if (url.shape == Shape::kServer && hosts->size() > 1) {
     return refuse("one host only; several are redis+sentinel://host,host/name or redis+cluster://host,host");
   }
+  url.hosts = std::move(*hosts);
   return Done{};
 }
 
@@ -127,18 +80,6 @@ Result<void> set_timeout(Url& url, const std::string& text) {
   return Done{};
 }
 
-Result<void> set_verify(Url& url, const std::string& text) {
-  if (text != "yes" && text != "no") return refuse("verify is yes or no, and not " + wire::quote(text));
-  url.tls.verify = text == "yes";
-  return Done{};
-}
-
-template <std::string net::TlsClientOptions::*File>
-Result<void> set_file(Url& url, const std::string& text) {
-  url.tls.*File = text;
-  return Done{};
-}
-
 template <std::string Credentials::*Part>
 Result<void> set_sentinel(Url& url, const std::string& text) {
   url.sentinel_credentials.*Part = text;
@@ -148,15 +89,10 @@ Result<void> set_sentinel(Url& url, const std::string& text) {
 struct Parameter {
   std::string_view name;
   Result<void> (*set)(Url&, const std::string&);
-  bool needs_tls = false;
   bool needs_sentinel = false;
 };
 constexpr Parameter kParameters[] = {
     {.name = "timeout", .set = set_timeout},
-    {.name = "ca", .set = set_file<&net::TlsClientOptions::ca>, .needs_tls = true},
-    {.name = "cert", .set = set_file<&net::TlsClientOptions::certificate>, .needs_tls = true},
-    {.name = "key", .set = set_file<&net::TlsClientOptions::key>, .needs_tls = true},
-    {.name = "verify", .set = set_verify, .needs_tls = true},
     {.name = "sentinel_user", .set = set_sentinel<&Credentials::user>, .needs_sentinel = true},
     {.name = "sentinel_password", .set = set_sentinel<&Credentials::password>, .needs_sentinel = true},
 };
@@ -165,13 +101,17 @@ Result<void> parse_parameters(std::string_view query, Url& url) {
   const auto given = wire::split_query(query);
   if (!given) return refuse("its parameters, behind the '?', are not written as name=value&name=value");
   for (const auto& [name, value] : *given) {
+    if (value.empty()) return refuse("the parameter " + name + " has no value");
+    if (is_tls_parameter(name)) {
+      if (!url.has_tls) return refuse("the parameter " + name + " needs TLS: write rediss…://");
+      if (auto set = set_tls_parameter(url.tls, name, value); !set) return refuse(set.error().message);
+      continue;
+    }
     const auto* const parameter = std::ranges::find(kParameters, name, &Parameter::name);
     if (parameter == std::end(kParameters)) {
       return refuse("it knows no parameter " + wire::quote(name) +
                     "; there are timeout, ca, cert, key, verify, sentinel_user and sentinel_password");
     }
-    if (value.empty()) return refuse("the parameter " + name + " has no value");
-    if (parameter->needs_tls && !url.has_tls) return refuse("the parameter " + name + " needs TLS: write rediss…://");
     if (parameter->needs_sentinel && url.shape != Shape::kSentinel) {
       return refuse("the parameter " + name + " is for redis+sentinel:// alone");
     }
@@ -183,8 +123,8 @@ Result<void> parse_parameters(std::string_view query, Url& url) {
   return Done{};
 }
 
-Result<void> parse_unix(const Pieces& pieces, Url& url) {
-  if (!pieces.authority.empty()) return refuse("a Unix socket has three slashes: redis+unix:///path");
+Result<void> parse_unix(const UrlPieces& pieces, Url& url) {
+  if (!pieces.hosts.empty()) return refuse("a Unix socket has three slashes: redis+unix:///path");
   auto path = wire::percent_decode(pieces.path, wire::Plus::kIsPlus);
   if (!path || path->empty()) return refuse("the path of the Unix socket is missing: redis+unix:///path");
   auto address = net::parse_address("unix:/" + *path);
@@ -205,22 +145,14 @@ Result<Url> parse_url(std::string_view text) {
   Url url;
   url.shape = scheme->shape;
   url.has_tls = scheme->has_tls;
-  Pieces pieces = split(text.substr(separator + kSeparator.size()));
-  const std::size_t at = pieces.authority.rfind('@');
-  if (at != std::string_view::npos) {
-    auto credentials = parse_credentials(pieces.authority.substr(0, at));
-    if (!credentials) return tl::unexpected(credentials.error());
-    url.credentials = std::move(*credentials);
-    pieces.authority.remove_prefix(at + 1);
-  } else if (text.find('@', separator) != std::string_view::npos) {
-    // What would be shown as a bad host or path may be a part of the password.
-    return refuse("a '/', '?' or '#' in the password is written %2F, %3F or %23, and an '@' elsewhere %40");
-  }
+  auto pieces = split_url(text.substr(separator + kSeparator.size()));
+  if (!pieces) return refuse(pieces.error().message);
+  url.credentials = std::move(pieces->credentials);
   auto done = scheme->is_unix
-                  ? parse_unix(pieces, url)
-                  : parse_hosts(pieces.authority, url).and_then([&](Done) { return parse_path(pieces.path, url); });
+                  ? parse_unix(*pieces, url)
+                  : read_hosts(pieces->hosts, url).and_then([&](Done) { return parse_path(pieces->path, url); });
   if (!done) return tl::unexpected(done.error());
-  if (done = parse_parameters(pieces.query, url); !done) return tl::unexpected(done.error());
+  if (done = parse_parameters(pieces->query, url); !done) return tl::unexpected(done.error());
   return url;
 }
 

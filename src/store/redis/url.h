@@ -12,20 +12,13 @@
 
 #include "net/address.h"
 #include "net/tls_client.h"
+#include "store/url_parts.h"
 
 namespace mete::store::redis {
 
 enum class Shape : std::uint8_t { kServer, kSentinel, kCluster };
 
-inline constexpr std::size_t kUrlHostsMax = 64;
 inline constexpr std::int64_t kDatabaseMax = 1'000'000;
-
-struct Credentials {
-  std::string user = {};      // empty: the default user
-  std::string password = {};  // empty: none is sent
-
-  bool operator==(const Credentials&) const = default;
-};
 
 struct Url {
   Shape shape = Shape::kServer;
