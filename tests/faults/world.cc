@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "faults/load.h"
+#include "support/etcd_server.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 
@@ -59,10 +60,16 @@ std::unique_ptr<World> start_postgres(Disk disk) {
   return world;
 }
 
+// etcd waits for the disk always.
+std::unique_ptr<World> start_etcd(Disk /*disk*/) {
+  return std::make_unique<WorldOf<support::EtcdServer>>(support::EtcdServer::Options(),
+                                                        Address{"etcd://127.0.0.1:", "/faults"});
+}
+
 }  // namespace
 
 const std::vector<Make>& makes() {
-  static const std::vector<Make> kMakes = {{"redis", start_redis}, {"postgres", start_postgres}};
+  static const std::vector<Make> kMakes = {{"redis", start_redis}, {"postgres", start_postgres}, {"etcd", start_etcd}};
   return kMakes;
 }
 

@@ -45,6 +45,11 @@ EtcdServer::~EtcdServer() { process_.kill_hard(); }
 
 std::string EtcdServer::log() const { return read_file(directory_->path() / "log"); }
 
+void EtcdServer::stop() {
+  process_.signal(SIGTERM);
+  if (!process_.ends_within(kPatience)) fail("etcd does not end on SIGTERM:\n" + log());
+}
+
 void EtcdServer::start_again() {
   CHECK(!process_.is_running());
   if (!becomes_true(kPatience, [this] { return try_to_start() == Start::kReady; })) {

@@ -45,8 +45,9 @@ class EtcdServer {
   [[nodiscard]] std::string patient_url(std::string_view path = "") const { return url(path) + "?timeout=20s"; }
   [[nodiscard]] std::string log() const;
 
-  // SIGKILL: as a crash.
+  // SIGKILL: as a crash. stop() is an orderly end: SIGTERM.
   void kill_hard() { process_.kill_hard(); }
+  void stop();
   void start_again();
   // Stands still (SIGSTOP), with its connections open, and goes on.
   void pause() const;
