@@ -73,7 +73,7 @@ EtcdServer::Start EtcdServer::try_to_start() {
 }
 
 ChildProcess::Command EtcdServer::command() const {
-  const std::string client = on_port(port_);
+  const std::string client = (options_.has_tls ? "https://" : "http://") + address();
   const std::string peer = on_port(options_.peer_port);
   const std::string cluster = options_.cluster.empty() ? options_.name + "=" + peer : options_.cluster;
   ChildProcess::Command made = {

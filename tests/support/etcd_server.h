@@ -26,6 +26,7 @@ class EtcdServer {
  public:
   struct Options {
     std::vector<std::string> arguments = {};  // as etcd takes them: {"--quota-backend-bytes=1000000"}
+    bool has_tls = false;                     // for clients; its arguments name the files
     std::string name = "single";
     std::string cluster = {};  // --initial-cluster; empty: it is alone
     std::uint16_t peer_port = 0;

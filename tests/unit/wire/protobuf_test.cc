@@ -48,7 +48,8 @@ TEST(Protobuf, ReadsWhatItWrote) {
 }
 
 TEST(Protobuf, SkipsNumbersOfFixedSize) {
-  ProtobufReader reader("\x09"s + "12345678" + "\x15"s + "1234" + "\x18\x05"s);
+  const std::string bytes = "\x09"s + "12345678" + "\x15"s + "1234" + "\x18\x05"s;
+  ProtobufReader reader(bytes);
   EXPECT_TRUE(reader.next());
   EXPECT_TRUE(reader.next());
   ASSERT_TRUE(reader.next());

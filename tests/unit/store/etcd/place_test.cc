@@ -23,9 +23,9 @@ TEST(EtcdPlace, IsNamedAsTheFormatSays) {
       {{Space::kLimit, {}, "a/b %"}, "/mete/limits/a%2Fb%20%25"},
       {{Space::kOperation, {}, "upload-17"}, "/mete/ids/upload-17"},
       {{Space::kTag, "job", "id"}, "/mete/tags/job/id"},
-      {{Space::kMeter, "api", "alice"}, "/mete/meters/api/08cac0af56ee30e0/alice"},
-      {{Space::kOverride, "api", "alice"}, "/mete/overrides/api/08cac0af56ee30e0/alice"},
-      {{Space::kKey, {}, "alice"}, "/mete/keys/08cac0af56ee30e0/alice"},
+      {{Space::kMeter, "api", "alice"}, "/mete/meters/api/4da10dd61a0116b0/alice"},
+      {{Space::kOverride, "api", "alice"}, "/mete/overrides/api/4da10dd61a0116b0/alice"},
+      {{Space::kKey, {}, "alice"}, "/mete/keys/4da10dd61a0116b0/alice"},
   };
   for (const auto& row : rows) EXPECT_EQ(key_of(kPrefix, row.place), row.key);
 }
