@@ -9,7 +9,7 @@
 namespace mete::store {
 
 struct RemoteStatus {
-  std::string shape;                 // "server", "sentinel", "cluster" or "postgres"
+  std::string shape;                 // "server", "sentinel", "cluster", "postgres" or "etcd"
   std::vector<std::string> nodes;    // masters in use, as host:port
   std::size_t connections = 0;       // open now
   std::size_t connections_max = 0;   // 0: as many as there are callers

@@ -31,6 +31,16 @@ bool is_too_large(const Difference& difference) {
   return bytes > kTxnBytesMax || difference.puts.size() + difference.deletes.size() > kTxnOperationsMax;
 }
 
+// Whether there is no such key of those that a sweep may have deleted: then it must have happened at the time that is
+// known here. A key that is there tells itself that it has not changed.
+bool misses_a_key(const Image& image) {
+  return std::ranges::any_of(image, [](const auto& each) {
+    const Space space = each.first.space;
+    const bool is_swept = space == Space::kMeter || space == Space::kOperation || space == Space::kKey;
+    return is_swept && each.second.revision == 0;
+  });
+}
+
 // The keys of a transaction, which its parts are views of.
 struct Keys {
   std::vector<std::string> all = {};
@@ -220,9 +230,10 @@ bool Transactor::write(Trip& trip, const Difference& difference) {
   Keys keys;
   keys.all.reserve(trip.places.size() + difference.puts.size() + difference.deletes.size());
   Txn txn;
+  const bool compares_clock = misses_a_key(trip.image);
   for (const auto& [place, slot] : trip.image) {
     const std::string_view key = keys.add(key_of(place));
-    txn.compares.push_back({key, slot.revision});
+    if (place.space != Space::kClock || compares_clock) txn.compares.push_back({key, slot.revision});
     txn.reads.push_back({.key = key});
   }
   for (const auto& [place, value] : difference.puts) txn.puts.push_back({keys.add(key_of(place)), value});
