@@ -123,6 +123,7 @@ inline std::vector<Place> places_of(const MeterName& meter) {
   return places_of({&charge, 1});
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): the places are moved on
 template <class Use>
 auto EtcdStore::ask(std::vector<Place> places, Use use) -> decltype(use(std::declval<engine::Engine&>(), Instant())) {
   decltype(use(std::declval<engine::Engine&>(), Instant())) answer = tl::unexpected(Error());
@@ -148,5 +149,7 @@ auto EtcdStore::act(std::vector<Place> places, Use use, Repeatable repeatable)
   if (auto done = transactor_.change(call); !done) return tl::unexpected(done.error());
   return answer;
 }
+
+// NOLINTEND(performance-unnecessary-value-param)
 
 }  // namespace mete::store::etcd

@@ -206,7 +206,7 @@ Result<void> GrpcConnection::send(const net::Deadline& deadline) {
 
 Result<void> GrpcConnection::receive(const net::Deadline& deadline) {
   if (nghttp2_session_want_read(session_.get()) == 0) return lost("the server ends the connection");
-  std::array<char, kReadBytes> room;
+  std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): it is read into
   const auto size = socket_.read(room, deadline);
   if (!size) return tl::unexpected(size.error());
   const ssize_t taken =
