@@ -49,7 +49,7 @@ Result<void> EtcdStore::forget_revisions(const Limit& limit) {
       after = pair.key;
     }
     // Restoring them does it.
-    const auto done = act(std::move(places), [](engine::Engine&, Instant) -> Result<void> { return Done{}; });
+    auto done = act(std::move(places), [](engine::Engine&, Instant) -> Result<void> { return Done{}; });
     if (!done) return done;
   }
   const std::string key = key_of(transactor_.prefix(), place);
