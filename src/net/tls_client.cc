@@ -107,6 +107,12 @@ Result<TlsClient> TlsClient::load(const TlsClientOptions& options, const TlsClie
   if (has_certificate && SSL_CTX_use_PrivateKey_file(context.get(), options.key.c_str(), SSL_FILETYPE_PEM) != 1) {
     return cannot_read(names.kind, {names.key, options.key}, "the certificate's private key");
   }
+  if (!options.protocol.empty()) {
+    const std::string list = static_cast<char>(options.protocol.size()) + options.protocol;
+    const int failed = SSL_CTX_set_alpn_protos(context.get(), reinterpret_cast<const unsigned char*>(list.data()),
+                                               static_cast<unsigned>(list.size()));
+    if (failed != 0) return cannot_start("OpenSSL refused the name of the protocol");
+  }
   return TlsClient(std::move(context), names, has_certificate);
 }
 

@@ -21,7 +21,8 @@ struct TlsClientOptions {
   std::string ca = {};           // a file of certificates to trust; empty: those of the system
   std::string certificate = {};  // of this client, where the server asks for one; with its key
   std::string key = {};
-  bool verify = true;  // the server's certificate, and that it is the server of this name
+  bool verify = true;         // the server's certificate, and that it is the server of this name
+  std::string protocol = {};  // what is spoken over it (ALPN), where the server wants to be told: "h2"
 };
 
 // What these are called where the user writes them: errors say what to change.

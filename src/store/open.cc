@@ -3,6 +3,8 @@
 #include "base/duration_text.h"
 #include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
+#include "store/etcd/etcd_store.h"
+#include "store/etcd/url.h"
 #include "store/peers/peer_store.h"
 #include "store/peers/url.h"
 #include "store/postgres/postgres_store.h"
@@ -38,10 +40,14 @@ Result<void> check_url(std::string_view url) {
     if (auto parsed = peers::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
     return {};
   }
+  if (etcd::is_etcd_url(url)) {
+    if (auto parsed = etcd::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
+    return {};
+  }
   if (!url.starts_with(kRedis)) {
     return invalid("url: no store for '" + std::string(url) +
                    "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT', "
-                   "'postgres://HOST/DATABASE' or 'mete://HOST:PORT'");
+                   "'postgres://HOST/DATABASE', 'etcd://HOST:PORT' or 'mete://HOST:PORT'");
   }
   if (auto parsed = redis::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
   return {};
@@ -67,6 +73,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
   }
   if (postgres::is_postgres_url(url)) return postgres::PostgresStore::open(url, options);
   if (peers::is_peers_url(url)) return peers::PeerStore::open(url, options);
+  if (etcd::is_etcd_url(url)) return etcd::EtcdStore::open(url, options);
   return redis::RedisStore::open(url, options);
 }
 

@@ -9,7 +9,7 @@
 namespace mete::store {
 
 struct RemoteStatus {
-  std::string shape;                 // "server", "sentinel", "cluster", "postgres" or "mete"
+  std::string shape;                 // "server", "sentinel", "cluster", "postgres", "etcd" or "mete"
   std::vector<std::string> nodes;    // servers in use, as host:port
   std::size_t connections = 0;       // open now
   std::size_t connections_max = 0;   // 0: as many as there are callers

@@ -117,6 +117,20 @@ Result<bool> set_parameter(ServerUrl& url, std::string_view name, const std::str
   return parameter->set(url, value).map([](Done) { return true; });
 }
 
+Result<void> parse_parameters(std::string_view query, ServerUrl& url) {
+  const auto given = wire::split_query(query);
+  if (!given) return refuse("its parameters, behind the '?', are not written as name=value&name=value");
+  for (const auto& [name, value] : *given) {
+    if (value.empty()) return refuse("the parameter " + name + " has no value");
+    const auto is_set = set_parameter(url, name, value);
+    if (!is_set) return tl::unexpected(is_set.error());
+    if (!*is_set) {
+      return refuse("it knows no parameter " + wire::quote(name) + "; there are timeout, ca, cert, key and verify");
+    }
+  }
+  return Done{};
+}
+
 Result<std::unique_ptr<net::TlsClient>> load_tls(const ServerUrl& url) {
   if (!url.has_tls) return nullptr;
   return net::TlsClient::load(url.tls, kUrlTlsNames).map([](net::TlsClient client) {

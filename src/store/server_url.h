@@ -57,6 +57,9 @@ Result<std::vector<net::Address>> parse_hosts(std::string_view text, std::uint16
 // Sets one of timeout, ca, cert, key, verify; false if it is none of these.
 Result<bool> set_parameter(ServerUrl& url, std::string_view name, const std::string& value);
 
+// "name=value&name=value", of those alone.
+Result<void> parse_parameters(std::string_view query, ServerUrl& url);
+
 // What the URL says about TLS, read from its files; null without TLS.
 Result<std::unique_ptr<net::TlsClient>> load_tls(const ServerUrl& url);
 

@@ -59,4 +59,9 @@ Instant MonotoneClock::now() const {
 
 void MonotoneClock::not_before(Instant time) { base::raise(latest_ns_, time.ns()); }
 
+std::unique_ptr<StoreClock> make_store_clock(const Clock* users) {
+  if (users != nullptr) return std::make_unique<MonotoneClock>(*users);
+  return std::make_unique<SystemClock>();
+}
+
 }  // namespace mete::store

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace mete::store {
 
@@ -54,5 +55,8 @@ class MonotoneClock final : public StoreClock {
   const Clock& clock_;
   mutable std::atomic<std::uint64_t> latest_ns_{0};
 };
+
+// The clock of the user's options, or the system's where there is none.
+std::unique_ptr<StoreClock> make_store_clock(const Clock* users);
 
 }  // namespace mete::store

@@ -6,6 +6,7 @@
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "store/open.h"
+#include "support/etcd_server.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
@@ -120,6 +121,32 @@ class ServerWorld final : public World {
   Opened opened_ = open_by(server_.patient_url());
 };
 
+// A real server, one for all tests; each has keys of its own. It has no clock: the store's is the test's.
+class EtcdWorld final : public World {
+ public:
+  Limiter& limiter() override { return opened_.limiter; }
+  store::Store& store() override { return *opened_.store; }
+  Instant now() override { return clock_.now(); }
+  void advance(Duration step) override { clock_.advance(step); }
+  void travel_to(Instant at) override {
+    clock_.set(at);
+    opened_ = open_anew();
+  }
+  bool set_clock_back(Duration step) override {
+    clock_.set(clock_.now() + Duration::from_ns(-step.ns()));
+    return true;
+  }
+  [[nodiscard]] Duration clock_resolution() const override { return 1ns; }
+
+ private:
+  Opened open_anew() {
+    return open_by(support::shared_etcd().patient_url(support::unused_etcd_path()), {.clock = &clock_});
+  }
+
+  ManualClock clock_{Instant::from_ns(1'700'000'123'456'789'012)};
+  Opened opened_ = open_anew();
+};
+
 using RedisWorld = ServerWorld<support::RedisServer, support::shared_redis>;
 using PostgresWorld = ServerWorld<support::PostgresServer, support::shared_postgres>;
 
@@ -165,7 +192,7 @@ std::unique_ptr<World> make() {
 const std::vector<StoreUnderTest>& stores() {
   static const std::vector<StoreUnderTest> kStores = {
       {"embedded", make<EmbeddedWorld>}, {"durable", make<DurableWorld>}, {"redis", make<RedisWorld>},
-      {"postgres", make<PostgresWorld>}, {"mete", make<MeteWorld>},
+      {"postgres", make<PostgresWorld>}, {"etcd", make<EtcdWorld>},       {"mete", make<MeteWorld>},
   };
   return kStores;
 }

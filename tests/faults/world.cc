@@ -4,6 +4,7 @@
 
 #include "faults/load.h"
 #include "serving/mete_process.h"
+#include "support/etcd_server.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 
@@ -66,10 +67,17 @@ std::unique_ptr<World> start_mete(Disk /*disk*/) {
                                                          Address{"mete://127.0.0.1:", ""});
 }
 
+// etcd waits for the disk always.
+std::unique_ptr<World> start_etcd(Disk /*disk*/) {
+  return std::make_unique<WorldOf<support::EtcdServer>>(support::EtcdServer::Options(),
+                                                        Address{"etcd://127.0.0.1:", "/faults"});
+}
+
 }  // namespace
 
 const std::vector<Make>& makes() {
-  static const std::vector<Make> kMakes = {{"redis", start_redis}, {"postgres", start_postgres}, {"mete", start_mete}};
+  static const std::vector<Make> kMakes = {
+      {"redis", start_redis}, {"postgres", start_postgres}, {"etcd", start_etcd}, {"mete", start_mete}};
   return kMakes;
 }
 

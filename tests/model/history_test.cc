@@ -11,6 +11,7 @@
 
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
+#include "support/etcd_server.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
@@ -157,6 +158,17 @@ StoreCase mete_server() {
           [other](Limiter& /*limiter*/) { other->tell_time(); }, kSlownessOfMete};
 }
 
+// etcd has no clock: the store's is that of the history.
+StoreCase etcd() {
+  return {"etcd",
+          [](const Clock& clock) {
+            const std::string path = support::unused_etcd_path();
+            return open(support::shared_etcd().patient_url(path), {.clock = &clock}).value();
+          },
+          {},
+          kSlownessOfServers};
+}
+
 // The very histories that servers get: so these stores and the model agree on every answer, four ways.
 StoreCase embedded_as_servers() {
   return {"embedded_as_servers", open_embedded, {}, kSlownessOfServers, kMicroseconds};
@@ -164,7 +176,7 @@ StoreCase embedded_as_servers() {
 
 INSTANTIATE_TEST_SUITE_P(Stores, Histories,
                          ::testing::Values(StoreCase{"embedded", open_embedded}, restarted(), embedded_as_servers(),
-                                           redis(), postgres(), mete_server()),
+                                           redis(), postgres(), etcd(), mete_server()),
                          [](const auto& store) { return store.param.name; });
 
 }  // namespace

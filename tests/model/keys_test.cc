@@ -11,6 +11,7 @@
 #include "store/embedded/embedded_store.h"
 #include "store/open.h"
 #include "store/redis/redis_keys.h"
+#include "support/etcd_server.h"
 #include "support/redis_server.h"
 
 namespace mete::model {
@@ -74,6 +75,12 @@ KeySubject in_mete(const Clock& clock) {
   return [keys](const KeyOperation& operation) { return keys->execute(operation); };
 }
 
+KeySubject in_etcd(const Clock& clock) {
+  const std::string url = support::shared_etcd().patient_url(support::unused_etcd_path());
+  const std::shared_ptr<store::Store> store = store::open_store(url, {.clock = &clock}).value();
+  return [store](const KeyOperation& operation) { return execute(*store->keys(), operation); };
+}
+
 struct KeyStoreCase {
   std::string name;
   KeySubjectFactory factory;
@@ -102,6 +109,7 @@ KeyStoreCase embedded_as_redis() { return {"embedded_as_redis", embedded, kSlown
 INSTANTIATE_TEST_SUITE_P(Stores, KeyHistories,
                          ::testing::Values(KeyStoreCase{"embedded", embedded}, embedded_as_redis(),
                                            KeyStoreCase{"redis", in_redis, kSlownessOfRedis, kMicroseconds},
+                                           KeyStoreCase{"etcd", in_etcd, kSlownessOfRedis},
                                            KeyStoreCase{"mete", in_mete, kSlownessOfMete}),
                          [](const auto& store) { return store.param.name; });
 

@@ -128,8 +128,8 @@ bool ChildProcess::ends_within(Duration at_most) {
   return becomes_true(at_most, [this] { return !is_running(); });
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = std::filesystem::temp_directory_path() / "mete-test-XXXXXX";
+TemporaryDirectory::TemporaryDirectory(const std::filesystem::path& parent) {
+  std::string name = parent / "mete-test-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) fail("cannot make a directory " + name + ": " + std::strerror(errno));
   path_ = name;
 }

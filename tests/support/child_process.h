@@ -44,7 +44,7 @@ class ChildProcess {
 // A folder of its own, gone with this object.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory();
+  explicit TemporaryDirectory(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   ~TemporaryDirectory();

@@ -13,17 +13,12 @@ namespace {
 constexpr auto kSweepStep = std::chrono::milliseconds(100);
 constexpr std::size_t kSweepStepsPerRound = 600;
 
-std::unique_ptr<StoreClock> make_clock(const Clock* users) {
-  if (users != nullptr) return std::make_unique<MonotoneClock>(*users);
-  return std::make_unique<SystemClock>();
-}
-
 Charge meter_charge(const MeterName& meter) { return {.limit = meter.limit, .key = meter.key, .cost = 0}; }
 
 }  // namespace
 
 EmbeddedStore::EmbeddedStore(const Options& options)
-    : EmbeddedStore(Parts{.clock = make_clock(options.clock),
+    : EmbeddedStore(Parts{.clock = make_store_clock(options.clock),
                           .engine = std::make_unique<engine::Engine>(engine_config(options, base::random_number())),
                           .data = nullptr}) {}
 
@@ -38,7 +33,7 @@ EmbeddedStore::EmbeddedStore(Parts parts)
 }
 
 Result<std::unique_ptr<EmbeddedStore>> EmbeddedStore::open(const DataConfig& config, const Options& options) {
-  std::unique_ptr<StoreClock> clock = make_clock(options.clock);
+  std::unique_ptr<StoreClock> clock = make_store_clock(options.clock);
   auto data = DataDirectory::open(config, options, *clock);
   if (!data) return tl::make_unexpected(data.error());
   return std::unique_ptr<EmbeddedStore>(new EmbeddedStore(

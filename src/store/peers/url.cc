@@ -4,9 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "wire/text.h"
-#include "wire/uri.h"
-
 namespace mete::store::peers {
 
 namespace {
@@ -23,20 +20,6 @@ Result<void> check_hosts(const std::vector<net::Address>& hosts) {
   for (auto host = hosts.begin(); host != hosts.end(); ++host) {
     if (host->is_unix()) return refuse("it has hosts and ports alone, as in mete://host:6380");
     if (std::find(hosts.begin(), host, *host) != host) return refuse(host->to_string() + " stands there twice");
-  }
-  return Done{};
-}
-
-Result<void> parse_parameters(std::string_view query, ServerUrl& url) {
-  const auto given = wire::split_query(query);
-  if (!given) return refuse("its parameters, behind the '?', are not written as name=value&name=value");
-  for (const auto& [name, value] : *given) {
-    if (value.empty()) return refuse("the parameter " + name + " has no value");
-    const auto is_set = set_parameter(url, name, value);
-    if (!is_set) return refuse(is_set.error().message);
-    if (!*is_set) {
-      return refuse("it knows no parameter " + wire::quote(name) + "; there are timeout, ca, cert, key and verify");
-    }
   }
   return Done{};
 }
@@ -59,7 +42,7 @@ Result<ServerUrl> parse_url(std::string_view text) {
   url.hosts = std::move(*hosts);
   if (!pieces->path.empty())
     return refuse("behind the hosts comes nothing but parameters, as in mete://host?timeout=1s");
-  if (auto done = parse_parameters(pieces->query, url); !done) return tl::unexpected(done.error());
+  if (auto done = parse_parameters(pieces->query, url); !done) return refuse(done.error().message);
   return url;
 }
 

@@ -1,0 +1,198 @@
+// What became of an image: the engine is walked over, and what it keeps now is compared with what it was made of.
+
+#include "base/check.h"
+#include "engine/snapshot_walk.h"
+#include "store/etcd/change_visitors.h"
+#include "store/etcd/image.h"
+#include "store/etcd/record.h"
+
+namespace mete::store::etcd {
+
+namespace {
+
+struct LimitState {
+  std::string name;
+  std::uint64_t generation = 0;
+  bool is_even = true;
+  std::string change;
+};
+
+// Everything that an engine keeps, by place, as changes.
+class Gatherer final : public QuietVisitor {
+ public:
+  using QuietVisitor::visit;
+  Result<void> visit(engine::NumbersChange& change) override {
+    next_serial = change.next_serial;
+    engine::Encoder encoder;
+    write_change(encoder, engine::NumbersChange{.next_generation = change.next_generation, .next_serial = 1});
+    changes[{Space::kNumbers}] = encoder.view();
+    return {};
+  }
+  Result<void> visit(engine::LimitChange& change) override {
+    engine::Encoder encoder;
+    write_change(encoder, change);
+    const std::string& name = change.limit.name();
+    limits[name] = {name, change.generation, change.is_even, std::string(encoder.view())};
+    names_[change.generation] = name;
+    return {};
+  }
+  Result<void> visit(engine::MeterChange& change) override {
+    return add({Space::kMeter, names_[change.generation], std::string(change.key)}, change);
+  }
+  Result<void> visit(engine::OverrideChange& change) override {
+    return add({Space::kOverride, names_[change.generation], std::string(change.key)}, change);
+  }
+  Result<void> visit(engine::KeyChange& change) override {
+    return add({Space::kKey, {}, std::string(change.key)}, change);
+  }
+  Result<void> visit(engine::OperationChange& change) override {
+    engine::Encoder encoder;
+    if (change.hold) change.record.hold = &*change.hold;
+    write_operation(encoder, change.id, change.record);
+    changes[{Space::kOperation, {}, std::string(change.id)}] = encoder.view();
+    return {};
+  }
+
+  std::map<Place, std::string> changes;
+  std::map<std::string, LimitState> limits;
+  std::uint64_t next_serial = 0;
+
+ private:
+  // A meter with many parts comes in pieces.
+  template <class Change>
+  Result<void> add(const Place& place, const Change& change) {
+    engine::Encoder encoder;
+    write_change(encoder, change);
+    changes[place] += encoder.view();
+    return {};
+  }
+
+  std::map<std::uint64_t, std::string> names_;
+};
+
+// A limit's revisions with what it is now: the last one is replaced, unless the rule is another.
+Result<Revisions> with_present(const Revisions& known, const LimitState& present) {
+  Revisions revisions = known;
+  std::optional<engine::LimitChange> last;
+  if (!known.changes.empty()) {
+    auto read =
+        visit_each<engine::LimitChange>(known.changes.back(), [&](engine::LimitChange& limit) { last = limit; });
+    if (!read) return tl::unexpected(read.error());
+  }
+  if (!last || last->generation != present.generation) return Revisions{.first = 1, .changes = {present.change}};
+  if (last->is_even != present.is_even) {
+    revisions.changes.push_back(present.change);
+    return revisions;
+  }
+  // Meters of the revision before are brought up to date as of when the rule was changed, and not the rest.
+  engine::Encoder encoder;
+  auto read = visit_each<engine::LimitChange>(present.change, [&](engine::LimitChange& limit) {
+    limit.changed_at = last->changed_at;
+    write_change(encoder, limit);
+  });
+  if (!read) return tl::unexpected(read.error());
+  revisions.changes.back() = encoder.view();
+  return revisions;
+}
+
+std::string joined(const std::vector<std::string>& changes) {
+  std::string all;
+  for (const std::string& change : changes) all += change;
+  return all;
+}
+
+// Compares what was gathered with the image.
+class Comparison {
+ public:
+  Comparison(const Image& image, Instant now, const Gatherer& gathered)
+      : image_(image), now_(now), gathered_(gathered) {
+    difference_.next_serial = gathered.next_serial;
+  }
+
+  Result<Difference> make() {
+    auto made = compare_limits();
+    if (made) made = compare_entries();
+    if (made) made = find_gone();
+    if (!made) return tl::unexpected(made.error());
+    return std::move(difference_);
+  }
+
+ private:
+  Result<void> compare_limits() {
+    for (const auto& [name, present] : gathered_.limits) {
+      const Place place{Space::kLimit, {}, name};
+      const auto known = revisions_of(image_.at(place), place);
+      if (!known) return tl::unexpected(known.error());
+      const auto revisions = with_present(*known, present);
+      if (!revisions) return tl::unexpected(revisions.error());
+      present_revisions_[name] = revisions->first + revisions->changes.size() - 1;
+      if (auto put = put_if_new(place, revisions->first, joined(revisions->changes)); !put) return put;
+    }
+    return Done{};
+  }
+
+  Result<void> compare_entries() {
+    for (const auto& [place, changes] : gathered_.changes) {
+      const bool is_asked_for = image_.contains(place);
+      if (place.space == Space::kNumbers && !is_asked_for) continue;  // it concerns only who defines a limit
+      CHECK(is_asked_for);
+      const std::uint64_t revision = place.space == Space::kMeter ? present_revisions_[place.group] : 0;
+      if (auto put = put_if_new(place, revision, changes); !put) return put;
+      if (place.space != Space::kOperation || !difference_.puts.contains(place)) continue;
+      const auto hold = summary_of(changes);
+      if (!hold) return tl::unexpected(hold.error());
+      if (*hold && !(*hold)->tag.empty()) {
+        difference_.puts[{Space::kTag, (*hold)->tag, place.name}] = difference_.puts[place];
+      }
+    }
+    return Done{};
+  }
+
+  Result<void> find_gone() {
+    for (const auto& [place, slot] : image_) {
+      if (slot.revision == 0 || place.space == Space::kLimit || place.space == Space::kClock) continue;
+      if (!gathered_.changes.contains(place)) difference_.deletes.push_back(place);
+      if (place.space != Space::kOperation) continue;
+      const auto record = decode_record(slot.value, place.name);
+      if (!record) return tl::unexpected(record.error());
+      const auto before = summary_of(record->changes);
+      if (!before) return tl::unexpected(before.error());
+      if (!*before || (*before)->tag.empty()) continue;
+      const Place tag{Space::kTag, (*before)->tag, place.name};
+      const auto present = gathered_.changes.find(place);
+      const bool is_changed = present == gathered_.changes.end() || difference_.puts.contains(place);
+      if (is_changed && !difference_.puts.contains(tag)) difference_.deletes.push_back(tag);
+    }
+    return Done{};
+  }
+
+  Result<void> put_if_new(const Place& place, std::uint64_t revision, const std::string& changes) {
+    const auto old = image_.find(place);
+    if (old != image_.end() && old->second.revision != 0) {
+      const auto record = decode_record(old->second.value, place.name);
+      if (!record) return tl::unexpected(record.error());
+      if (record->revision == revision && record->changes == changes) return Done{};
+    }
+    difference_.puts[place] = encode(Record{now_, revision, changes});
+    return Done{};
+  }
+
+  const Image& image_;
+  const Instant now_;
+  const Gatherer& gathered_;
+  std::map<std::string, std::uint64_t> present_revisions_;
+  Difference difference_;
+};
+
+}  // namespace
+
+Result<Difference> Scratch::difference() {
+  Gatherer gatherer;
+  engine::Engine::SnapshotWalk walk(engine_);
+  for (engine::Encoder record; walk.next(record);) {
+    if (auto read = engine::read_changes(record.view(), gatherer); !read) return tl::unexpected(read.error());
+  }
+  return Comparison(image_, settings_.now, gatherer).make();
+}
+
+}  // namespace mete::store::etcd

@@ -1,0 +1,40 @@
+// EtcdKeys: counters, quotas and throttles in etcd, each a key of its own. Part of an EtcdStore.
+#pragma once
+
+#include "store/etcd/transactor.h"
+#include "store/keys.h"
+
+namespace mete::store::etcd {
+
+class EtcdKeys final : public Keys {
+ public:
+  explicit EtcdKeys(Transactor& transactor) : transactor_(transactor) {}
+
+ private:
+  Result<std::optional<std::int64_t>> do_get(std::string_view key) override;
+  Result<SetAnswer> do_set(const SetRequest& request) override;
+  Result<std::optional<std::int64_t>> do_take_out(std::string_view key) override;
+  Result<std::int64_t> do_add(std::string_view key, std::int64_t by) override;
+  Result<BoundedSum> do_add_bounded(const BoundedAdd& request) override;
+  Result<void> do_quota_set(std::string_view key, const QuotaRule& rule) override;
+  Result<std::optional<QuotaStanding>> do_quota_get(std::string_view key) override;
+  Result<bool> do_quota_remove(std::string_view key) override;
+  Result<Amount> do_quota_take(std::string_view key, const QuotaRule& rule, Amount units) override;
+  Result<core::Verdict> do_throttle(std::string_view key, const ThrottleRequest& request) override;
+  Result<KeyType> do_type(std::string_view key) override;
+  Result<bool> do_remove(std::string_view key, KeyReach reach) override;
+  Result<std::optional<Instant>> do_expires_at(std::string_view key) override;
+  Result<bool> do_expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) override;
+  Result<bool> do_persist(std::string_view key) override;
+  Result<KeyPage> do_scan(std::uint64_t cursor, std::size_t count) override;
+  Result<std::size_t> do_size() override;
+
+  template <class Use>
+  auto ask(std::string_view key, Use use) -> decltype(use(std::declval<engine::Keys&>(), Instant()));
+  template <class Use>
+  auto act(std::string_view key, Use use) -> decltype(use(std::declval<engine::Keys&>(), Instant()));
+
+  Transactor& transactor_;
+};
+
+}  // namespace mete::store::etcd

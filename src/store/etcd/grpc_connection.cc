@@ -1,0 +1,227 @@
+#include "store/etcd/grpc_connection.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+#include "base/check.h"
+#include "wire/uri.h"
+
+namespace mete::store::etcd {
+
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{16} << 10;
+constexpr std::int32_t kWindowBytes = 16 << 20;  // a long answer comes without waiting for us to ask for more
+constexpr std::size_t kPrefixBytes = 5;          // a message of gRPC: u8 is_compressed · u32 length, big endian
+
+tl::unexpected<Error> lost(std::string reason) {
+  return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(reason)});
+}
+
+std::string framed(std::string_view message) {
+  std::string text(1, '\0');
+  for (int shift = 24; shift >= 0; shift -= 8) text.push_back(static_cast<char>(message.size() >> shift & 0xffU));
+  text += message;
+  return text;
+}
+
+nghttp2_nv header(std::string_view name, std::string_view value) {
+  const auto bytes = [](std::string_view text) {
+    return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));  // NOLINT: nghttp2 copies it
+  };
+  return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
+}
+
+}  // namespace
+
+// One call, while it is under way.
+struct GrpcConnection::Exchange {
+  std::string output;  // the framed message
+  std::size_t sent = 0;
+  std::int32_t stream = 0;
+  std::string input;
+  std::string http_status;
+  std::string grpc_status;
+  std::string grpc_message;
+  bool is_closed = false;
+  bool is_too_long = false;
+  std::uint32_t close_reason = NGHTTP2_NO_ERROR;
+
+  static ssize_t read(nghttp2_session* /*session*/, std::int32_t /*stream*/, std::uint8_t* room, std::size_t size,
+                      std::uint32_t* flags, nghttp2_data_source* source, void* /*user*/) {
+    auto& self = *static_cast<Exchange*>(source->ptr);
+    const std::size_t count = std::min(size, self.output.size() - self.sent);
+    std::memcpy(room, self.output.data() + self.sent, count);
+    self.sent += count;
+    if (self.sent == self.output.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(count);
+  }
+
+  static int on_header(nghttp2_session* /*session*/, const nghttp2_frame* frame, const std::uint8_t* name,
+                       std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t /*flags*/,
+                       void* user) {
+    auto* const self = static_cast<Exchange*>(user);
+    if (self == nullptr || frame->hd.stream_id != self->stream) return 0;
+    const std::string_view key(reinterpret_cast<const char*>(name), name_size);
+    const std::string_view text(reinterpret_cast<const char*>(value), value_size);
+    if (key == ":status") self->http_status = text;
+    if (key == "grpc-status") self->grpc_status = text;
+    if (key == "grpc-message") self->grpc_message = text;
+    return 0;
+  }
+
+  static int on_data(nghttp2_session* /*session*/, std::uint8_t /*flags*/, std::int32_t stream,
+                     const std::uint8_t* bytes, std::size_t size, void* user) {
+    auto* const self = static_cast<Exchange*>(user);
+    if (self == nullptr || stream != self->stream) return 0;
+    if (self->input.size() + size > kReplyBytesMax) {
+      self->is_too_long = true;
+      return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    self->input.append(reinterpret_cast<const char*>(bytes), size);
+    return 0;
+  }
+
+  static int on_close(nghttp2_session* /*session*/, std::int32_t stream, std::uint32_t reason, void* user) {
+    auto* const self = static_cast<Exchange*>(user);
+    if (self == nullptr || stream != self->stream) return 0;
+    self->is_closed = true;
+    self->close_reason = reason;
+    return 0;
+  }
+
+  // What the server said, once the stream is closed.
+  [[nodiscard]] Result<GrpcReply> reply() const;
+};
+
+Result<GrpcReply> GrpcConnection::Exchange::reply() const {
+  GrpcReply made;
+  std::uint32_t number = 0;
+  const char* const end = grpc_status.data() + grpc_status.size();
+  const auto read = std::from_chars(grpc_status.data(), end, number);
+  if (grpc_status.empty() || read.ec != std::errc() || read.ptr != end) {
+    if (close_reason != NGHTTP2_NO_ERROR) return lost("the server broke off the call");
+    return lost("the server speaks no gRPC: it answered with the HTTP status " +
+                (http_status.empty() ? "none" : http_status));
+  }
+  made.status = static_cast<GrpcStatus>(number);
+  if (made.status != GrpcStatus::kOk) {
+    made.words = wire::percent_decode(grpc_message, wire::Plus::kIsPlus).value_or(grpc_message);
+    return made;
+  }
+  if (input.size() < kPrefixBytes || input[0] != '\0') return lost("the server's answer is no message of gRPC");
+  std::size_t size = 0;
+  for (std::size_t i = 1; i < kPrefixBytes; ++i) size = size << 8 | static_cast<std::uint8_t>(input[i]);
+  if (size != input.size() - kPrefixBytes) return lost("the server's answer is no message of gRPC");
+  made.message = input.substr(kPrefixBytes);
+  return made;
+}
+
+GrpcConnection::GrpcConnection(net::ClientSocket socket, const net::Address& address, bool has_tls)
+    : socket_(std::move(socket)), authority_(address.to_string()), scheme_(has_tls ? "https" : "http") {}
+
+Result<std::unique_ptr<GrpcConnection>> GrpcConnection::open(const net::Address& address, const net::TlsClient* tls,
+                                                             const net::Deadline& deadline) {
+  auto socket = net::ClientSocket::open(address, tls, deadline, "etcd");
+  if (!socket) return tl::unexpected(socket.error());
+  std::unique_ptr<GrpcConnection> connection(new GrpcConnection(std::move(*socket), address, tls != nullptr));
+  if (auto done = connection->begin(); !done) return tl::unexpected(done.error());
+  return connection;
+}
+
+Result<void> GrpcConnection::begin() {
+  nghttp2_session_callbacks* callbacks = nullptr;
+  CHECK(nghttp2_session_callbacks_new(&callbacks) == 0);
+  nghttp2_session_callbacks_set_on_header_callback(callbacks, Exchange::on_header);
+  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, Exchange::on_data);
+  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, Exchange::on_close);
+  nghttp2_session* session = nullptr;
+  const int made = nghttp2_session_client_new(&session, callbacks, nullptr);
+  nghttp2_session_callbacks_del(callbacks);
+  if (made != 0) return lost(nghttp2_strerror(made));
+  session_.reset(session);
+  const std::array settings = {
+      nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, static_cast<std::uint32_t>(kWindowBytes)},
+      nghttp2_settings_entry{NGHTTP2_SETTINGS_ENABLE_PUSH, 0}};
+  int failed = nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
+  if (failed == 0) failed = nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kWindowBytes);
+  if (failed != 0) return lost(nghttp2_strerror(failed));
+  return Done{};
+}
+
+Result<std::int32_t> GrpcConnection::submit(const GrpcRequest& request, const net::Deadline& deadline,
+                                            Exchange& exchange) {
+  // The server gives up when nobody waits any more.
+  const Duration left = deadline.left();
+  constexpr std::int64_t kNsPerMs = 1'000'000;
+  const std::string timeout =
+      left.is_never() ? "" : std::to_string(std::max<std::int64_t>(left.ns() / kNsPerMs, 1)) + "m";
+  std::vector<nghttp2_nv> headers = {header(":method", "POST"),     header(":scheme", scheme_),
+                                     header(":path", request.path), header(":authority", authority_),
+                                     header("te", "trailers"),      header("content-type", "application/grpc"),
+                                     header("user-agent", "mete")};
+  if (!timeout.empty()) headers.push_back(header("grpc-timeout", timeout));
+  if (!request.token.empty()) headers.push_back(header("token", request.token));
+  exchange.output = framed(request.message);
+  nghttp2_data_provider body = {};
+  body.source.ptr = &exchange;
+  body.read_callback = Exchange::read;
+  const std::int32_t stream =
+      nghttp2_submit_request(session_.get(), nullptr, headers.data(), headers.size(), &body, nullptr);
+  if (stream < 0) return lost(nghttp2_strerror(stream));
+  return stream;
+}
+
+Result<GrpcReply> GrpcConnection::call(const GrpcRequest& request, const net::Deadline& deadline) {
+  Exchange exchange;
+  nghttp2_session_set_user_data(session_.get(), &exchange);
+  const auto stream = submit(request, deadline, exchange);
+  if (!stream) return tl::unexpected(stream.error());
+  exchange.stream = *stream;
+  Result<void> moved = Done{};
+  while (moved && !exchange.is_closed) {
+    moved = send(deadline);
+    if (moved && !exchange.is_closed) moved = receive(deadline);
+  }
+  nghttp2_session_set_user_data(session_.get(), nullptr);
+  if (exchange.is_too_long) return lost("the server's answer is longer than 64 MiB");
+  if (!moved) return tl::unexpected(moved.error());
+  return exchange.reply();
+}
+
+Result<void> GrpcConnection::send(const net::Deadline& deadline) {
+  std::string output;
+  for (;;) {
+    const std::uint8_t* bytes = nullptr;
+    const ssize_t size = nghttp2_session_mem_send(session_.get(), &bytes);
+    if (size < 0) return lost(nghttp2_strerror(static_cast<int>(size)));
+    if (size == 0) break;
+    output.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  }
+  return output.empty() ? Result<void>(Done{}) : socket_.write(output, deadline);
+}
+
+Result<void> GrpcConnection::receive(const net::Deadline& deadline) {
+  if (nghttp2_session_want_read(session_.get()) == 0) return lost("the server ends the connection");
+  std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): it is read into
+  const auto size = socket_.read(room, deadline);
+  if (!size) return tl::unexpected(size.error());
+  const ssize_t taken =
+      nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(room.data()), *size);
+  if (taken < 0) return lost(nghttp2_strerror(static_cast<int>(taken)));
+  return Done{};
+}
+
+// Between calls a server may ask whether we are there, or say that it will go.
+bool GrpcConnection::is_usable() {
+  const auto at_once = net::Deadline::in(Duration());
+  while (!socket_.is_quiet()) {
+    if (!receive(at_once) || !send(at_once)) return false;
+  }
+  return nghttp2_session_check_request_allowed(session_.get()) != 0;
+}
+
+}  // namespace mete::store::etcd

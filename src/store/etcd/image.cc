@@ -1,0 +1,167 @@
+#include "store/etcd/image.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "store/etcd/change_visitors.h"
+#include "store/etcd/record.h"
+
+namespace mete::store::etcd {
+
+namespace {
+
+// Of the engine's hashes, which the fingerprints of operations are made with: the same for all who use this etcd.
+constexpr std::uint64_t kSeed = 0x6d657465;
+
+std::string text_of(const Place& place) { return key_of("", place); }
+
+Error damaged(const Place& place, const Error& why) {
+  return {ErrorCode::kInvalid, "etcd's key '" + text_of(place) + "' cannot be used: " + why.message};
+}
+
+Result<Record> record_of(const Place& place, const Slot& slot) { return decode_record(slot.value, text_of(place)); }
+
+}  // namespace
+
+Result<Instant> latest_of(const Image& image) {
+  Instant latest;
+  for (const auto& [place, slot] : image) {
+    if (slot.revision == 0) continue;
+    const auto record = record_of(place, slot);
+    if (!record) return tl::unexpected(record.error());
+    latest = std::max(latest, record->written_at);
+  }
+  return latest;
+}
+
+Result<std::uint64_t> next_serial_of(const Image& image) {
+  std::uint64_t next = 1;
+  for (const auto& [place, slot] : image) {
+    if (slot.revision == 0 || place.space != Space::kMeter) continue;
+    const auto record = record_of(place, slot);
+    if (!record) return tl::unexpected(record.error());
+    const auto read = visit_each<engine::MeterChange>(record->changes, [&](engine::MeterChange& meter) {
+      for (const engine::PartChange& part : meter.added) next = std::max(next, part.serial + 1);
+    });
+    if (!read) return tl::unexpected(damaged(place, read.error()));
+  }
+  return next;
+}
+
+Result<Revisions> revisions_of(const Slot& slot, const Place& place) {
+  Revisions revisions;
+  if (slot.revision == 0) return revisions;
+  const auto record = record_of(place, slot);
+  if (!record) return tl::unexpected(record.error());
+  revisions.first = record->revision;
+  const auto read = visit_each<engine::LimitChange>(record->changes, [&](engine::LimitChange& limit) {
+    engine::Encoder encoder;
+    write_change(encoder, limit);
+    revisions.changes.emplace_back(encoder.view());
+  });
+  if (!read) return tl::unexpected(damaged(place, read.error()));
+  return revisions;
+}
+
+Result<std::optional<Limit>> definition_of(const Slot& slot, const Place& place) {
+  std::optional<Limit> limit;
+  if (slot.revision == 0) return limit;
+  const auto record = record_of(place, slot);
+  if (!record) return tl::unexpected(record.error());
+  const auto read =
+      visit_each<engine::LimitChange>(record->changes, [&](engine::LimitChange& change) { limit = change.limit; });
+  if (!read) return tl::unexpected(damaged(place, read.error()));
+  return limit;
+}
+
+Result<std::optional<HoldSummary>> summary_of(std::string_view changes) {
+  std::optional<HoldSummary> summary;
+  const auto read = visit_each<engine::OperationChange>(changes, [&](engine::OperationChange& operation) {
+    if (!operation.hold || operation.hold->state != HoldState::kHeld) return;
+    summary.emplace();
+    summary->id = operation.id;
+    summary->tag = operation.hold->tag;
+    summary->made_at = operation.record.made_at;
+    summary->expires_at = operation.hold->expires_at;
+    summary->serial = operation.hold->serial;
+    for (const engine::HoldCharge& charge : operation.hold->charges) {
+      add_meter(summary->places, charge.limit, charge.key);
+    }
+  });
+  if (!read) return tl::unexpected(read.error());
+  return summary;
+}
+
+void add_meter(std::vector<Place>& places, std::string_view limit, std::string_view key) {
+  places.push_back({Space::kLimit, {}, std::string(limit)});
+  places.push_back({Space::kOverride, std::string(limit), std::string(key)});
+  places.push_back({Space::kMeter, std::string(limit), std::string(key)});
+}
+
+Scratch::Scratch(const Image& image, const Settings& settings)
+    : image_(image),
+      settings_(settings),
+      engine_({.seed = kSeed, .max_memory = 0, .id_retention = settings.id_retention}) {}
+
+Result<std::unique_ptr<Scratch>> Scratch::make(const Image& image, const Settings& settings) {
+  std::unique_ptr<Scratch> scratch(new Scratch(image, settings));
+  if (auto restored = scratch->restore(); !restored) return tl::unexpected(restored.error());
+  return scratch;
+}
+
+Result<void> Scratch::restore() {
+  engine::Encoder numbers;
+  write_change(numbers, engine::NumbersChange{.next_generation = 1, .next_serial = settings_.next_serial});
+  if (auto restored = engine_.restore(numbers.view()); !restored) return restored;
+  for (const auto& [place, slot] : image_) {
+    if (slot.revision == 0 || place.space == Space::kMeter || place.space == Space::kOverride) continue;
+    auto restored = place.space == Space::kLimit ? restore_limit(place, slot) : restore_slot(place, slot);
+    if (!restored) return restored;
+  }
+  engine_.finish_restoring(settings_.now);
+  return Done{};
+}
+
+Result<void> Scratch::restore_slot(const Place& place, const Slot& slot) {
+  const auto record = record_of(place, slot);
+  if (!record) return tl::unexpected(record.error());
+  const auto restored = engine_.restore(record->changes);
+  if (!restored) return tl::unexpected(damaged(place, restored.error()));
+  return Done{};
+}
+
+// One revision after the other, and behind each the meters that are under it: so the engine brings them up to date, as
+// of when the limit was changed.
+Result<void> Scratch::restore_limit(const Place& limit, const Slot& slot) {
+  const auto revisions = revisions_of(slot, limit);
+  if (!revisions) return tl::unexpected(revisions.error());
+  for (std::size_t i = 0; i < revisions->changes.size(); ++i) {
+    const auto restored = engine_.restore(revisions->changes[i]);
+    if (!restored) return tl::unexpected(damaged(limit, restored.error()));
+    if (i == 0) {
+      const auto end = image_.end();
+      for (auto each = image_.lower_bound({Space::kOverride, limit.name, {}}); each != end; ++each) {
+        if (each->first.space != Space::kOverride || each->first.group != limit.name) break;
+        if (each->second.revision == 0) continue;
+        if (auto done = restore_slot(each->first, each->second); !done) return done;
+      }
+    }
+    if (auto done = restore_meters(limit.name, revisions->first + i); !done) return done;
+  }
+  return Done{};
+}
+
+Result<void> Scratch::restore_meters(const std::string& limit, std::uint64_t revision) {
+  for (auto each = image_.lower_bound({Space::kMeter, limit, {}}); each != image_.end(); ++each) {
+    const auto& [place, slot] = *each;
+    if (place.space != Space::kMeter || place.group != limit) break;
+    if (slot.revision == 0) continue;
+    const auto record = record_of(place, slot);
+    if (!record) return tl::unexpected(record.error());
+    if (record->revision != revision) continue;
+    if (auto done = restore_slot(place, slot); !done) return done;
+  }
+  return Done{};
+}
+
+}  // namespace mete::store::etcd

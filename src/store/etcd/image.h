@@ -1,0 +1,97 @@
+// Image: some keys of etcd as they were at one moment; and Scratch, which makes an engine of them, has it decide, and
+// tells what the keys became.
+//
+//     Image ── restore ──→ engine ── any operations, at `now` ──→ engine ── walk ──→ what to put and to delete
+//
+// So the rules are written once, in the engine: here is only what lies where. An operation may touch nothing that the
+// image has no place for; that there is no such key is something an image knows too. Pure. Thread safety: none.
+#pragma once
+
+#include <mete/result.h>
+#include <mete/time.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "store/etcd/messages.h"
+#include "store/etcd/place.h"
+
+namespace mete::store::etcd {
+
+struct Slot {
+  std::string value = {};
+  Revision revision = 0;  // 0: there is no such key
+};
+using Image = std::map<Place, Slot>;
+
+// The latest time that any of its keys was written at.
+Result<Instant> latest_of(const Image& image);
+// A number for the next hold that none on the image's meters has, nor a greater one.
+Result<std::uint64_t> next_serial_of(const Image& image);
+
+struct Difference {
+  std::map<Place, std::string> puts = {};
+  std::vector<Place> deletes = {};
+  std::uint64_t next_serial = 0;
+
+  [[nodiscard]] bool is_empty() const { return puts.empty() && deletes.empty(); }
+};
+
+class Scratch {
+ public:
+  struct Settings {
+    Instant now;
+    Duration id_retention;
+    std::uint64_t next_serial = 1;
+  };
+  // The image outlives it.
+  static Result<std::unique_ptr<Scratch>> make(const Image& image, const Settings& settings);
+
+  [[nodiscard]] engine::Engine& engine() { return engine_; }
+  [[nodiscard]] Instant now() const { return settings_.now; }
+
+  // What the operations since have made of the image.
+  Result<Difference> difference();
+
+ private:
+  Scratch(const Image& image, const Settings& settings);
+  Result<void> restore();
+  Result<void> restore_limit(const Place& limit, const Slot& slot);
+  Result<void> restore_slot(const Place& place, const Slot& slot);
+  // Those of a limit that are under its revision.
+  Result<void> restore_meters(const std::string& limit, std::uint64_t revision);
+
+  const Image& image_;
+  const Settings settings_;
+  engine::Engine engine_;
+};
+
+// The open hold that a value of the space kOperation is, as far as listings want to know.
+struct HoldSummary {
+  std::string id;
+  std::string tag;
+  Instant made_at;
+  Instant expires_at;
+  std::uint64_t serial = 0;
+  std::vector<Place> places;  // what an operation on it touches, but for the hold itself
+};
+// None if it is no hold, or not open (whether or not its time is over).
+Result<std::optional<HoldSummary>> summary_of(std::string_view changes);
+
+// A limit's revisions, as its key has them: each a change.
+struct Revisions {
+  std::uint64_t first = 1;
+  std::vector<std::string> changes = {};
+};
+Result<Revisions> revisions_of(const Slot& slot, const Place& place);
+// The definition; none if there is no such limit.
+Result<std::optional<Limit>> definition_of(const Slot& slot, const Place& place);
+
+// What a charge on a meter touches.
+void add_meter(std::vector<Place>& places, std::string_view limit, std::string_view key);
+
+}  // namespace mete::store::etcd

@@ -1,0 +1,127 @@
+#include "store/etcd/place.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "wire/uri.h"
+
+namespace mete::store::etcd {
+
+namespace {
+
+constexpr std::size_t kHashDigits = 16;
+constexpr std::uint64_t kHashSeed = 0;  // the same for all who use this etcd
+
+constexpr Space kSpaces[] = {Space::kClock, Space::kNumbers,   Space::kLimit, Space::kOverride,
+                             Space::kMeter, Space::kOperation, Space::kTag,   Space::kKey};
+
+std::string_view folder_of(Space space) {
+  switch (space) {
+    case Space::kClock:
+      return "clock";
+    case Space::kNumbers:
+      return "numbers";
+    case Space::kLimit:
+      return "limits/";
+    case Space::kOverride:
+      return "overrides/";
+    case Space::kMeter:
+      return "meters/";
+    case Space::kOperation:
+      return "ids/";
+    case Space::kTag:
+      return "tags/";
+    case Space::kKey:
+      return "keys/";
+  }
+  __builtin_unreachable();
+}
+
+bool has_group(Space space) { return space == Space::kMeter || space == Space::kOverride || space == Space::kTag; }
+bool has_hash(Space space) { return space == Space::kMeter || space == Space::kOverride || space == Space::kKey; }
+
+std::string hexadecimal(std::uint64_t number) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(kHashDigits, '0');
+  for (std::size_t i = 0; i < kHashDigits; ++i) text[i] = kDigits[number >> (4 * (kHashDigits - 1 - i)) & 0xfU];
+  return text;
+}
+
+int value_of(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
+  return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+std::string unescape(std::string_view escaped) {
+  std::string name;
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    const bool is_escape = escaped[i] == '%' && i + 2 < escaped.size();
+    const int high = is_escape ? value_of(escaped[i + 1]) : -1;
+    const int low = is_escape ? value_of(escaped[i + 2]) : -1;
+    if (high < 0 || low < 0) {
+      name.push_back(escaped[i]);
+      continue;
+    }
+    name.push_back(static_cast<char>(high << 4 | low));
+    i += 2;
+  }
+  return name;
+}
+
+// Takes off what stands in front of the next '/'.
+std::string_view next_piece(std::string_view& rest) {
+  const std::size_t slash = rest.find('/');
+  const std::string_view piece = rest.substr(0, slash);
+  rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
+  return piece;
+}
+
+}  // namespace
+
+std::string key_of(std::string_view prefix, const Place& place) {
+  std::string key(prefix);
+  key += folder_of(place.space);
+  if (has_group(place.space)) key += wire::percent_encode(place.group) + "/";
+  if (has_hash(place.space)) key += hexadecimal(base::hash_bytes(place.name, kHashSeed)) + "/";
+  return key + wire::percent_encode(place.name);
+}
+
+KeyRange range_of(std::string_view prefix, Space space, std::string_view group) {
+  KeyRange range = {.begin = std::string(prefix) + std::string(folder_of(space)), .end = {}};
+  if (!group.empty()) range.begin += wire::percent_encode(group) + "/";
+  CHECK(range.begin.back() == '/');
+  range.end = range.begin;
+  ++range.end.back();
+  return range;
+}
+
+std::string position_of(const KeyRange& range, std::uint64_t hash) { return range.begin + hexadecimal(hash); }
+
+std::uint64_t hash_in(const KeyRange& range, std::string_view key) {
+  std::uint64_t hash = 0;
+  const std::string_view digits = key.substr(std::min(range.begin.size(), key.size()), kHashDigits);
+  std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
+  return hash;
+}
+
+std::optional<Place> place_in(std::string_view prefix, std::string_view key) {
+  if (!key.starts_with(prefix)) return std::nullopt;
+  key.remove_prefix(prefix.size());
+  for (const Space space : kSpaces) {
+    const std::string_view folder = folder_of(space);
+    if (!key.starts_with(folder)) continue;
+    if (!folder.ends_with('/')) return key == folder ? std::optional(Place{space}) : std::nullopt;
+    key.remove_prefix(folder.size());
+    Place place{space};
+    if (has_group(space)) place.group = unescape(next_piece(key));
+    if (has_hash(space)) next_piece(key);
+    place.name = unescape(key);
+    return place;
+  }
+  return std::nullopt;
+}
+
+}  // namespace mete::store::etcd

@@ -1,0 +1,334 @@
+#include "store/etcd/transactor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/raise.h"
+#include "base/random.h"
+#include "store/etcd/record.h"
+
+namespace mete::store::etcd {
+
+namespace {
+
+const Place kClockPlace{Space::kClock};
+
+void pause_after_race(int races) {
+  constexpr std::uint64_t kPauseUsMin = 500;
+  constexpr int kDoublingsMax = 5;
+  const std::uint64_t longest = kPauseUsMin << std::min(races, kDoublingsMax);
+  std::this_thread::sleep_for(std::chrono::microseconds(base::random_number() % longest));
+}
+
+bool is_too_large(const Difference& difference) {
+  std::size_t bytes = 0;
+  for (const auto& [place, value] : difference.puts) bytes += value.size() + place.group.size() + place.name.size();
+  return bytes > kTxnBytesMax || difference.puts.size() + difference.deletes.size() > kTxnOperationsMax;
+}
+
+// Whether there is no such key of those that a sweep may have deleted: then it must have happened at the time that is
+// known here. A key that is there tells itself that it has not changed.
+bool misses_a_key(const Image& image) {
+  return std::ranges::any_of(image, [](const auto& each) {
+    const Space space = each.first.space;
+    const bool is_swept = space == Space::kMeter || space == Space::kOperation || space == Space::kKey;
+    return is_swept && each.second.revision == 0;
+  });
+}
+
+// The keys of a transaction, which its parts are views of.
+struct Keys {
+  std::vector<std::string> all = {};
+
+  std::string_view add(std::string key) { return all.emplace_back(std::move(key)); }
+};
+
+}  // namespace
+
+// Some calls on their way through the steps of transactor.h.
+struct Transactor::Trip {
+  Lane& lane;
+  net::Deadline deadline;
+  std::vector<Call*> calls;
+  std::vector<Place> places = {};  // of all of them, and the clock
+  Image image = {};
+  enum class Source : std::uint8_t { kNone, kMemory, kEtcd } source = Source::kNone;
+  int races = 0;
+
+  void fail(const Error& error) {
+    for (Call* call : calls) call->failure = error;
+  }
+};
+
+std::size_t Transactor::lane_of(std::span<const Place> places) {
+  const auto meter = std::ranges::find(places, Space::kMeter, &Place::space);
+  const Place& place = meter == places.end() ? places.front() : *meter;
+  return base::hash_bytes(place.name, base::hash_bytes(place.group, 0)) % kLanes;
+}
+
+Outcome<Image> Transactor::read_image(const std::vector<Place>& places, const net::Deadline& deadline) {
+  CHECK(places.size() <= kTxnOperationsMax);
+  Keys keys;
+  keys.all.reserve(places.size());
+  Txn txn;
+  for (const Place& place : places) txn.reads.push_back({.key = keys.add(key_of(place))});
+  auto answer = client_.run(txn, deadline);
+  if (!answer) return tl::unexpected(answer.error());
+  CHECK(answer->reads.size() == places.size());
+  Image image;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    Slot& slot = image[places[i]];
+    if (answer->reads[i].found.empty()) continue;
+    KeyValue& found = answer->reads[i].found.front();
+    slot = {std::move(found.value), found.revision};
+  }
+  book_.note(image);
+  return image;
+}
+
+Result<Image> Transactor::fetch(const std::vector<Place>& places) {
+  std::set<Place> wanted(places.begin(), places.end());
+  wanted.insert(kClockPlace);
+  auto image = read_image({wanted.begin(), wanted.end()}, deadline());
+  if (!image) return tl::unexpected(image.error().error);
+  return std::move(*image);
+}
+
+Result<TxnAnswer> Transactor::run(const Txn& txn) {
+  auto answer = client_.run(txn, deadline());
+  if (!answer) return tl::unexpected(answer.error().error);
+  return std::move(*answer);
+}
+
+Result<std::unique_ptr<Scratch>> Transactor::scratch_of(const Image& image, bool makes_holds) {
+  const auto latest = latest_of(image);
+  if (!latest) return tl::unexpected(latest.error());
+  clock_.not_before(*latest);
+  const Instant now = clock_.now();
+  if (makes_holds) {
+    // Later holds have greater numbers, as far as that can be known; and on one meter no two have the same.
+    const auto free = next_serial_of(image);
+    if (!free) return tl::unexpected(free.error());
+    base::raise(next_serial_, std::max(*free, now.ns()));
+  }
+  return Scratch::make(image, {.now = now, .id_retention = settings_.id_retention, .next_serial = next_serial_.load()});
+}
+
+Result<void> Transactor::read(Call& call) {
+  const auto image = fetch(call.places);
+  if (!image) return tl::unexpected(image.error());
+  const auto scratch = scratch_of(*image);
+  if (!scratch) return tl::unexpected(scratch.error());
+  call.decide((*scratch)->engine(), (*scratch)->now());
+  return Done{};
+}
+
+Result<void> Transactor::change(Call& call) {
+  CHECK(!call.places.empty() && call.places.size() <= kPlacesMax);
+  Lane& lane = lanes_[lane_of(call.places)];
+  lane.together.join(call, [this, &lane](std::span<Call* const> calls) { return run_lane(lane, calls); });
+  if (call.failure) return tl::unexpected(*call.failure);
+  return Done{};
+}
+
+// In groups that fit into one transaction each.
+bool Transactor::run_lane(Lane& lane, std::span<Call* const> calls) {
+  std::vector<Call*> group;
+  std::set<Place> places;
+  for (Call* call : calls) {
+    std::set<Place> with = places;
+    with.insert(call->places.begin(), call->places.end());
+    if (with.size() > kPlacesMax) {
+      run_group(lane, std::exchange(group, {}));
+      with = {call->places.begin(), call->places.end()};
+    }
+    places = std::move(with);
+    group.push_back(call);
+  }
+  run_group(lane, std::move(group));
+  return true;
+}
+
+void Transactor::run_group(Lane& lane, std::vector<Call*> calls) {
+  Trip trip{.lane = lane, .deadline = deadline(), .calls = std::move(calls)};
+  std::set<Place> places = {kClockPlace};
+  for (const Call* call : trip.calls) places.insert(call->places.begin(), call->places.end());
+  trip.places.assign(places.begin(), places.end());
+  begin_with_known(trip);
+  while (trip.races < kAttemptsMax && !trip.deadline.is_over()) {
+    if (attempt(trip)) return;
+  }
+  trip.fail({ErrorCode::kUnavailable, "etcd: others changed the same keys " + std::to_string(trip.races) +
+                                          " times in the meantime, and nothing was done; try again"});
+}
+
+void Transactor::begin_with_known(Trip& trip) {
+  Lane& lane = trip.lane;
+  if (lane.reads_to_come > 0) {
+    --lane.reads_to_come;
+    return;
+  }
+  for (const Place& place : trip.places) {
+    const auto known = lane.known.find(place);
+    if (known == lane.known.end()) return trip.image.clear();
+    trip.image.insert(*known);
+  }
+  trip.source = Trip::Source::kMemory;
+}
+
+bool Transactor::attempt(Trip& trip) {
+  if (trip.source == Trip::Source::kNone) {
+    auto image = read_image(trip.places, trip.deadline);
+    if (!image) {
+      trip.fail(image.error().error);
+      return true;
+    }
+    trip.image = std::move(*image);
+    trip.source = Trip::Source::kEtcd;
+  }
+  const bool makes_holds = std::ranges::any_of(trip.calls, &Call::makes_holds);
+  auto scratch = scratch_of(trip.image, makes_holds);
+  if (!scratch) {
+    trip.fail(scratch.error());
+    return true;
+  }
+  bool changes = false;
+  for (const Call* call : trip.calls) changes |= call->decide((*scratch)->engine(), (*scratch)->now());
+  Result<Difference> difference = Difference();
+  if (changes) difference = (*scratch)->difference();
+  if (!difference) {
+    trip.fail(difference.error());
+    return true;
+  }
+  if (!difference->is_empty()) return write(trip, *difference);
+  // That nothing changes can be told only of what was just read.
+  if (trip.source == Trip::Source::kEtcd) {
+    for (const auto& [place, slot] : trip.image) trip.lane.known.insert_or_assign(place, slot);
+    return true;
+  }
+  trip.source = Trip::Source::kNone;
+  return false;
+}
+
+bool Transactor::write(Trip& trip, const Difference& difference) {
+  if (is_too_large(difference)) {
+    if (trip.calls.size() > 1) {
+      for (Call* call : trip.calls) run_group(trip.lane, {call});
+    } else {
+      trip.fail({ErrorCode::kOutOfMemory,
+                 "etcd: what this would write is larger than the 1.5 MiB that etcd takes at once; use shorter ids, or "
+                 "fewer open holds on one key"});
+    }
+    return true;
+  }
+  base::raise(next_serial_, difference.next_serial);
+  Keys keys;
+  keys.all.reserve(trip.places.size() + difference.puts.size() + difference.deletes.size());
+  Txn txn;
+  const bool compares_clock = misses_a_key(trip.image);
+  for (const auto& [place, slot] : trip.image) {
+    const std::string_view key = keys.add(key_of(place));
+    if (place.space != Space::kClock || compares_clock) txn.compares.push_back({key, slot.revision});
+    txn.reads.push_back({.key = key});
+  }
+  for (const auto& [place, value] : difference.puts) txn.puts.push_back({keys.add(key_of(place)), value});
+  for (const Place& place : difference.deletes) txn.deletes.push_back({.key = keys.add(key_of(place))});
+  auto answer = client_.run(txn, trip.deadline);
+  if (!answer) return give_up(trip, answer.error());
+  if (answer->has_changed) {
+    remember(trip, difference, answer->revision);
+    return true;
+  }
+  CHECK(answer->reads.size() == trip.image.size());
+  auto read = answer->reads.begin();
+  for (auto& [place, slot] : trip.image) {
+    slot = read->found.empty() ? Slot() : Slot{std::move(read->found[0].value), read->found[0].revision};
+    ++read;
+  }
+  book_.note(trip.image);
+  if (trip.source == Trip::Source::kMemory) trip.lane.reads_to_come = kReadsAfterRace;
+  trip.source = Trip::Source::kEtcd;
+  if (++trip.races > 1) pause_after_race(trip.races);
+  return false;
+}
+
+// What may be done twice is tried again; of the rest it is told that nobody knows. True: nothing is left to try.
+bool Transactor::give_up(Trip& trip, const Failure& failure) {
+  trip.lane.known.clear();
+  trip.source = Trip::Source::kNone;
+  if (!failure.may_have_happened || trip.deadline.is_over()) {
+    trip.fail(failure.error);
+    return true;
+  }
+  Error error = failure.error;
+  error.message += "; it may have happened";
+  std::vector<Call*> again;
+  for (Call* call : trip.calls) {
+    if (call->is_repeatable) {
+      again.push_back(call);
+    } else {
+      call->failure = error;
+    }
+  }
+  trip.calls = std::move(again);
+  return trip.calls.empty();
+}
+
+void Transactor::remember(Trip& trip, const Difference& difference, Revision revision) {
+  Image& known = trip.lane.known;
+  if (known.size() > kKnownMax) known.clear();
+  for (auto& [place, slot] : trip.image) known.insert_or_assign(place, std::move(slot));
+  for (const auto& [place, value] : difference.puts) known.insert_or_assign(place, Slot{value, revision});
+  for (const Place& place : difference.deletes) known.insert_or_assign(place, Slot());
+}
+
+Result<void> Transactor::raise_clock() {
+  const auto image = fetch({});
+  if (!image) return tl::unexpected(image.error());
+  const auto latest = latest_of(*image);
+  if (!latest) return tl::unexpected(latest.error());
+  clock_.not_before(*latest);
+  const std::string key = key_of(kClockPlace);
+  const std::string value = encode(Record{.written_at = clock_.now()});
+  // Whoever was faster has put a time about as late; but only what is known to be there counts.
+  const auto answer = run({.compares = {{key, image->at(kClockPlace).revision}}, .puts = {{key, value}}});
+  if (!answer) return tl::unexpected(answer.error());
+  if (!answer->has_changed) return tl::unexpected(Error{ErrorCode::kUnavailable, "another one has raised the clock"});
+  return Done{};
+}
+
+Result<std::size_t> Transactor::sweep(const std::vector<Place>& places) {
+  const auto image = fetch(places);
+  if (!image) return tl::unexpected(image.error());
+  auto scratch = scratch_of(*image);
+  if (!scratch) return tl::unexpected(scratch.error());
+  // Twice: a meter goes when the parts that have expired have gone.
+  (*scratch)->engine().sweep(2 * (*scratch)->engine().buckets(), (*scratch)->now());
+  const auto difference = (*scratch)->difference();
+  if (!difference) return tl::unexpected(difference.error());
+  if (difference->is_empty() || is_too_large(*difference)) return 0;
+  if (!difference->deletes.empty()) {
+    if (auto raised = raise_clock(); !raised) return tl::unexpected(raised.error());
+  }
+  Keys keys;
+  keys.all.reserve(image->size() + difference->puts.size() + difference->deletes.size());
+  Txn txn;
+  const std::set<Place> gone(difference->deletes.begin(), difference->deletes.end());
+  for (const auto& [place, slot] : *image) {
+    const bool is_rule = place.space == Space::kLimit || place.space == Space::kOverride;
+    if (!is_rule && !gone.contains(place) && !difference->puts.contains(place)) continue;
+    txn.compares.push_back({keys.add(key_of(place)), slot.revision});
+  }
+  for (const auto& [place, value] : difference->puts) txn.puts.push_back({keys.add(key_of(place)), value});
+  for (const Place& place : difference->deletes) txn.deletes.push_back({.key = keys.add(key_of(place))});
+  const auto answer = run(txn);
+  if (!answer) return tl::unexpected(answer.error());
+  return answer->has_changed ? difference->puts.size() + difference->deletes.size() : 0;
+}
+
+}  // namespace mete::store::etcd

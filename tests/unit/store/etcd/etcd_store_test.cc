@@ -1,0 +1,210 @@
+// The store against a real etcd: what no other store has in common with it.
+#include "store/etcd/etcd_store.h"
+
+#include <gtest/gtest.h>
+#include <mete/mete.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "store/etcd/grpc_connection.h"
+#include "store/etcd/record.h"
+#include "store/etcd/sweeper.h"
+#include "support/etcd_server.h"
+#include "support/waiting.h"
+#include "wire/protobuf.h"
+
+namespace mete::store::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+using support::EtcdServer;
+using wire::ProtobufWriter;
+
+const Instant kStart = Instant::from_ns(1'700'000'000'000'000'000);
+
+class EtcdStoreTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string url() const { return support::shared_etcd().patient_url(path_); }
+  Limiter open_with(const Clock& clock) { return open(url(), {.clock = &clock}).value(); }
+
+  const std::string path_ = support::unused_etcd_path();
+};
+
+TEST_F(EtcdStoreTest, PrefixesDoNotMeet) {
+  Limiter one = open(url()).value();
+  Limiter other = open(support::shared_etcd().patient_url(path_ + "/deeper")).value();
+  ASSERT_TRUE(one.define(stock("api").amount(10)));
+  EXPECT_FALSE(other.limit("api").value().has_value());
+  EXPECT_TRUE(other.limits()->empty());
+}
+
+// Two machines whose clocks differ: time is what the keys say, if that is later.
+TEST_F(EtcdStoreTest, TimeIsNeverBeforeWhatAKeyCarries) {
+  ManualClock ahead(kStart + Duration(1h));
+  ManualClock behind(kStart);
+  Limiter one = open_with(ahead);
+  Limiter other = open_with(behind);
+  ASSERT_TRUE(one.define(window("sms").amount(5).per(1min)));
+  EXPECT_TRUE(one.take("sms", "k", 5)->allowed());
+  const auto denied = other.take("sms", "k");
+  ASSERT_TRUE(denied) << denied.error().message;
+  EXPECT_FALSE(denied->allowed()) << "in the window of an hour ago there would be room";
+}
+
+// What was swept away by the clock that is ahead does not come back for the one that is behind.
+TEST_F(EtcdStoreTest, WhatIsForgottenIsForgottenAtATimeThatAllKnow) {
+  ManualClock ahead(kStart);
+  ManualClock behind(kStart);
+  Limiter one = open_with(ahead);
+  ASSERT_TRUE(one.define(window("sms").amount(5).per(1min)));
+  EXPECT_TRUE(one.take("sms", "k", 5)->allowed());
+  ahead.advance(1min);
+  Client client(parse_url(url()).value(), nullptr);
+  MonotoneClock clock(ahead);
+  LimitBook book;
+  const std::string prefix = parse_url(url())->prefix;
+  Transactor transactor(client, clock, book, {.prefix = prefix, .timeout = 20s, .id_retention = 24h});
+  std::vector<Place> places;
+  add_meter(places, "sms", "k");
+  // The limiter's own thread may be at it too.
+  const auto is_gone = [&] {
+    (void)transactor.sweep(places);
+    return transactor.fetch(places)->at(places[2]).revision == 0;
+  };
+  ASSERT_TRUE(support::becomes_true(20s, is_gone)) << "the meter is as a fresh one";
+  Limiter other = open_with(behind);
+  EXPECT_TRUE(other.take("sms", "k", 3)->allowed());
+  EXPECT_EQ(other.usage("sms", "k")->used, 3);
+  EXPECT_EQ(one.usage("sms", "k")->used, 3) << "both are in the same window";
+}
+
+TEST_F(EtcdStoreTest, TheSweepNeverTakesAwayWhatIsInUse) {
+  ManualClock clock(kStart);
+  Limiter limiter = open_with(clock);
+  ASSERT_TRUE(limiter.define(stock("api").amount(1000)));
+  ASSERT_TRUE(limiter.define(bucket("fast").amount(10).per(1s)));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(limiter.take("api", "k" + std::to_string(i)));
+    ASSERT_TRUE(limiter.take("fast", "k" + std::to_string(i)));
+  }
+  ASSERT_TRUE(limiter.hold({{"api", "held", 5}}, 1min, {.id = "short", .tag = "t"}));
+  ASSERT_TRUE(limiter.take({{"api", "k0"}}, {.id = "old"}));
+  clock.advance(25h);
+  // Its own thread goes round; what is left then is what is in use.
+  const auto count = [&](Space space) {
+    Client client(parse_url(url()).value(), nullptr);
+    const KeyRange range = range_of(parse_url(url())->prefix, space);
+    const Txn txn = {.reads = {{.key = range.begin, .end = range.end, .count_only = true}}};
+    return client.run(txn, net::Deadline::in(20s)).value().reads[0].count;
+  };
+  EXPECT_TRUE(support::becomes_true(60s, [&] { return count(Space::kMeter) == 100; })) << count(Space::kMeter);
+  EXPECT_TRUE(support::becomes_true(60s, [&] { return count(Space::kOperation) == 0; }));
+  EXPECT_EQ(count(Space::kTag), 0U);
+  EXPECT_EQ(limiter.usage("api", "k0")->used, 2);
+  EXPECT_EQ(limiter.usage("api", "k99")->used, 1);
+}
+
+TEST_F(EtcdStoreTest, AMeterHasSoManyOpenHoldsAtMost) {
+  Limiter limiter = open(url()).value();
+  ASSERT_TRUE(limiter.define(stock("api").amount(1'000'000)));
+  for (std::size_t i = 0; i < EtcdStore::kOpenHoldsMax; ++i) {
+    ASSERT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "h" + std::to_string(i)}));
+  }
+  const auto refused = limiter.hold({{"api", "k", 1}}, 1h, {.id = "one more"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_NE(refused.error().message.find("1000 are open"), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "h7"})) << "the answer from before";
+  EXPECT_TRUE(limiter.commit("h7"));
+  EXPECT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "one more"}));
+  EXPECT_EQ(limiter.usage("api", "k")->held, Amount{EtcdStore::kOpenHoldsMax});
+}
+
+TEST_F(EtcdStoreTest, ALimitIsRedefinedAnyNumberOfTimes) {
+  ManualClock clock(kStart);
+  Limiter limiter = open_with(clock);
+  for (Amount amount = 100; amount < 160; ++amount) {
+    ASSERT_TRUE(limiter.define(stock("api").amount(amount)));
+    ASSERT_TRUE(limiter.take("api", "often")->allowed());
+    if (amount == 100) {
+      ASSERT_TRUE(limiter.take("api", "once", 7)->allowed());
+    }
+    clock.advance(1s);
+  }
+  EXPECT_EQ(limiter.usage("api", "often")->used, 60);
+  EXPECT_EQ(limiter.usage("api", "once")->used, 7);
+  EXPECT_EQ(limiter.usage("api", "once")->remaining, 159 - 7);
+}
+
+TEST_F(EtcdStoreTest, WhatItCannotReadIsLeftAlone) {
+  Limiter limiter = open(url()).value();
+  ASSERT_TRUE(limiter.define(stock("api").amount(10)));
+  Client client(parse_url(url()).value(), nullptr);
+  const std::string key = key_of(parse_url(url())->prefix, {Space::kMeter, "api", "k"});
+  ASSERT_TRUE(client.run({.puts = {{key, "\x02 of a later version"}}}, net::Deadline::in(20s))->has_changed);
+  const auto answer = limiter.take("api", "k");
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("is of version 2"), std::string::npos) << answer.error().message;
+  EXPECT_TRUE(limiter.take("api", "another")->allowed());
+}
+
+// Users and their tokens, which a restart of etcd forgets.
+TEST(EtcdStoreUsers, AreAskedForTheirPassword) {
+  EtcdServer server;
+  const auto address = net::parse_address(server.address()).value();
+  const auto deadline = net::Deadline::in(20s);
+  auto connection = GrpcConnection::open(address, nullptr, deadline).value();
+  const auto ask = [&](std::string_view method, const ProtobufWriter& message) {
+    const std::string path = "/etcdserverpb.Auth/" + std::string(method);
+    const auto reply = connection->call({.path = path, .message = message.text()}, deadline).value();
+    EXPECT_EQ(reply.status, GrpcStatus::kOk) << reply.words;
+  };
+  ask("UserAdd", ProtobufWriter().bytes(1, "root").bytes(2, "secret"));
+  ask("RoleAdd", ProtobufWriter().bytes(1, "root"));
+  ask("UserGrantRole", ProtobufWriter().bytes(1, "root").bytes(2, "root"));
+  ask("AuthEnable", ProtobufWriter());
+
+  const auto nobody = open(server.patient_url());
+  ASSERT_FALSE(nobody);
+  EXPECT_NE(nobody.error().message.find("etcd://user:password@host"), std::string::npos) << nobody.error().message;
+  const auto wrong = open("etcd://root:wrong@" + server.address() + "?timeout=20s");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("authentication failed"), std::string::npos) << wrong.error().message;
+  Limiter limiter = open("etcd://root:secret@" + server.address() + "?timeout=20s").value();
+  ASSERT_TRUE(limiter.define(stock("api").amount(10)));
+  server.kill_hard();
+  server.start_again();
+  EXPECT_TRUE(support::becomes_true(20s, [&] { return limiter.take("api", "k").has_value(); }));
+}
+
+TEST(EtcdStoreTls, ShakesHandsAndSaysWhomItTrusts) {
+  const support::TemporaryDirectory directory;
+  const std::string key = directory.path() / "key.pem";
+  const std::string certificate = directory.path() / "certificate.pem";
+  const std::string command =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=test -addext "
+      "subjectAltName=IP:127.0.0.1 -keyout " +
+      key + " -out " + certificate + " 2>/dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
+  const EtcdServer server({.arguments = {"--cert-file", certificate, "--key-file", key}, .has_tls = true});
+  const std::string url = "etcds://" + server.address() + "?timeout=20s";
+  Limiter limiter = open(url + "&ca=" + certificate).value();
+  ASSERT_TRUE(limiter.define(stock("api").amount(10)));
+  EXPECT_TRUE(limiter.take("api", "k")->allowed());
+  const auto stranger = open(url);
+  ASSERT_FALSE(stranger);
+  EXPECT_NE(stranger.error().message.find("certificate"), std::string::npos) << stranger.error().message;
+  EXPECT_FALSE(open("etcd://" + server.address() + "?timeout=2s")) << "without TLS";
+}
+
+TEST(EtcdStoreOpen, SaysThatNobodyListens) {
+  const auto store = open("etcd://127.0.0.1:1");
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(store.error().message.find("127.0.0.1:1"), std::string::npos) << store.error().message;
+}
+
+}  // namespace
+}  // namespace mete::store::etcd
