@@ -17,7 +17,7 @@ namespace mete::engine {
 
 struct AuditProblem {
   enum class Kind : std::uint8_t {
-    kHoldWithoutPart,  // of hold `id`
+    kHoldWithoutPart,  // of hold `id`, of the meter
     kPartWithoutHold,  // `part`, of the meter
     kHeldAboveUsed,    // of the meter
     kTag,              // names what is not there, or not what is

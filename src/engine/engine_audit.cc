@@ -170,7 +170,9 @@ void Engine::Auditor::look_at_operation(const Entry& entry) {
     audit_.problems.push_back({.kind = Kind::kHoldWithoutPart,
                                .text = hold_name(id) + " has " + std::to_string(charge.units) + " of " +
                                        meter_name(charge.limit, charge.key) + ", which does not know of it",
-                               .id = id});
+                               .id = id,
+                               .limit = charge.limit,
+                               .key = charge.key});
     return;
   }
   if (hold->tag.empty()) return;

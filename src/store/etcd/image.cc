@@ -119,6 +119,24 @@ Result<void> Scratch::restore() {
     if (!restored) return restored;
   }
   engine_.finish_restoring(settings_.now);
+  return check_holds();
+}
+
+// The engine relies on it that a hold has its parts. Somebody may have deleted them in etcd.
+Result<void> Scratch::check_holds() {
+  const auto is_hold = [](const auto& each) {
+    return each.first.space == Space::kOperation && each.second.revision != 0;
+  };
+  if (std::none_of(image_.begin(), image_.end(), is_hold)) return Done{};
+  for (const engine::AuditProblem& problem : engine_.audit(settings_.now).problems) {
+    // Of a hold that is here beside other meters than its own, the audit cannot say anything.
+    const bool is_whole = image_.contains(Place{Space::kMeter, problem.limit, problem.key});
+    if (problem.kind != engine::AuditProblem::Kind::kHoldWithoutPart || !is_whole) continue;
+    return tl::unexpected(Error{ErrorCode::kInvalid, "etcd: " + problem.text +
+                                                         ": its keys were changed by somebody else; let it expire, or "
+                                                         "delete its key '" +
+                                                         text_of({Space::kOperation, {}, problem.id}) + "'"});
+  }
   return Done{};
 }
 

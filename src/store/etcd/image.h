@@ -60,6 +60,7 @@ class Scratch {
  private:
   Scratch(const Image& image, const Settings& settings);
   Result<void> restore();
+  Result<void> check_holds();
   Result<void> restore_limit(const Place& limit, const Slot& slot);
   Result<void> restore_slot(const Place& place, const Slot& slot);
   // Those of a limit that are under its revision.

@@ -82,8 +82,8 @@ class PostgresStore final : public Store {
     std::string_view tag = {};
     Result<core::Verdict> answer = core::Verdict{};
   };
-  // One in so many of the pool's connections is for these. Measured with a pool of 16: with more of them too few charges
-  // come together, and with one alone PostgreSQL has nothing to do while an answer is on its way.
+  // One in so many of the pool's connections is for these. Measured with a pool of 16: with more of them too few
+  // charges come together, and with one alone PostgreSQL has nothing to do while an answer is on its way.
   static constexpr std::size_t kConnectionsPerCall = 8;
   static constexpr std::size_t kTogetherMax = 128;  // each holds its rows until all of them are done
   Result<core::Verdict> decide_plainly(PlainCharge& plain);

@@ -18,11 +18,10 @@ begin
   end if;
 end $$;
 
--- A length beyond all that is taken stays so, for whoever checks it.
+-- A length beyond all that is taken stays so, for whoever checks it; as a double it is exact for all that is.
 create function mete._micros(length interval) returns bigint
 language sql immutable as $$
-  select case when length is not null then
-    greatest(least(extract(epoch from length) * 1000000, 9223372036854775807), -9223372036854775807)::bigint end
+  select (case when abs(date_part('epoch', length)) >= 1e12 then 1e12 else date_part('epoch', length) end * 1000000)::bigint
 $$;
 
 -- What a limit of this kind takes, and what it must have.

@@ -173,7 +173,6 @@ declare
   ttl_us bigint := mete._micros(ttl);
   floor_us bigint;
   hold_id text := coalesce(id, tag);
-  hold_tag text := tag;
   -- include plain_variables.sql
 begin
   if ttl_us between 1 and 366 * 86400000000 and octet_length(coalesce(hold_id, '-')) between 1 and 128 and

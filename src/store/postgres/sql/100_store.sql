@@ -33,7 +33,6 @@ create function mete.store_hold_one("limit" text, key text, cost bigint, id text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   hold_id text := id;
-  hold_tag text := tag;
   -- include plain_variables.sql
 begin
   -- include plain_charge.sql

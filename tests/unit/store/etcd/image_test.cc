@@ -129,6 +129,25 @@ TEST_F(EtcdImage, WhatTimeMadeNeedlessIsDeleted) {
   EXPECT_TRUE(swept.puts.empty());
 }
 
+TEST_F(EtcdImage, AHoldWhoseMeterWasDeletedIsAnErrorThatNamesItsKey) {
+  define(stock("api").amount(10));
+  const Charge charge{"api", "k", 4};
+  act(meter("h"), [&](engine::Engine& engine) {
+    ASSERT_TRUE(engine.hold({.charges = {&charge, 1}, .ttl = 1h, .id = "h"}, now_).has_value());
+  });
+  keys_[{Space::kMeter, "api", "k"}] = {};
+  Image image;
+  for (const Place& place : meter("h")) image[place] = keys_[place];
+  const Scratch::Settings settings{.now = now_, .id_retention = 24h};
+  const auto scratch = Scratch::make(image, settings);
+  ASSERT_FALSE(scratch.has_value());
+  EXPECT_EQ(scratch.error().message,
+            "etcd: hold 'h' has 4 of meter 'k' of 'api', which does not know of it: its keys were changed by somebody "
+            "else; let it expire, or delete its key 'ids/h'");
+  image.erase({Space::kMeter, "api", "k"});
+  EXPECT_TRUE(Scratch::make(image, settings).has_value()) << "what is not looked at says nothing";
+}
+
 TEST_F(EtcdImage, AValueThatCannotBeReadIsAnErrorThatNamesItsKey) {
   define(stock("api").amount(10));
   take(1);

@@ -46,7 +46,7 @@ TEST(EtcdUrl, SaysWhatIsWrongAndShowsNoPassword) {
       {"etcd://host/a%2", "written %25"},
       {"etcd://host//", "the prefix is empty"},
       {"etcd://host?timeout=0", "timeout is 1ms to 1m"},
-      {"etcd://user:SECRET@host?ca=/a", "write etcds://"},
+      {"etcd://user:SECRET@host?ca=/a", "needs TLS"},
       {"etcds://host?verify=maybe", "verify is yes or no"},
       {"etcd://host?pool=4", "no parameter \"pool\""},
       {"etcd://host?timeout=", "has no value"},

@@ -12,5 +12,6 @@
     t.units <= coalesce(t.own_amount, l.capacity) - $3 and t.units < t.units + $3 and
     least(t.end_us, t.due_us) > greatest(mete._now_us(), floor_us) and (l.only_for is null or mete._may_use(l.only_for))
   returning l.id, l.revision, l.records, coalesce(t.own_amount, l.capacity) - t.units, coalesce(t.own_amount, l.capacity),
-    greatest(mete._now_us(), floor_us, t.start_us, t.settled_us), case when l.kind <> 'stock' then t.end_us end
+    greatest(mete._now_us(), floor_us, t.start_us, t.settled_us),
+    case when l.kind = 'stock' then -1 else greatest(t.end_us - greatest(mete._now_us(), floor_us, t.start_us, t.settled_us), 0) end
   into limit_number, limit_revision, is_recorded, remaining, capacity, now_us, reset_us;
