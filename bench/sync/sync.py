@@ -28,6 +28,9 @@ from postgres import Postgres
 SECONDS_MAX = 30
 MEGABYTES_MAX = 200
 
+# A server that holds a million rows in memory, as ./x bench postgres has it.
+SETTINGS = {"shared_buffers": "1GB", "max_wal_size": "8GB"}
+
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -95,7 +98,7 @@ def main():
         servers.check_program(arguments.program)
         with contextlib.ExitStack() as stack:
             directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="mete-sync-"))
-            postgres = stack.enter_context(Postgres(servers.free_port()))
+            postgres = stack.enter_context(Postgres(servers.free_port(), SETTINGS))
             redis = stack.enter_context(servers.start_redis())
             run = Run(arguments, postgres, directory)
             run.fill()
@@ -107,7 +110,7 @@ def main():
     except (servers.Missing, RuntimeError, OSError, subprocess.SubprocessError) as error:
         print(f"sync.py: {error}", file=sys.stderr)
         return 1
-    facts = [f"commit: {report.commit(ROOT)}; {versions}"]
+    facts = [f"commit: {report.commit(ROOT)}; {versions}", "PostgreSQL with " + ", ".join(f"{name} = {value}" for name, value in SETTINGS.items())]
     return page.finish(arguments.output / "sync.md", ("bench/sync/sync.py", "sync"), facts, page.sections(findings, "Each run"), findings)
 
 
