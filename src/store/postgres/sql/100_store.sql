@@ -76,7 +76,7 @@ begin
     on conflict (limit_id, key) do update set units = m.units where false;
   end if;
   with charges as materialized (
-    select c.i::integer as i, c.name, c.key collate "C" as key, c.cost, nullif(c.id, '') as id, c.ttl_us,
+    select c.i::integer as i, c.key collate "C" as key, c.cost, nullif(c.id, '') as id, c.ttl_us,
       nullif(c.tag, '') as tag, l.id as limit_id, l.revision, l.capacity, l.records, l.kind <> 'stock' as has_end,
       l.is_plain and (l.only_for is null or mete._may_use(l.only_for)) as is_plain,
       (sum(c.cost) over (partition by l.id, c.key order by c.i))::bigint as total
@@ -102,7 +102,7 @@ begin
       coalesce(t.own_amount, s.capacity) as capacity, greatest(mete._now_us(), floor_us, t.start_us, t.settled_us) as now_us,
       t.end_us
   ), done as materialized (
-    select c.i, c.name, c.key, c.cost, c.id, c.ttl_us, c.tag, c.limit_id, c.revision, c.records, m.now_us, m.capacity,
+    select c.i, c.key, c.cost, c.id, c.ttl_us, c.tag, c.limit_id, c.revision, c.records, m.now_us, m.capacity,
       m.remaining - c.total as remaining, case when c.has_end then greatest(m.end_us - m.now_us, 0) else -1 end as reset_us
     from charges c left join charged m on m.limit_id = c.limit_id and m.key = c.key
   ), held as (
