@@ -112,13 +112,25 @@ Writer decode_writer(Decoder& decoder) {
   return writer;
 }
 
-void encode_state(Encoder& encoder, std::string_view key, const Counter& counter) {
+void StateWriter::write(std::string_view key, const Counter& counter) {
   std::span<const Slot> slots = counter.slots;
   do {
     const auto part = slots.first(std::min(slots.size(), kSlotsPerState));
-    encode_part(encoder, key, counter, part);
+    encode_part(encoder_, key, counter, part);
     slots = slots.subspan(part.size());
+    if (encoder_.size() >= kPieceBytes) end_piece();
   } while (!slots.empty());
+}
+
+void StateWriter::end_piece() {
+  bytes_complete_ += encoder_.size();
+  pieces_.emplace_back(encoder_.view());
+  encoder_.clear();
+}
+
+std::vector<std::string> StateWriter::take() && {
+  if (!encoder_.is_empty()) end_piece();
+  return std::move(pieces_);
 }
 
 Result<std::vector<CounterState>> decode_states(std::string_view bytes) {

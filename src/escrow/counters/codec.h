@@ -34,7 +34,25 @@ void encode_writer(Encoder& encoder, const Writer& writer);
 // The name may be longer than kNodeBytesMax: the caller refuses it.
 Writer decode_writer(Decoder& decoder);
 
-void encode_state(Encoder& encoder, std::string_view key, const Counter& counter);
+// States in pieces, each of which fits into a message, and is read by decode_states().
+class StateWriter {
+ public:
+  // A piece that has so many bytes is complete. The largest state is half as long.
+  static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+
+  void write(std::string_view key, const Counter& counter);
+  [[nodiscard]] std::size_t bytes() const { return bytes_complete_ + encoder_.size(); }
+  // Ends the last piece. None, if nothing was written.
+  [[nodiscard]] std::vector<std::string> take() &&;
+
+ private:
+  void end_piece();
+
+  Encoder encoder_;
+  std::vector<std::string> pieces_;
+  std::size_t bytes_complete_ = 0;
+};
+
 // The states of the bytes, to their end. An error says what is wrong with which one.
 Result<std::vector<CounterState>> decode_states(std::string_view bytes);
 

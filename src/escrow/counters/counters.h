@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/key_requests.h"
 #include "escrow/counters/shard.h"
@@ -60,10 +61,10 @@ class Counters {
     std::array<std::uint64_t, kShards> seen_{};
   };
   struct Changes {
-    std::string states;  // as decode_states() reads them; empty: nothing has changed
-    Cursor cursor;       // what whoever has merged them has seen
+    std::vector<std::string> states;  // pieces, each as decode_states() reads it; none: nothing has changed
+    Cursor cursor;                    // what whoever has merged them has seen
   };
-  // A little more than bytes_max at most: by one counter. What came from the reader itself is left out.
+  // More than bytes_max by one counter at most. What came from the reader itself is left out.
   [[nodiscard]] Changes changes_since(const Cursor& cursor, Source reader, std::size_t bytes_max);
   // How many counters changes_since() would yield.
   [[nodiscard]] std::size_t count_changes(const Cursor& cursor, Source reader) const;

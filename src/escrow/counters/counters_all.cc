@@ -68,12 +68,12 @@ void Counters::sweep(Instant now) {
 
 Counters::Changes Counters::changes_since(const Cursor& cursor, Source reader, std::size_t bytes_max) {
   Changes changes{.states = {}, .cursor = cursor};
-  Encoder states;
-  for (std::size_t i = 0; i < kShards && states.size() < bytes_max; ++i) {
+  StateWriter states;
+  for (std::size_t i = 0; i < kShards && states.bytes() < bytes_max; ++i) {
     const std::lock_guard lock(shards_[i].mutex);
     changes.cursor.seen_[i] = shards_[i].shard.read_changes(cursor.seen_[i], reader, states, bytes_max);
   }
-  changes.states = states.view();
+  changes.states = std::move(states).take();
   return changes;
 }
 

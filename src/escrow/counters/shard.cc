@@ -55,10 +55,10 @@ std::uint64_t Shard::sweep(std::uint64_t after, std::size_t count, Instant now) 
   return 0;
 }
 
-std::uint64_t Shard::read_changes(std::uint64_t after, Source reader, Encoder& states, std::size_t bytes_max) {
-  for (auto at = changes_.upper_bound(after); at != changes_.end() && states.size() < bytes_max; ++at) {
+std::uint64_t Shard::read_changes(std::uint64_t after, Source reader, StateWriter& states, std::size_t bytes_max) {
+  for (auto at = changes_.upper_bound(after); at != changes_.end() && states.bytes() < bytes_max; ++at) {
     const Entry& entry = *at->second;
-    if (reader == kNobody || entry.source != reader) encode_state(states, *entry.key, entry.counter);
+    if (reader == kNobody || entry.source != reader) states.write(*entry.key, entry.counter);
     after = at->first;
   }
   read_up_to_ = std::max(read_up_to_, after);

@@ -59,7 +59,7 @@ class Shard {
 
   // Appends the states that changed after the number and did not come from `reader`, until there are `bytes_max` bytes;
   // returns up to which change that is.
-  std::uint64_t read_changes(std::uint64_t after, Source reader, Encoder& states, std::size_t bytes_max);
+  std::uint64_t read_changes(std::uint64_t after, Source reader, StateWriter& states, std::size_t bytes_max);
   [[nodiscard]] std::size_t count_changes(std::uint64_t after, Source reader) const;
 
  private:
