@@ -41,7 +41,8 @@ Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
   return text;
 }
 
-// What a pod finds in its environment if there is a service of the name "mete-server", "mete-store" or "mete-escrow" beside it.
+// What a pod finds in its environment if there is a service of the name "mete-server", "mete-store" or "mete-escrow"
+// beside it.
 bool is_from_kubernetes(std::string_view after_prefix) {
   return after_prefix == "PORT" || after_prefix.starts_with("PORT_") || after_prefix.starts_with("SERVICE_");
 }
