@@ -50,7 +50,7 @@ Lot make_lot(const Terms& terms, std::string id, Amount size, const core::Verdic
           .period = terms.period};
   if (terms.kind == Kind::kBucket) {
     lot.rate = rate_of(terms, granted.limit);
-  } else {
+  } else if (terms.kind != Kind::kStock) {
     lot.dies_at = std::min(lot.dies_at, sent_at + kLotAgeMax);
   }
   return lot;

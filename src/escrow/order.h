@@ -10,8 +10,8 @@ namespace mete::escrow {
 
 struct Order {
   enum class Kind : std::uint8_t {
-    kDraw,    // hold `amount`; asked again under the same id until there is an answer
-    kSettle,  // commit `amount` of the hold, which is what was spent; the rest goes back
+    kDraw,    // hold `amount`, of a stock: take it; asked again under the same id until there is an answer
+    kSettle,  // commit `amount` of the hold, which is what was spent; of a stock: give it back
   };
 
   Kind kind = Kind::kDraw;

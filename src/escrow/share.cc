@@ -104,12 +104,6 @@ void Share::spend(Amount cost, Instant now) {
     CHECK(i < lots_.size());
     cost -= lots_[i].spend(cost, now);
   }
-  // What is spent is settled at leisure; a lot that only leaks dies by itself.
-  while (!lots_.empty() && lots_.front().spent == lots_.front().size) {
-    Lot spent = std::move(lots_.front());
-    lots_.erase(lots_.begin());
-    settle(std::move(spent), now);
-  }
 }
 
 void Share::unspend(Amount cost) {
@@ -261,16 +255,20 @@ void Share::refused(const Order& order, Instant now) {
 
 // --- Giving back -----------------------------------------------------------------------------------------------------
 
+// A hold is committed to what was spent of it, and gives back the rest. Of a stock the rest is all there is to settle:
+// what was drawn is used up there already.
 void Share::settle(Lot lot, Instant now) {
+  const bool is_stock = terms_->kind == Kind::kStock;
+  if (is_stock && lot.left == 0) return;
   Settling settling;
   settling.order = {.kind = Order::Kind::kSettle,
                     .limit = limit_,
                     .key = key_,
                     .id = std::move(lot.id),
-                    .amount = lot.spent,
+                    .amount = is_stock ? lot.left : lot.spent,
                     .ttl = {},
                     .sent_at = now};
-  settling.rest = lot.size - lot.spent;
+  settling.rest = is_stock ? lot.left : lot.size - lot.spent;
   settling.until = lot.dies_at;
   settling.ask_at = now;
   settling_.push_back(std::move(settling));
@@ -296,6 +294,24 @@ void Share::settled(const Order& order, std::optional<Standing> standing, Instan
   std::erase_if(lots_, [&](const Lot& lot) { return lot.id == order.id; });
 }
 
+void Share::settle_spent(Instant now) {
+  std::erase_if(lots_, [&](const Lot& lot) {
+    if (lot.spent < lot.size) return false;
+    settle(lot, now);
+    return true;
+  });
+}
+
+void Share::restore(std::string id, Amount units) {
+  lots_.push_back({.id = std::move(id),
+                   .size = units,
+                   .spent = 0,
+                   .left = units,
+                   .dies_at = Instant::max(),
+                   .rate = 0,
+                   .period = {}});
+}
+
 void Share::drop_dead(Instant now) {
   std::erase_if(lots_, [&](const Lot& lot) {
     if (now < lot.dies_at) return false;
@@ -311,8 +327,10 @@ bool Share::has_too_much(Instant now) const {
 
 void Share::tend(DrawNames& names, Instant now, std::vector<Order>& orders) {
   drop_dead(now);
+  settle_spent(now);
   if (now - demand_.asked_at() >= idle_time() || has_too_much(now)) settle_lots(now);
-  if (draw_ && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();  // Held no longer, if it ever was.
+  const bool is_stock = terms_->kind == Kind::kStock;
+  if (draw_ && !is_stock && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();  // Held no longer, if ever.
   if (draw_ && !draw_->is_under_way && now >= draw_->ask_at) orders.push_back(draw(names, now));
   if (wants_draw(now)) orders.push_back(draw(names, now));
   std::erase_if(settling_, [&](const Settling& settling) { return now >= settling.until; });

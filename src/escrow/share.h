@@ -78,6 +78,9 @@ class Share {
   // Whether the next draw should be made before it is needed.
   [[nodiscard]] bool wants_draw(Instant now) const;
 
+  // What the node had of a stock before it was started again.
+  void restore(std::string id, Amount units);
+
   // The draw that take() or wants_draw() asks for. From then on it is under way.
   Order draw(DrawNames& names, Instant now);
   void granted(const Order& order, const core::Verdict& verdict, Instant now);
@@ -133,6 +136,7 @@ class Share {
   void spend(Amount cost, Instant now);
   void settle(Lot lot, Instant now);
   void settle_lots(Instant now);
+  void settle_spent(Instant now);
   void ask_settling(Instant now, std::vector<Order>& orders);
   void drop_dead(Instant now);
   void know(const Standing& standing, Instant now);

@@ -19,17 +19,14 @@ Shares::Shares(SharesConfig config)
   for (Shard& shard : shards_) shard.table = std::make_unique<Table>(0, hash_);
 }
 
-Share& Shares::find_or_make(Shard& shard, const store::MeterName& meter, const std::shared_ptr<const Terms>& terms,
-                            Instant now) {
+Share& Shares::find_or_make(Shard& shard, const store::MeterName& meter, const std::shared_ptr<const Terms>& terms) {
   const auto found = shard.table->find(meter);
   if (found == shard.table->end()) {
     const auto made =
         shard.table->insert(std::make_unique<Share>(std::string(meter.limit), std::string(meter.key), terms, planted_));
     return **made.first;
   }
-  Share& share = **found;
-  if (share.terms() != terms.get()) share.revise(terms, now);
-  return share;
+  return **found;
 }
 
 Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost,
@@ -37,7 +34,7 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
   Taking taking;
   Shard& shard = shard_of(meter);
   const std::scoped_lock lock(shard.mutex);
-  Share& share = find_or_make(shard, meter, terms, now);
+  Share& share = find_or_make(shard, meter, terms);
   taking.outcome = share.take(cost, mode, now, taking.verdict);
   switch (taking.outcome) {
     case Share::Outcome::kDecided:
@@ -54,6 +51,33 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
   }
   taking.change = shard.changes;
   return taking;
+}
+
+bool Shares::take_at_once(const store::MeterName& meter, Amount cost, Instant now, Taking& taking) {
+  Shard& shard = shard_of(meter);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.table->find(meter);
+  if (found == shard.table->end()) return false;
+  Share& share = **found;
+  if (!share.spend_at_once(cost, now, taking.verdict)) return false;
+  ++shard.decisions;
+  ++shard.local_decisions;
+  taking.outcome = Share::Outcome::kDecided;
+  taking.wants_draw = share.wants_draw(now);
+  return true;
+}
+
+void Shares::restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units) {
+  Shard& shard = shard_of(meter);
+  const std::scoped_lock lock(shard.mutex);
+  find_or_make(shard, meter, terms).restore(names_.next(meter.key), units);
+}
+
+void Shares::revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now) {
+  each_share([&](Share& share) {
+    if (share.limit() == limit) share.revise(terms, now);
+    return true;
+  });
 }
 
 void Shares::unspend(const store::MeterName& meter, Amount cost) {

@@ -65,6 +65,12 @@ class Shares {
   // kTake or kUpTo. `has_waited`: this is not the first call for this take.
   Taking take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost, Mode mode,
               Instant now, bool has_waited);
+  // Takes from what the share has; false where that is not enough, or there is none, and nothing has happened.
+  bool take_at_once(const store::MeterName& meter, Amount cost, Instant now, Taking& taking);
+  // What the node had of a stock before it was started again.
+  void restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units);
+  // The limit was redefined.
+  void revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now);
   // What take() has spent and nobody has used.
   void unspend(const store::MeterName& meter, Amount cost);
   // An error that is not kUnavailable is a refusal: the order is not asked again.
@@ -124,8 +130,7 @@ class Shares {
   };
 
   Shard& shard_of(const store::MeterName& meter) { return shards_[hash_(meter) >> 58]; }
-  Share& find_or_make(Shard& shard, const store::MeterName& meter, const std::shared_ptr<const Terms>& terms,
-                      Instant now);
+  Share& find_or_make(Shard& shard, const store::MeterName& meter, const std::shared_ptr<const Terms>& terms);
   template <class Use>
   void each_share(Use use);
 

@@ -39,7 +39,10 @@ Duration time_to_fill(const Terms& terms) {
 
 Result<Terms> terms_of(const Limit& limit) {
   Terms terms{.kind = limit.kind(), .amount = limit.amount(), .capacity = limit.amount(), .period = {}, .ttl = {}};
-  if (limit.kind() == Kind::kStock) return terms;
+  if (limit.kind() == Kind::kStock) {
+    terms.ttl = std::chrono::minutes(1);
+    return terms;
+  }
   if (limit.kind() == Kind::kBucket) terms.capacity = limit.burst().value_or(limit.amount());
   terms.period = limit.kind() == Kind::kCalendar ? longest(limit.unit().value_or(Unit::kYear))
                                                  : limit.period().value_or(kPeriodMax);

@@ -12,13 +12,14 @@ struct Terms {
   Amount capacity = 1;  // what a fresh meter has
   Duration period;      // of a calendar: the longest that its unit can be
   // How long a draw is held in the shared store. By then its window is over, or its bucket full again, so that nothing
-  // comes back when it expires: what a node has spent of it may not be known there.
+  // comes back when it expires: what a node has spent of it may not be known there. A stock's is taken, not held; there
+  // it is for how long things are looked ahead.
   Duration ttl;
 
   bool operator==(const Terms&) const = default;
 };
 
-// kInvalid: no share can be drawn of such a limit. A stock has no ttl: its shares are no holds.
+// kInvalid: no share can be drawn of such a limit.
 Result<Terms> terms_of(const Limit& limit);
 
 }  // namespace mete::escrow
