@@ -19,6 +19,7 @@ struct Order {
   std::string key;
   std::string id;
   Amount amount = 0;
+  bool is_stock = false;
   Duration ttl;     // of a draw
   Instant sent_at;  // of a draw: when it was first sent
 };

@@ -22,6 +22,7 @@ constexpr std::int64_t kRoundTripsAhead = 4;
 constexpr Duration kForgottenAfter = seconds(10);
 constexpr Duration kDenialPauseMin = milliseconds(10);
 constexpr Duration kDenialPauseMax = milliseconds(500);
+constexpr Duration kRefusalPause = milliseconds(100);
 constexpr Duration kAskPauseMin = milliseconds(100);
 constexpr Duration kAskPauseMax = seconds(2);
 
@@ -80,7 +81,7 @@ bool Share::spend_at_once(Amount cost, Instant now, core::Verdict& verdict) {
 
 Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& verdict) {
   if (spend_at_once(cost, now, verdict)) return Outcome::kDecided;
-  if (draw_ && draw_->pause > Duration()) return Outcome::kAway;
+  if ((draw_ && draw_->pause > Duration()) || now < refused_until_) return Outcome::kFailed;
   if (draw_) return Outcome::kWait;
   const Amount here = usable(now);
   Amount need = cost - here;
@@ -173,6 +174,7 @@ Order Share::draw(DrawNames& names, Instant now) {
                     .key = key_,
                     .id = names.next(key_),
                     .amount = std::max(need_, batch(now)),
+                    .is_stock = terms_->kind == Kind::kStock,
                     .ttl = terms_->ttl,
                     .sent_at = now};
     ++statistics_.draws;
@@ -232,25 +234,29 @@ Amount Share::known_remaining(Instant now) const {
   return std::min(capacity_, remaining_ + base::saturate(units, kAmountMax));
 }
 
-void Share::Asking::failed(Instant now) {
+void Share::Asking::put_off(Instant now) {
   is_under_way = false;
   pause = std::clamp(times(pause, 2), kAskPauseMin, kAskPauseMax);
   ask_at = now + pause;
 }
 
-void Share::unanswered(const Order& order, Instant now) {
-  if (order.kind == Order::Kind::kDraw) {
-    if (draw_ && draw_->order.id == order.id) draw_->failed(now);
+void Share::failed(const Order& order, const Error& error, Instant now) {
+  const bool is_refused = error.code != ErrorCode::kUnavailable;
+  if (order.kind == Order::Kind::kSettle) {
+    if (is_refused) return settled(order, std::nullopt, now);
+    for (Settling& settling : settling_) {
+      if (settling.order.id == order.id) settling.put_off(now);
+    }
     return;
   }
-  for (Settling& settling : settling_) {
-    if (settling.order.id == order.id) settling.failed(now);
+  if (!draw_ || draw_->order.id != order.id) return;
+  failure_ = error;
+  if (is_refused) {
+    draw_.reset();
+    refused_until_ = now + kRefusalPause;
+  } else {
+    draw_->put_off(now);
   }
-}
-
-void Share::refused(const Order& order, Instant now) {
-  if (order.kind == Order::Kind::kSettle) return settled(order, std::nullopt, now);
-  if (draw_ && draw_->order.id == order.id) draw_.reset();
 }
 
 // --- Giving back -----------------------------------------------------------------------------------------------------
@@ -266,6 +272,7 @@ void Share::settle(Lot lot, Instant now) {
                     .key = key_,
                     .id = std::move(lot.id),
                     .amount = is_stock ? lot.left : lot.spent,
+                    .is_stock = is_stock,
                     .ttl = {},
                     .sent_at = now};
   settling.rest = is_stock ? lot.left : lot.size - lot.spent;

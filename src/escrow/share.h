@@ -13,6 +13,7 @@
 #pragma once
 
 #include <mete/decision.h>
+#include <mete/result.h>
 
 #include <atomic>
 #include <memory>
@@ -56,9 +57,9 @@ class Share {
  public:
   enum class Outcome : std::uint8_t {
     kDecided,
-    kDraw,  // nothing is spent: ask again when the order has its answer
-    kWait,  // the same, and the order is another one's
-    kAway,  // nothing is spent: the shared store does not answer
+    kDraw,    // nothing is spent: ask again when the order has its answer
+    kWait,    // the same, and the order is another one's
+    kFailed,  // nothing is spent: the shared store does not answer, or refuses; see failure()
   };
 
   Share(std::string limit, std::string key, std::shared_ptr<const Terms> terms, Planted planted);
@@ -85,10 +86,9 @@ class Share {
   Order draw(DrawNames& names, Instant now);
   void granted(const Order& order, const core::Verdict& verdict, Instant now);
   void denied(const Order& order, const core::Verdict& verdict, Instant now);
-  // Nobody knows what became of it.
-  void unanswered(const Order& order, Instant now);
-  // The shared store refuses to look at it: it has no such limit, or no such hold.
-  void refused(const Order& order, Instant now);
+  // kUnavailable: nobody knows what became of it, and it is asked again. Anything else is a refusal: there is no such
+  // limit, or no such hold.
+  void failed(const Order& order, const Error& error, Instant now);
   void settled(const Order& order, std::optional<Standing> standing, Instant now);
 
   // What is to be done without being asked: settles what is idle, too much, spent or old, and asks again what has no
@@ -106,6 +106,8 @@ class Share {
   [[nodiscard]] Amount known_remaining(Instant now) const;
   [[nodiscard]] Amount capacity() const { return capacity_; }
   [[nodiscard]] const std::vector<Lot>& lots() const { return lots_; }
+  // Why the last draw failed.
+  [[nodiscard]] const Error& failure() const { return failure_; }
   [[nodiscard]] const ShareStatistics& statistics() const { return statistics_; }
 
  private:
@@ -116,7 +118,7 @@ class Share {
     Instant ask_at;
     Duration pause = {};
 
-    void failed(Instant now);
+    void put_off(Instant now);
   };
   struct Draw : Asking {
     std::shared_ptr<const Terms> terms;
@@ -171,6 +173,8 @@ class Share {
   Instant known_at_;
   Instant resets_at_;
   std::optional<Denial> denial_;
+  Error failure_;
+  Instant refused_until_;
   ShareStatistics statistics_;
 };
 

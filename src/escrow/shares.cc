@@ -40,15 +40,18 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
     case Share::Outcome::kDecided:
       ++shard.decisions;
       if (!has_waited) ++shard.local_decisions;
-      taking.wants_draw = share.wants_draw(now);
+      if (share.wants_draw(now)) taking.order = share.draw(names_, now);
       break;
     case Share::Outcome::kDraw:
       taking.order = share.draw(names_, now);
       break;
+    case Share::Outcome::kFailed:
+      taking.failure = share.failure();
+      break;
     case Share::Outcome::kWait:
-    case Share::Outcome::kAway:
       break;
   }
+  taking.is_stock = share.terms()->kind == Kind::kStock;
   taking.change = shard.changes;
   return taking;
 }
@@ -63,7 +66,8 @@ bool Shares::take_at_once(const store::MeterName& meter, Amount cost, Instant no
   ++shard.decisions;
   ++shard.local_decisions;
   taking.outcome = Share::Outcome::kDecided;
-  taking.wants_draw = share.wants_draw(now);
+  taking.is_stock = share.terms()->kind == Kind::kStock;
+  if (share.wants_draw(now)) taking.order = share.draw(names_, now);
   return true;
 }
 
@@ -96,11 +100,7 @@ void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Insta
     if (found == shard.table->end()) return;  // Its limit has gone meanwhile.
     Share& share = **found;
     if (!answer) {
-      if (answer.error().code == ErrorCode::kUnavailable) {
-        share.unanswered(order, now);
-      } else {
-        share.refused(order, now);
-      }
+      share.failed(order, answer.error(), now);
     } else if (order.kind == Order::Kind::kSettle) {
       share.settled(order, answer->standing, now);
     } else if (answer->verdict->is_allowed) {

@@ -57,9 +57,10 @@ class Shares {
 
   struct Taking {
     Share::Outcome outcome = Share::Outcome::kDecided;
-    bool wants_draw = false;   // the next draw should be made before it is needed: see tend()
-    core::Verdict verdict;     // if it is decided
-    Order order;               // if it is to be carried out
+    core::Verdict verdict;       // if it is decided
+    std::optional<Order> order;  // to be carried out: now if this take needs it, else so that the next need not wait
+    Error failure;               // if it has failed
+    bool is_stock = false;
     std::uint64_t change = 0;  // what to wait for with wait_for_change()
   };
   // kTake or kUpTo. `has_waited`: this is not the first call for this take.
