@@ -367,6 +367,14 @@ Amount Share::usable(Instant now) const {
   return sum;
 }
 
+Amount Share::held() const {
+  if (terms_->kind == Kind::kStock) return 0;
+  Amount sum = 0;
+  for (const Lot& lot : lots_) sum += lot.size;
+  for (const Settling& settling : settling_) sum += settling.order.amount + settling.rest;
+  return sum;
+}
+
 Amount Share::outstanding() const {
   Amount sum = draw_ ? draw_->order.amount : 0;
   for (const Lot& lot : lots_) sum += lot.left;

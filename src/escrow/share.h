@@ -102,6 +102,8 @@ class Share {
   [[nodiscard]] Amount usable(Instant now) const;
   // What is charged in the shared store for this node and was not spent, by all that it knows.
   [[nodiscard]] Amount outstanding() const;
+  // By the holds of its lots in the shared store, spent or not.
+  [[nodiscard]] Amount held() const;
   // What remains of the whole, as of the last answer.
   [[nodiscard]] Amount known_remaining(Instant now) const;
   [[nodiscard]] Amount capacity() const { return capacity_; }

@@ -84,10 +84,13 @@ void Shares::revise(std::string_view limit, const std::shared_ptr<const Terms>& 
   });
 }
 
-void Shares::unspend(const store::MeterName& meter, Amount cost) {
+bool Shares::unspend(const store::MeterName& meter, Amount cost) {
   Shard& shard = shard_of(meter);
   const std::scoped_lock lock(shard.mutex);
-  if (const auto found = shard.table->find(meter); found != shard.table->end()) (*found)->unspend(cost);
+  const auto found = shard.table->find(meter);
+  if (found == shard.table->end()) return false;
+  (*found)->unspend(cost);
+  return (*found)->terms()->kind == Kind::kStock;
 }
 
 void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Instant now) {
@@ -170,7 +173,7 @@ std::optional<Shares::Look> Shares::look(const store::MeterName& meter, Instant 
   const auto found = shard.table->find(meter);
   if (found == shard.table->end()) return std::nullopt;
   const Share& share = **found;
-  return Look{share.usable(now), share.known_remaining(now), share.outstanding(), share.capacity()};
+  return Look{share.usable(now), share.held(), share.known_remaining(now), share.outstanding(), share.capacity()};
 }
 
 Amount Shares::outstanding(std::string_view limit) {

@@ -72,8 +72,8 @@ class Shares {
   void restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units);
   // The limit was redefined.
   void revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now);
-  // What take() has spent and nobody has used.
-  void unspend(const store::MeterName& meter, Amount cost);
+  // What take() has spent a moment ago, and was not used; tells whether it is of a stock.
+  bool unspend(const store::MeterName& meter, Amount cost);
   // An error that is not kUnavailable is a refusal: the order is not asked again.
   void finish(const Order& order, const Result<OrderAnswer>& answer, Instant now);
   // Returns when an order of this meter has ended since `change`, or at the deadline (false).
@@ -90,6 +90,7 @@ class Shares {
   // What this node has of a meter, and knows of the whole; none if it has never drawn of it.
   struct Look {
     Amount usable = 0;
+    Amount held = 0;  // by the holds of its lots, spent or not
     Amount known_remaining = 0;
     Amount outstanding = 0;
     Amount capacity = 0;
