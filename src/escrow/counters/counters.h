@@ -1,0 +1,93 @@
+// Counters: the table of counters of one node, by key. What each operation does is what store::Keys says of counters;
+// the time is an argument, and arguments are valid (core/validate.h). Nothing here waits for another node.
+//
+// Replication: every change is numbered. Whoever brings the counters to another node keeps a cursor, which says what
+// that one has, and asks for what changed since: it gets the counters as they are now, however often they changed.
+//
+//     Counters::Cursor cursor;                                            what the peer has: nothing
+//     auto changes = counters.changes_since(cursor, peer, 64 KiB);        states to send
+//     cursor = changes.cursor;                                            once the peer has acknowledged them
+//
+// Thread safety: every call from any thread; each operation is atomic.
+#pragma once
+
+#include <mete/result.h>
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/key_requests.h"
+#include "escrow/counters/shard.h"
+
+namespace mete::escrow {
+
+class Counters {
+ public:
+  static constexpr std::size_t kShards = 16;
+
+  // `self`: this node, with an incarnation that it never had before.
+  explicit Counters(Writer self);
+
+  [[nodiscard]] const Writer& self() const { return self_; }
+
+  [[nodiscard]] std::optional<std::int64_t> get(std::string_view key, Instant now);
+  core::SetAnswer set(const core::SetRequest& request, Instant now);
+  std::optional<std::int64_t> take_out(std::string_view key, Instant now);
+  Result<std::int64_t> add(std::string_view key, std::int64_t by, Instant now);
+  Result<core::BoundedSum> add_bounded(const core::BoundedAdd& request, Instant now);
+  [[nodiscard]] core::KeyType type(std::string_view key, Instant now);
+  bool remove(std::string_view key, Instant now);
+  [[nodiscard]] std::optional<Instant> expires_at(std::string_view key, Instant now);
+  bool expire(std::string_view key, const core::Expiry& expiry, core::ExpiryCondition condition, Instant now);
+  bool persist(std::string_view key, Instant now);
+  [[nodiscard]] core::KeyPage scan(std::uint64_t cursor, std::size_t count, Instant now);
+  [[nodiscard]] std::size_t size() const;
+
+  // Forgets some of what need not be remembered. To be called now and then: nothing depends on it but memory.
+  void sweep(Instant now);
+
+  // What somebody has seen of the changes.
+  class Cursor {
+   public:
+    bool operator==(const Cursor&) const = default;
+
+   private:
+    friend class Counters;
+    std::array<std::uint64_t, kShards> seen_{};
+  };
+  struct Changes {
+    std::vector<std::string> states;  // pieces, each as decode_states() reads it; none: nothing has changed
+    Cursor cursor;                    // what whoever has merged them has seen
+  };
+  // More than bytes_max by one counter at most. What came from the reader itself is left out.
+  [[nodiscard]] Changes changes_since(const Cursor& cursor, Source reader, std::size_t bytes_max);
+  // How many counters changes_since() would yield.
+  [[nodiscard]] std::size_t count_changes(const Cursor& cursor, Source reader) const;
+  void merge(const CounterState& state, Source source, Instant now);
+
+ private:
+  struct alignas(64) Locked {
+    mutable std::mutex mutex;
+    Shard shard;
+    std::uint64_t swept_to = 0;
+  };
+  class Access;
+
+  // Calls act(access) with the key's counter, under the lock of its shard.
+  template <class Act>
+  auto with_key(std::string_view key, Instant now, Act act);
+
+  const Writer self_;
+  const std::uint64_t seed_;
+  std::array<Locked, kShards> shards_;
+};
+
+// The source that a node is.
+Source source_of(const Writer& writer);
+
+}  // namespace mete::escrow

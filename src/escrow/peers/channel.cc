@@ -1,0 +1,148 @@
+#include "escrow/peers/channel.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace mete::escrow {
+
+namespace {
+
+constexpr std::size_t kReasonBytesMax = 300;
+
+tl::unexpected<Error> wrong(std::string message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+void append_plain(std::string& output, FrameType type, std::string_view body) {
+  append_header(output, type, body.size());
+  output += body;
+}
+
+}  // namespace
+
+Channel::Channel(Side side, const Identity& identity, std::string expected)
+    : side_(side), identity_(identity), expected_(std::move(expected)) {}
+
+void Channel::start(std::string& output) {
+  CHECK(side_ == Side::kConnector && stage_ == Stage::kHello);
+  send_hello(output);
+}
+
+void Channel::send_hello(std::string& output) {
+  std::string& mine = side_ == Side::kConnector ? transcript_.connector : transcript_.acceptor;
+  mine = encode_hello({.node = identity_.self, .nonce = random_nonce(), .has_secret = has_secret()});
+  append_plain(output, FrameType::kHello, mine);
+}
+
+void Channel::send_proof(std::string& output) const {
+  append_plain(output, FrameType::kProof, proof_of(identity_.secret, side_, transcript_));
+}
+
+Result<std::optional<Frame>> Channel::read(std::string_view& input, std::string& output) {
+  auto frame = read_on(input, output);
+  if (frame) return frame;
+  return tl::unexpected(refuse(std::move(frame.error()), output));
+}
+
+Result<std::optional<Frame>> Channel::read_on(std::string_view& input, std::string& output) {
+  for (;;) {
+    auto taken = take_frame(input);
+    if (!taken || !*taken) return taken;
+    Frame frame = **taken;
+    if (is_open()) {
+      auto unsealed = unseal(frame);
+      if (!unsealed) return tl::unexpected(unsealed.error());
+      frame = *unsealed;
+    }
+    if (frame.type == FrameType::kRefusal) {
+      is_refused_ = true;
+      return wrong("the other node refuses: " + std::string(frame.body.substr(0, kReasonBytesMax)));
+    }
+    if (is_open()) return frame;
+    if (auto done = advance(frame, output); !done) return tl::unexpected(done.error());
+  }
+}
+
+Result<void> Channel::advance(const Frame& frame, std::string& output) {
+  if (stage_ == Stage::kHello && frame.type == FrameType::kHello) return take_hello(frame.body, output);
+  if (stage_ == Stage::kProof && frame.type == FrameType::kProof) return take_proof(frame.body, output);
+  return wrong("a frame came before the link was open");
+}
+
+Result<void> Channel::take_hello(std::string_view body, std::string& output) {
+  const auto hello = decode_hello(body);
+  if (!hello) return tl::unexpected(hello.error());
+  peer_ = hello->node;
+  if (auto fine = check(*hello); !fine) return fine;
+  (side_ == Side::kConnector ? transcript_.acceptor : transcript_.connector) = body;
+  if (side_ == Side::kAcceptor) send_hello(output);
+  if (!has_secret()) return open();
+  if (side_ == Side::kConnector) send_proof(output);
+  stage_ = Stage::kProof;
+  return Done{};
+}
+
+Result<void> Channel::check(const Hello& hello) const {
+  const std::string& name = hello.node.node;
+  if (name == identity_.self.node) {
+    return wrong("two nodes with one name: the other one is called '" + name + "' too; give each a name of its own");
+  }
+  if (!expected_.empty() && name != expected_) {
+    return wrong("node '" + name + "' is there, and not '" + expected_ + "': check the list of peers");
+  }
+  if (hello.has_secret != has_secret()) {
+    return wrong("one of the two nodes has a secret and the other has none: give both the same");
+  }
+  return identity_.roster.check(hello.node);
+}
+
+Result<void> Channel::take_proof(std::string_view body, std::string& output) {
+  if (!is_equal(body, proof_of(identity_.secret, other(side_), transcript_))) {
+    return wrong("the secret of node '" + peer_.node + "' is another one: give both the same");
+  }
+  if (side_ == Side::kAcceptor) send_proof(output);
+  seal_out_.emplace(identity_.secret, side_, transcript_);
+  seal_in_.emplace(identity_.secret, other(side_), transcript_);
+  return open();
+}
+
+Result<void> Channel::open() {
+  if (auto noted = identity_.roster.note(peer_); !noted) return noted;
+  stage_ = Stage::kOpen;
+  return Done{};
+}
+
+Result<Frame> Channel::unseal(const Frame& frame) {
+  if (!seal_in_) return frame;
+  if (frame.body.size() < kSealBytes) return wrong("a frame has no seal");
+  const std::string_view seal = frame.body.substr(frame.body.size() - kSealBytes);
+  const std::string_view sealed = frame.bytes.substr(0, frame.bytes.size() - kSealBytes);
+  if (!is_equal(seal, seal_in_->next(sealed))) {
+    return wrong("a frame is not from node '" + peer_.node + "', or not in its place: forged, replayed or damaged");
+  }
+  return Frame{frame.type, frame.body.substr(0, frame.body.size() - kSealBytes), sealed};
+}
+
+void Channel::write(FrameType type, std::string_view body, std::string& output) {
+  CHECK(is_open());
+  if (!seal_out_) return append_plain(output, type, body);
+  const std::size_t start = output.size();
+  append_header(output, type, body.size() + kSealBytes);
+  output += body;
+  output += seal_out_->next(std::string_view(output).substr(start));
+}
+
+Error Channel::refuse(Error error, std::string& output) {
+  if (is_refused_) return error;
+  const std::string reason = error.message.substr(0, kReasonBytesMax);
+  if (is_open()) {
+    write(FrameType::kRefusal, reason, output);
+  } else {
+    append_plain(output, FrameType::kRefusal, reason);
+  }
+  is_refused_ = true;
+  return error;
+}
+
+}  // namespace mete::escrow
