@@ -26,7 +26,7 @@ TEST_P(Conformance, NodesJoinAreTakenOverAndNoticeAWipedStore) {
   };
   Registry first = node(a, "1").attempt().value().value();
   Registry second = node(b, "2").attempt().value().value();
-  EXPECT_EQ(first.refresh().value(), escrow::Standing::kMember);
+  EXPECT_EQ(first.refresh().value(), escrow::Membership::kMember);
   EXPECT_EQ(count_named(first, {a, b}), 2U);
   EXPECT_EQ(count_named(second, {a, b}), 2U);
   EXPECT_EQ(first.self().incarnation, 1);
@@ -37,26 +37,26 @@ TEST_P(Conformance, NodesJoinAreTakenOverAndNoticeAWipedStore) {
   Joining again = node(a, "1");
   EXPECT_FALSE(again.attempt().value().has_value());
   advance(2s);
-  EXPECT_EQ(second.refresh().value(), escrow::Standing::kMember);
+  EXPECT_EQ(second.refresh().value(), escrow::Membership::kMember);
   Registry successor = again.attempt().value().value();
   EXPECT_EQ(successor.self().incarnation, 2);
-  EXPECT_EQ(first.refresh().value(), escrow::Standing::kFenced);
+  EXPECT_EQ(first.refresh().value(), escrow::Membership::kFenced);
   // A copy of a directory whose node is alive.
   Joining copy = node(unique("c"), "2");
   EXPECT_FALSE(copy.attempt().value().has_value());
   for (int second_number = 0; second_number < 2; ++second_number) {
     advance(1s);
-    EXPECT_EQ(second.refresh().value(), escrow::Standing::kMember);
+    EXPECT_EQ(second.refresh().value(), escrow::Membership::kMember);
   }
   expect_error(copy.attempt(), ErrorCode::kInvalid, "a copy of it");
 
   advance(6s);
-  EXPECT_EQ(second.refresh().value(), escrow::Standing::kMember);
+  EXPECT_EQ(second.refresh().value(), escrow::Membership::kMember);
   EXPECT_EQ(count_named(second, {a, b}), 1U) << "the successor has said nothing";
-  EXPECT_EQ(successor.refresh().value(), escrow::Standing::kMember);
+  EXPECT_EQ(successor.refresh().value(), escrow::Membership::kMember);
   successor.leave().value();
   world().store().clear().value();
-  EXPECT_EQ(second.refresh().value(), escrow::Standing::kWiped);
+  EXPECT_EQ(second.refresh().value(), escrow::Membership::kWiped);
 }
 
 }  // namespace

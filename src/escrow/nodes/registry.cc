@@ -16,41 +16,41 @@ bool is_gone(const Error& error) { return error.code == ErrorCode::kNoHold || er
 Registry::Registry(const Roll& roll, Node self, ClusterNumber cluster)
     : roll_(roll), self_(std::move(self)), cluster_(cluster) {}
 
-Result<Standing> Registry::refresh() {
-  if (standing_ != Standing::kMember) return standing_;
+Result<Membership> Registry::refresh() {
+  if (membership_ != Membership::kMember) return membership_;
   const auto extended = roll_.extend(hold_id());
   if (!extended && !is_gone(extended.error())) return tl::make_unexpected(extended.error());
   if (!extended) {
-    const auto standing = come_back();
-    if (!standing || *standing != Standing::kMember) return standing;
+    const auto membership = come_back();
+    if (!membership || *membership != Membership::kMember) return membership;
   }
   if (const auto counted = count_others(); !counted) return tl::make_unexpected(counted.error());
-  return standing_;
+  return membership_;
 }
 
-Result<Standing> Registry::come_back() {
+Result<Membership> Registry::come_back() {
   const auto cluster = roll_.cluster();
   if (!cluster) return tl::make_unexpected(cluster.error());
-  if (*cluster != cluster_) return give_up(Standing::kWiped, wiped(cluster_, *cluster));
+  if (*cluster != cluster_) return give_up(Membership::kWiped, wiped(cluster_, *cluster));
   if (const auto ready = roll_.prepare(); !ready) return tl::make_unexpected(ready.error());
   // If the answer gets lost, the next attempt has the same id, and is told what became of this one.
   const auto entered = roll_.enter(self_, number_ + 1);
   if (!entered) return tl::make_unexpected(entered.error());
   const auto last = roll_.last_incarnation(self_.name);
   if (!last) return tl::make_unexpected(last.error());
-  if (*last < self_.incarnation) return give_up(Standing::kWiped, went_back(self_.name, {*last, self_.incarnation}));
+  if (*last < self_.incarnation) return give_up(Membership::kWiped, went_back(self_.name, {*last, self_.incarnation}));
   if (!*entered) return stand_aside(*last);
   ++number_;
-  if (*last == self_.incarnation) return Standing::kMember;
+  if (*last == self_.incarnation) return Membership::kMember;
   (void)roll_.remove(hold_id());  // unreachable: it ends by itself
   return stand_aside(*last);
 }
 
-Result<Standing> Registry::stand_aside(Incarnation last) {
+Result<Membership> Registry::stand_aside(Incarnation last) {
   const auto others = roll_.in_the_way(self_);
   if (!others) return tl::make_unexpected(others.error());
   Node successor{.name = self_.name, .incarnation = last, .identity = {}, .address = {}};
-  return give_up(Standing::kFenced, fenced(self_, others->empty() ? successor : others->front().node));
+  return give_up(Membership::kFenced, fenced(self_, others->empty() ? successor : others->front().node));
 }
 
 Result<void> Registry::count_others() {
@@ -72,14 +72,14 @@ Result<void> Registry::count_others() {
   return {};
 }
 
-Standing Registry::give_up(Standing standing, std::string reason) {
-  standing_ = standing;
+Membership Registry::give_up(Membership membership, std::string reason) {
+  membership_ = membership;
   reason_ = std::move(reason);
-  return standing;
+  return membership;
 }
 
 Result<void> Registry::leave() {
-  if (standing_ != Standing::kMember) return {};
+  if (membership_ != Membership::kMember) return {};
   return roll_.remove(hold_id());
 }
 

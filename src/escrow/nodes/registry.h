@@ -40,7 +40,7 @@ struct Remembered {
 // How long a predecessor has to be silent.
 inline constexpr Duration kPredecessorTime = kRefreshEvery + kRefreshEvery;
 
-enum class Standing : std::uint8_t {
+enum class Membership : std::uint8_t {
   kMember,
   kFenced,  // another node has the name, and this one's share of it is over
   kWiped,   // the shared store has forgotten what it granted: whoever draws from it now gets it twice
@@ -55,11 +55,11 @@ class Registry {
  public:
   // Says that this node is alive, and looks for the others. An error (kUnavailable): the store was not reached, and
   // nothing is known to have changed. kFenced and kWiped are for good: reason() says what to do.
-  Result<Standing> refresh();
+  Result<Membership> refresh();
   // A clean stop: the name is free at once.
   Result<void> leave();
 
-  [[nodiscard]] Standing standing() const { return standing_; }
+  [[nodiscard]] Membership membership() const { return membership_; }
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] const Node& self() const { return self_; }
   [[nodiscard]] Remembered remembered() const { return {cluster_, self_.name, self_.incarnation}; }
@@ -71,18 +71,18 @@ class Registry {
   Registry(const Roll& roll, Node self, ClusterNumber cluster);
 
   // After the hold was found gone: while this node was not heard of, or because of another.
-  Result<Standing> come_back();
-  Result<Standing> stand_aside(Incarnation last);
+  Result<Membership> come_back();
+  Result<Membership> stand_aside(Incarnation last);
   Result<void> count_others();
   [[nodiscard]] std::string hold_id() const { return Roll::hold_id(self_, number_); }
-  Standing give_up(Standing standing, std::string reason);
+  Membership give_up(Membership membership, std::string reason);
 
   Roll roll_;
   Node self_;
   ClusterNumber cluster_;
   std::uint64_t number_ = 0;                         // of the hold
   std::map<std::string, Node, std::less<>> others_;  // by the ids of their holds
-  Standing standing_ = Standing::kMember;
+  Membership membership_ = Membership::kMember;
   std::string reason_;
 };
 

@@ -47,15 +47,15 @@ TEST_F(RegistryTest, NodesSeeEachOtherUntilTheyLeaveOrFallSilent) {
   Registry b = join(options("b.b-b_b", "2"));
   Registry c = join(options("c", "3"));
   EXPECT_EQ(names(c), (Names{"a", "b.b-b_b", "*c"}));
-  EXPECT_EQ(a.refresh(), Standing::kMember);
+  EXPECT_EQ(a.refresh(), Membership::kMember);
   EXPECT_EQ(names(a), (Names{"*a", "b.b-b_b", "c"}));
   EXPECT_EQ(a.nodes()[1].node, b.self());
   EXPECT_EQ(b.self().address, "b.b-b_b.example:7380");
   EXPECT_EQ(a.remembered().cluster, b.remembered().cluster);
   for (int second = 0; second < 6; ++second) {
     clock.advance(kRefreshEvery);
-    EXPECT_EQ(a.refresh(), Standing::kMember);
-    EXPECT_EQ(b.refresh(), Standing::kMember);
+    EXPECT_EQ(a.refresh(), Membership::kMember);
+    EXPECT_EQ(b.refresh(), Membership::kMember);
   }
   EXPECT_EQ(names(a), (Names{"*a", "b.b-b_b"})) << "c has said nothing for 6 s";
   b.leave().value();
@@ -79,7 +79,7 @@ TEST_F(RegistryTest, ANameThatAnotherHasIsRefused) {
             "another node 'a' (incarnation 1, at a.example:7380) is running: give this one another name "
             "(escrow.node), or wait 5 s if that one has just been killed");
   clock.advance(6s);
-  EXPECT_EQ(first.refresh(), Standing::kMember) << "an attempt that was refused takes nothing away";
+  EXPECT_EQ(first.refresh(), Membership::kMember) << "an attempt that was refused takes nothing away";
   clock.advance(5s);
   EXPECT_EQ(join(options("a", kOtherDirectory)).self().incarnation, 2) << "it is free when nothing is heard of it";
 }
@@ -121,7 +121,7 @@ TEST_F(RegistryTest, ACopyOfADirectoryIsRefused) {
     const auto refused = copy.attempt();
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
     EXPECT_THAT(refused.error().message, HasSubstr("is running from this data directory or from a copy of it"));
-    EXPECT_EQ(original.refresh(), Standing::kMember);
+    EXPECT_EQ(original.refresh(), Membership::kMember);
     original.leave().value();
   }
 }
@@ -132,14 +132,14 @@ TEST_F(RegistryTest, WhoWasReplacedWhilePausedIsFenced) {
   joining.attempt().value();
   clock.advance(2s);
   Registry successor = joining.attempt().value().value();
-  EXPECT_EQ(paused.refresh(), Standing::kFenced);
+  EXPECT_EQ(paused.refresh(), Membership::kFenced);
   EXPECT_EQ(paused.reason(),
             "node 'a' (incarnation 2, at a.example:7380) has come in the place of node 'a' (incarnation 1, at "
             "a.example:7380) while this one was not heard of: start it again if it is to go on, with a name and a data "
             "directory that no other node has");
-  EXPECT_EQ(successor.refresh(), Standing::kMember);
+  EXPECT_EQ(successor.refresh(), Membership::kMember);
   successor.leave().value();
-  EXPECT_EQ(paused.refresh(), Standing::kFenced) << "for good";
+  EXPECT_EQ(paused.refresh(), Membership::kFenced) << "for good";
   paused.leave().value();
 }
 
@@ -147,7 +147,7 @@ TEST_F(RegistryTest, ASuccessorThatHasLeftAgainFencesToo) {
   Registry paused = join(options("a", kDirectory));
   clock.advance(6s);
   join(options("a", kOtherDirectory)).leave().value();
-  EXPECT_EQ(paused.refresh(), Standing::kFenced);
+  EXPECT_EQ(paused.refresh(), Membership::kFenced);
   EXPECT_THAT(paused.reason(), HasSubstr("node 'a' (incarnation 2) has come in the place of"));
   EXPECT_EQ(join(options("a", kOtherDirectory)).self().incarnation, 3) << "it has let go of the name";
 }
@@ -157,9 +157,9 @@ TEST_F(RegistryTest, WhoWasOnlySilentGoesOnAsBefore) {
   Registry b = join(options("b", kOtherDirectory));
   for (int pause = 0; pause < 3; ++pause) {
     clock.advance(10s);
-    EXPECT_EQ(a.refresh(), Standing::kMember);
+    EXPECT_EQ(a.refresh(), Membership::kMember);
     EXPECT_EQ(names(a), Names{"*a"});
-    EXPECT_EQ(b.refresh(), Standing::kMember);
+    EXPECT_EQ(b.refresh(), Membership::kMember);
     EXPECT_EQ(names(b), (Names{"a", "*b"}));
   }
   EXPECT_EQ(a.self().incarnation, 1);
@@ -169,14 +169,14 @@ TEST_F(RegistryTest, AWipedStoreIsNoticedByThoseWhoRun) {
   Registry a = join(options("a", kDirectory));
   Registry b = join(options("b", kOtherDirectory));
   store.clear().value();
-  EXPECT_EQ(a.refresh(), Standing::kWiped);
+  EXPECT_EQ(a.refresh(), Membership::kWiped);
   EXPECT_THAT(a.reason(), HasSubstr("which this node belongs to: it knows of no cluster"));
   // One that knows nothing of the old cluster begins another.
   const Registry stranger = join(options("c", "3"));
   EXPECT_NE(stranger.remembered().cluster, b.remembered().cluster);
-  EXPECT_EQ(b.refresh(), Standing::kWiped);
+  EXPECT_EQ(b.refresh(), Membership::kWiped);
   EXPECT_THAT(b.reason(), HasSubstr("it is that of cluster " + std::to_string(stranger.remembered().cluster)));
-  EXPECT_EQ(a.refresh(), Standing::kWiped) << "for good";
+  EXPECT_EQ(a.refresh(), Membership::kWiped) << "for good";
 }
 
 TEST_F(RegistryTest, AWipedStoreIsNoticedByThoseWhoStart) {
@@ -222,7 +222,7 @@ TEST_F(RegistryTest, HoldsThatAreNoNodesAreNone) {
        {"x", "{mete}", "{mete}b", "{mete}b:1", "{mete}b:0:0", "{mete}b c:1:0", "{mete}:1:0"}) {
     store.hold({.charges = {&charge, 1}, .ttl = 1h, .id = id, .tag = "mete-cluster"}).value();
   }
-  EXPECT_EQ(a.refresh(), Standing::kMember);
+  EXPECT_EQ(a.refresh(), Membership::kMember);
   EXPECT_EQ(names(a), Names{"*a"});
 }
 

@@ -23,13 +23,13 @@ void expect_a_cluster(const std::string& url) {
     EXPECT_EQ(nodes.back().remembered(), (Remembered{nodes.front().remembered().cluster, name, 1}));
   }
   for (Registry& node : nodes) {
-    EXPECT_EQ(node.refresh(), Standing::kMember);
+    EXPECT_EQ(node.refresh(), Membership::kMember);
     EXPECT_EQ(node.nodes().size(), 4U);
   }
   EXPECT_EQ(joining(*store, "a", "another").attempt().error().code, ErrorCode::kInvalid);
   EXPECT_FALSE(joining(*store, "e", "directory of b").attempt().value().has_value());
   nodes[2].leave().value();
-  EXPECT_EQ(nodes[0].refresh(), Standing::kMember);
+  EXPECT_EQ(nodes[0].refresh(), Membership::kMember);
   EXPECT_EQ(nodes[0].nodes().size(), 3U);
   EXPECT_EQ(joining(*store, "c", "directory of c").attempt().value().value().self().incarnation, 2);
 }
