@@ -11,7 +11,7 @@ constexpr auto kTendEvery = std::chrono::milliseconds(25);
 constexpr int kThreads = 8;
 
 OrderAnswer standing_of(const Settlement& settlement) {
-  return {.verdict = {}, .standing = Standing{settlement.remaining, settlement.limit}};
+  return {.verdict = {}, .standing = MeterStanding{settlement.remaining, settlement.limit}};
 }
 
 OrderAnswer answer_of(const core::Verdict& verdict) { return {.verdict = verdict, .standing = {}}; }

@@ -12,7 +12,7 @@ constexpr std::string_view kVersions = "mete.definitions";
 constexpr std::string_view kVersionKey = "version";
 constexpr Duration kReadEvery = std::chrono::seconds(5);
 
-bool is_reserved(std::string_view name) { return name.starts_with(kReservedPrefix); }
+bool is_reserved(std::string_view name) { return name.starts_with(kReservedPrefix) && !name.starts_with(kQuotaPrefix); }
 
 }  // namespace
 
@@ -132,11 +132,6 @@ void Definitions::let_go(std::string_view name) {
 }
 
 Result<void> Definitions::define(const Limit& limit) {
-  if (is_reserved(limit.name())) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid,
-                                     "limit name must not start with 'mete.': those names are for "
-                                     "what nodes keep for themselves"});
-  }
   const std::scoped_lock changing(changing_);
   const auto so_far = known(limit.name());
   if (so_far && so_far->is_here() != (limit.scope() == Scope::kNode)) {
@@ -154,7 +149,6 @@ Result<void> Definitions::define(const Limit& limit) {
 }
 
 Result<bool> Definitions::drop(std::string_view name) {
-  if (is_reserved(name)) return false;
   const std::scoped_lock changing(changing_);
   const auto so_far = known(name);
   if (so_far && so_far->is_here()) {

@@ -36,8 +36,10 @@ struct Definition {
   [[nodiscard]] bool is_drawn() const { return terms != nullptr; }
 };
 
-// Limits that nodes keep for themselves, in the shared store and in their own.
+// Names of limits that are not for users: what nodes keep for themselves, in the shared store and in their own; and the
+// limits that quota keys are.
 inline constexpr std::string_view kReservedPrefix = "mete.";
+inline constexpr std::string_view kQuotaPrefix = "mete.quota:";
 
 class Definitions {
  public:
@@ -61,6 +63,7 @@ class Definitions {
   [[nodiscard]] Result<std::shared_ptr<const Definition>> find(std::string_view name);
   // By what is known here; null if there is none. Asks nobody.
   [[nodiscard]] std::shared_ptr<const Definition> known(std::string_view name) const;
+  // With those of quota keys.
   [[nodiscard]] std::vector<std::string> names() const;
 
  private:

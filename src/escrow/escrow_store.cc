@@ -41,6 +41,8 @@ EscrowStore::EscrowStore(EscrowParts parts)
       shares_({.node = parts.node, .incarnation = parts.incarnation, .seed = base::random_number()}),
       book_(*local_),
       definitions_({.local = *local_, .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_}),
+      counters_({.node = parts.node, .incarnation = parts.incarnation}),
+      keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_->keys()}),
       carrier_(std::make_unique<Carrier>(Carrier::Parts{
           .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_, .tag = "mete-share:" + parts.node})) {}
 
@@ -67,6 +69,7 @@ void EscrowStore::watch_until_stopped() {
     lock.unlock();
     // A shared store that is away is noticed where it is needed; what is known stays.
     static_cast<void>(definitions_.refresh());
+    counters_.sweep(now());
     if (keep_place_) {
       if (const auto ok = keep_place_(); !ok) carrier_->halt(ok.error());
     }
@@ -98,6 +101,18 @@ Result<void> EscrowStore::recover_stocks() {
 
 // --- Definitions -----------------------------------------------------------------------------------------------------
 
+Result<void> EscrowStore::do_define(const Limit& limit) {
+  if (!limit.name().starts_with(kReservedPrefix)) return definitions_.define(limit);
+  return tl::make_unexpected(Error{ErrorCode::kInvalid,
+                                   "limit name must not start with 'mete.': such names are for what nodes keep for "
+                                   "themselves"});
+}
+
+Result<bool> EscrowStore::do_drop(std::string_view name) {
+  if (name.starts_with(kReservedPrefix)) return false;
+  return definitions_.drop(name);
+}
+
 Result<std::optional<Limit>> EscrowStore::do_limit(std::string_view name) {
   const auto definition = definitions_.find(name);
   if (definition) return (*definition)->limit;
@@ -105,7 +120,11 @@ Result<std::optional<Limit>> EscrowStore::do_limit(std::string_view name) {
   return tl::make_unexpected(definition.error());
 }
 
-Result<std::vector<std::string>> EscrowStore::do_limits() { return definitions_.names(); }
+Result<std::vector<std::string>> EscrowStore::do_limits() {
+  std::vector<std::string> names = definitions_.names();
+  std::erase_if(names, [](const std::string& name) { return name.starts_with(kReservedPrefix); });
+  return names;
+}
 
 Result<store::Store*> EscrowStore::home_of(std::string_view limit) {
   return definitions_.find(limit).map(
@@ -268,6 +287,7 @@ Result<std::vector<HoldInfo>> EscrowStore::do_oldest_holds(std::size_t count_max
 // What is shared is not this node's to forget.
 Result<void> EscrowStore::do_clear() {
   for (const Order& order : shares_.settle_all(clock_.now())) carrier_->carry_out(order);
+  keys_.clear();
   return local_->clear();
 }
 

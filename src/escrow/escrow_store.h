@@ -22,7 +22,9 @@
 #include <thread>
 
 #include "escrow/carrier.h"
+#include "escrow/counters/counters.h"
 #include "escrow/definitions.h"
+#include "escrow/escrow_keys.h"
 #include "escrow/shares.h"
 #include "escrow/stock_book.h"
 #include "store/store.h"
@@ -45,7 +47,8 @@ class EscrowStore final : public store::Store {
   ~EscrowStore() override;
 
   [[nodiscard]] Instant now() const override { return local_->now(); }
-  [[nodiscard]] store::Keys* keys() override { return local_->keys(); }
+  [[nodiscard]] store::Keys* keys() override { return &keys_; }
+  [[nodiscard]] bool draws_shares() const override { return true; }
   [[nodiscard]] std::optional<store::RemoteStatus> remote() const override { return shared_->remote(); }
   [[nodiscard]] store::Persistence* persistence() override { return local_->persistence(); }
 
@@ -53,8 +56,8 @@ class EscrowStore final : public store::Store {
   // What is charged for this node in the shared store and not spent, of all keys of a limit.
   [[nodiscard]] Amount outstanding(std::string_view limit) { return shares_.outstanding(limit); }
   [[nodiscard]] std::optional<Error> halted() const { return carrier_->halted(); }
-  store::Store& local() { return *local_; }
-  store::Store& shared() { return *shared_; }
+  // What INCR and DECR count, here and at the other nodes.
+  [[nodiscard]] Counters& counters() { return counters_; }
 
  private:
   // The charges of an operation by where they are decided, with their places in it.
@@ -73,8 +76,8 @@ class EscrowStore final : public store::Store {
 
   explicit EscrowStore(EscrowParts parts);
 
-  Result<void> do_define(const Limit& limit) override { return definitions_.define(limit); }
-  Result<bool> do_drop(std::string_view name) override { return definitions_.drop(name); }
+  Result<void> do_define(const Limit& limit) override;
+  Result<bool> do_drop(std::string_view name) override;
   Result<std::optional<Limit>> do_limit(std::string_view name) override;
   Result<std::vector<std::string>> do_limits() override;
   Result<void> do_set_override(const store::MeterName& meter, std::optional<Amount> amount) override;
@@ -128,6 +131,8 @@ class EscrowStore final : public store::Store {
   Shares shares_;
   StockBook book_;
   Definitions definitions_;
+  Counters counters_;
+  EscrowKeys keys_;
   std::atomic<std::size_t> open_admissions_{0};
   std::unique_ptr<Carrier> carrier_;  // after what it works with
 

@@ -25,7 +25,7 @@ struct Order {
 };
 
 // What the shared store says of the whole meter.
-struct Standing {
+struct MeterStanding {
   Amount remaining = 0;
   Amount limit = 0;
 };

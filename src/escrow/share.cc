@@ -218,7 +218,7 @@ void Share::denied(const Order& order, const core::Verdict& verdict, Instant now
   denial_ = {.need = order.amount, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
 }
 
-void Share::know(const Standing& standing, Instant now) {
+void Share::know(const MeterStanding& standing, Instant now) {
   is_known_ = true;
   remaining_ = standing.remaining;
   capacity_ = standing.limit;
@@ -289,7 +289,7 @@ void Share::settle_lots(Instant now) {
   if (planted_ != Planted::kGiveBeforeDeducted) lots_.clear();
 }
 
-void Share::settled(const Order& order, std::optional<Standing> standing, Instant now) {
+void Share::settled(const Order& order, std::optional<MeterStanding> standing, Instant now) {
   const auto is_it = [&](const Settling& settling) { return settling.order.id == order.id; };
   const auto found = std::find_if(settling_.begin(), settling_.end(), is_it);
   if (found == settling_.end()) return;

@@ -89,7 +89,7 @@ class Share {
   // kUnavailable: nobody knows what became of it, and it is asked again. Anything else is a refusal: there is no such
   // limit, or no such hold.
   void failed(const Order& order, const Error& error, Instant now);
-  void settled(const Order& order, std::optional<Standing> standing, Instant now);
+  void settled(const Order& order, std::optional<MeterStanding> standing, Instant now);
 
   // What is to be done without being asked: settles what is idle, too much, spent or old, and asks again what has no
   // answer.
@@ -143,7 +143,7 @@ class Share {
   void settle_spent(Instant now);
   void ask_settling(Instant now, std::vector<Order>& orders);
   void drop_dead(Instant now);
-  void know(const Standing& standing, Instant now);
+  void know(const MeterStanding& standing, Instant now);
   [[nodiscard]] bool is_denied(Amount need, Instant now) const;
   [[nodiscard]] bool has_too_much(Instant now) const;
   // What is asked for in about a second; more of it of a limit that is asked seldom.

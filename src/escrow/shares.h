@@ -39,7 +39,7 @@ struct SharesConfig {
 // What the shared store answered: to a draw a verdict, to a settling what is left of the whole.
 struct OrderAnswer {
   std::optional<core::Verdict> verdict = {};
-  std::optional<Standing> standing = {};
+  std::optional<MeterStanding> standing = {};
 };
 
 struct SharesStatistics {
