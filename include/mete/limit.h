@@ -116,7 +116,8 @@ class Limit {
     on_fail_ = on_fail;
     return *this;
   }
-  // Kept and told; the embedded store is the one that its users share, and refuses kEscrow.
+  // Kept and told. A store is the one that its users share: kEscrow is for servers that have [escrow] in their
+  // mete.toml, and Limiter::define refuses it.
   Limit& scope(Scope scope) {
     scope_ = scope;
     return *this;

@@ -32,6 +32,12 @@ Option option_of(const Setting& setting) {
     case SettingKind::kDuration:
       option.value_name = "DURATION";
       break;
+    case SettingKind::kName:
+      option.value_name = "NAME";
+      break;
+    case SettingKind::kAddress:
+      option.value_name = "ADDRESS";
+      break;
     case SettingKind::kAddresses:
       option.value_name = "ADDRESS";
       option.is_repeatable = true;

@@ -5,6 +5,7 @@
 #include "server/limit_description.h"
 #include "server/limit_fields.h"
 #include "server/replies.h"
+#include "store/scope.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -67,7 +68,7 @@ Result<Limit> read_limit(const Arguments& arguments) {
 
 void limit_set(CommandContext& context) {
   const auto limit = read_limit(context.arguments);
-  const auto defined = limit ? context.service.store.define(*limit) : tl::unexpected(limit.error());
+  const auto defined = limit ? store::define_in_scope(context.service.store, *limit) : tl::unexpected(limit.error());
   if (!defined) {
     context.reply.error(defined.error());
     return;

@@ -41,7 +41,8 @@ Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
   return text;
 }
 
-// What a pod finds in its environment if there is a service of the name "mete-server" or "mete-store" beside it.
+// What a pod finds in its environment if there is a service of the name "mete-server", "mete-store" or "mete-escrow"
+// beside it.
 bool is_from_kubernetes(std::string_view after_prefix) {
   return after_prefix == "PORT" || after_prefix.starts_with("PORT_") || after_prefix.starts_with("SERVICE_");
 }
@@ -54,7 +55,7 @@ Result<void> read_environment(ConfigDraft& draft, const std::map<std::string, st
     if (auto ok = draft.set(setting, found->second, {Rank::kEnvironment, name}); !ok) return ok;
   }
   for (const auto& [name, value] : environment) {
-    for (const std::string_view prefix : {"METE_SERVER_", "METE_STORE_"}) {
+    for (const std::string_view prefix : {"METE_SERVER_", "METE_STORE_", "METE_ESCROW_"}) {
       if (!name.starts_with(prefix) || is_from_kubernetes(std::string_view(name).substr(prefix.size()))) continue;
       bool is_known = false;
       for (const Setting& setting : settings()) is_known = is_known || environment_name(setting) == name;
@@ -108,7 +109,8 @@ Result<Config> load_config(const ConfigSources& sources) {
   auto config = parse_config(text, sources);
   if (!config) return config;
   for (const auto& [file, password] : {std::pair{&config->password_file, &config->password},
-                                       std::pair{&config->use_password_file, &config->use_password}}) {
+                                       std::pair{&config->use_password_file, &config->use_password},
+                                       std::pair{&config->escrow_secret_file, &config->escrow_secret}}) {
     if (auto ok = read_password(*file, *password); !ok) return tl::make_unexpected(std::move(ok.error()));
   }
   if (const auto conflict = find_conflict(*config))

@@ -89,6 +89,18 @@ struct Config {
   std::size_t snapshot_after = std::size_t{256} << 20;  // bytes of the journal
   Duration snapshot_every = std::chrono::hours(1);
 
+  // The cluster that this server is a node of; shared empty: none. A secret from a file is here as passwords are.
+  std::string escrow_shared;              // the store's URL
+  std::string escrow_node;                // this node's name
+  std::vector<std::string> escrow_peers;  // those that are not found through the shared store
+  std::string escrow_listen;              // where other nodes connect to; empty: nowhere
+  std::string escrow_advertise;           // what they are told to connect to; escrow_address() has the default
+  std::string escrow_secret;
+  std::string escrow_secret_file;
+  std::string escrow_tls_cert;
+  std::string escrow_tls_key;
+  std::string escrow_tls_ca;
+
   std::string log_format = "auto";  // auto | text | json
   std::string log_level = "info";   // debug | info | warning | error
   Duration slowlog_threshold = std::chrono::milliseconds(10);
@@ -108,6 +120,12 @@ struct Config {
   }
   [[nodiscard]] bool is_memory_only() const { return store_location() == kEmbedded; }
 
+  [[nodiscard]] bool is_node() const { return !escrow_shared.empty(); }
+  // Where other nodes find this one; empty: nowhere.
+  [[nodiscard]] const std::string& escrow_address() const {
+    return escrow_advertise.empty() ? escrow_listen : escrow_advertise;
+  }
+
   // The setting's name where the value is the default.
   [[nodiscard]] std::string place_of(std::string_view setting) const {
     const auto found = places.by_name.find(setting);
@@ -119,7 +137,7 @@ struct Config {
 
 struct ConfigSources {
   std::string file = {};                                // empty: no file
-  std::map<std::string, std::string> environment = {};  // of it, METE_SERVER_… and METE_STORE_… are read
+  std::map<std::string, std::string> environment = {};  // of it, METE_SERVER_…, METE_STORE_… and METE_ESCROW_… are read
   std::map<std::string, std::string> flags = {};        // without dashes: {"max-connections", "100"}
 };
 

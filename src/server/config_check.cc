@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "net/address.h"
+#include "server/config_escrow.h"
 #include "store/peers/url.h"
 
 namespace mete::server {
@@ -71,18 +72,18 @@ bool reaches(const net::Address& host, const net::Address& listener) {
   return host.host == listener.host || (host.is_local() && (listener.is_local() || listens_everywhere));
 }
 
-std::optional<Conflict> check_store(const Config& config) {
-  if (!store::peers::is_peers_url(config.store_url)) return std::nullopt;
-  const auto url = store::peers::parse_url(config.store_url);
+std::optional<Conflict> check_store(const Config& config, std::string_view setting, const std::string& store) {
+  if (!store::peers::is_peers_url(store)) return std::nullopt;
+  const auto url = store::peers::parse_url(store);
   if (!url) return std::nullopt;  // opening it says what is wrong
   for (const std::string& text : config.resp) {
     const auto listener = net::parse_address(text);
     CHECK(listener.has_value());
     for (const net::Address& host : url->hosts) {
       if (!reaches(host, *listener)) continue;
-      return Conflict{"store.url", host.to_string() +
-                                       " is where this server itself listens (server.resp): a store is "
-                                       "another server, or a folder"};
+      return Conflict{setting, host.to_string() +
+                                   " is where this server itself listens (server.resp): a store is "
+                                   "another server, or a folder"};
     }
   }
   return std::nullopt;
@@ -94,7 +95,9 @@ std::optional<Conflict> find_conflict(const Config& config) {
   if (auto conflict = check_tls(config)) return conflict;
   if (auto conflict = check_passwords(config)) return conflict;
   if (auto conflict = check_listeners(config)) return conflict;
-  if (auto conflict = check_store(config)) return conflict;
+  if (auto conflict = check_store(config, "store.url", config.store_url)) return conflict;
+  if (auto conflict = check_store(config, "escrow.shared", config.escrow_shared)) return conflict;
+  if (auto conflict = find_escrow_conflict(config)) return conflict;
   if (config.bulk_max > config.query_buffer_max) {
     return Conflict{"server.bulk_max", "an argument of " + std::to_string(config.bulk_max) +
                                            " bytes does not fit into server.query_buffer_max, which is " +

@@ -21,6 +21,7 @@ constexpr Alternatives kAlternatives[] = {
     {"server.password", "server.password_file"},
     {"server.use_password", "server.use_password_file"},
     {"server.data", "store.url"},
+    {"escrow.secret", "escrow.secret_file"},
 };
 
 void clear(Config& config, std::string_view name) {

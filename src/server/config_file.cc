@@ -1,6 +1,5 @@
 // mete.toml into a ConfigDraft.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 
@@ -14,10 +13,6 @@
 namespace mete::server {
 
 namespace {
-
-constexpr std::array<std::string_view, 2> kEscrowKeys = {"shared", "node"};
-constexpr std::string_view kEscrow = "escrow";
-constexpr std::string_view kUnavailable = " is not available in this version";
 
 using Value = decltype(FileValue::value);
 
@@ -82,7 +77,7 @@ class FileReader {
     for (const FileTable& table : contents.syncs) {
       if (auto ok = read_sync(table); !ok) return ok;
     }
-    return refuse_escrow(contents.values);
+    return {};
   }
 
  private:
@@ -97,7 +92,6 @@ class FileReader {
   Result<void> read_value(const FileValue& value) {
     const Setting* setting = find_setting(value.name);
     if (setting != nullptr) return read_setting(*setting, value);
-    if (value.name == kEscrow || value.name.starts_with("escrow.")) return {};  // refuse_escrow() sees to it.
     const bool is_empty_section =
         std::holds_alternative<OtherType>(value.value) && type_text(value.value) == "table" && is_section(value.name);
     if (is_empty_section) return {};
@@ -202,40 +196,6 @@ class FileReader {
       if (error.message.starts_with(wire::quote(value.name))) return value.key_place;
     }
     return table.place;
-  }
-
-  // That the table has these keys, all of them strings, and no others.
-  [[nodiscard]] Result<void> check_strings(const std::vector<FileValue>& values, std::span<const std::string_view> keys,
-                                           Place place) const {
-    for (const FileValue& value : values) {
-      if (std::find(keys.begin(), keys.end(), value.name) == keys.end()) {
-        return refuse(value.key_place, "there is no key " + wire::quote(value.name) + " here");
-      }
-      if (!std::holds_alternative<std::string>(value.value)) {
-        return refuse(value.place, value.name + ": it must be a string, and is of type " + type_text(value.value));
-      }
-    }
-    for (const std::string_view key : keys) {
-      const bool is_there =
-          std::any_of(values.begin(), values.end(), [&](const FileValue& v) { return v.name == key; });
-      if (!is_there) return refuse(place, std::string(key) + " is missing");
-    }
-    return {};
-  }
-
-  [[nodiscard]] Result<void> refuse_escrow(const std::vector<FileValue>& all) const {
-    std::vector<FileValue> values;
-    std::optional<Place> place;
-    for (const FileValue& value : all) {
-      if (value.name != kEscrow && !value.name.starts_with("escrow.")) continue;
-      if (!place) place = value.key_place;
-      if (value.name == kEscrow) continue;
-      values.push_back(value);
-      values.back().name.erase(0, kEscrow.size() + 1);
-    }
-    if (!place) return {};
-    if (auto ok = check_strings(values, kEscrowKeys, *place); !ok) return ok;
-    return refuse(*place, "[escrow]" + std::string(kUnavailable));
   }
 
   ConfigDraft& draft_;

@@ -50,21 +50,21 @@ schedule = "0 3 * * *"
 ```
 
 - **Mistakes** are refused, with file, line and column: unknown keys, wrong types, values out of range, limits that
-  contradict themselves. Variables that begin with `METE_SERVER_` or `METE_STORE_` and are none of those below are
-  refused too (but for those that Kubernetes sets for a service called `mete-server`).
+  contradict themselves. Variables that begin with `METE_SERVER_`, `METE_STORE_` or `METE_ESCROW_` and are none of those below
+  are refused too (but for those that Kubernetes sets for a service called `mete-server`).
 - **Sizes** are bytes, or strings: `"64kb"`, `"1mb"`, `"2gb"`; 1kb is 1024 bytes.
 - **Durations** are strings: `"250ms"`, `"1s"`, `"5m"`, `"1h"`, `"30d"`; a bare integer is seconds.
 - **Addresses** are `"127.0.0.1:6380"`, `"[::1]:6380"`, `"host.example:6380"` or `"unix:/path"`; several of them an array,
   or in variables and flags separated by commas; `"off"` or `""` is none. Port 0 lets the system choose one.
 - **Paths** that are relative start from the directory in which the server was started.
-- **Alternatives**: of `password` and `password_file`, of `use_password` and `use_password_file`, and of `server.data` and
-  `store.url`, one is given; where they come from different sources, flag goes over environment over file.
+- **Alternatives**: of `password` and `password_file`, of `use_password` and `use_password_file`, of `server.data` and
+  `store.url`, and of `escrow.secret` and `escrow.secret_file`, one is given; where they come from different sources, flag goes over environment over file.
 - **Reload**: on SIGHUP, and when the file changes, settings marked "at once", the limits and the syncs follow the file; a bad file
   changes nothing. What is marked "at start" waits for the next start.
 
 An address that other machines can reach needs a `password` or a certificate (`tls.cert`, `tls.key`), or else `insecure`. The
 certificate alone hides what is said, and lets in whoever can connect: where there is neither a password nor
-`tls.client_ca`, the server says so at its start.
+`tls.client_ca`, the server says so at its start. `escrow.listen` on such an address needs `escrow.secret` or `escrow.tls`.
 
 )";
 
@@ -86,12 +86,6 @@ stand in the file, and follow it at a reload.
 
 | key | needed | meaning |
 | --- | --- | --- |
-)";
-
-constexpr std::string_view kEnd = R"(
-## [escrow]
-
-It is reserved, and not available in this version.
 )";
 
 struct LimitKey {
@@ -116,7 +110,7 @@ constexpr LimitKey kLimitKeys[] = {
     {"on_fail", "all",
      R"(`"closed"` (if nothing is said) or `"open"`: whether to deny or to admit while the store does not answer)"},
     {"scope", "all",
-     R"(`"node"` (if nothing is said), `"shared"` or `"escrow"`: who counts together; escrow needs a shared store)"},
+     R"(`"node"` (if nothing is said), `"shared"` or `"escrow"`: who counts together; escrow needs `[escrow]`)"},
 };
 
 std::string without_marks(std::string_view markdown) {
@@ -160,7 +154,7 @@ std::string config_markdown() {
     text += "| `" + std::string(key.name) + "` | " + (key.is_required ? "yes" : "no") + " | " +
             std::string(key.meaning) + " |\n";
   }
-  return text + std::string(kEnd);
+  return text;
 }
 
 std::string config_text() {

@@ -56,6 +56,8 @@ bool is_left_out(const Config& config, const Setting& setting) {
   if (setting.name == "server.data") return !config.store_url.empty();
   if (setting.name == "server.password") return config.password.empty() || !config.password_file.empty();
   if (setting.name == "server.use_password") return config.use_password.empty() || !config.use_password_file.empty();
+  if (setting.name == "escrow.secret") return config.escrow_secret.empty() || !config.escrow_secret_file.empty();
+  if (setting.name.starts_with("escrow.") && !config.is_node()) return true;
   return value_text(config, setting).empty();
 }
 

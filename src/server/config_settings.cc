@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/duration_text.h"
+#include "escrow/nodes/names.h"
 #include "net/address.h"
 #include "wire/text.h"
 
@@ -162,6 +163,23 @@ constexpr Setting kSettings[] = {
      kAtStart,
      "How many of them at most",
      {.min = 1, .max = 1'000'000'000}},
+    {"escrow.shared", kUrl, &Config::escrow_shared, kAtStart,
+     "The store that the nodes of a cluster share, as \"etcd://127.0.0.1:2379\"; limits of scope escrow are decided "
+     "from shares that are drawn from it"},
+    {"escrow.node", kName, &Config::escrow_node, kAtStart, "This node's name: no other node of the cluster has it"},
+    {"escrow.peers", kAddresses, &Config::escrow_peers, kAtStart,
+     "Nodes to exchange counters with, besides those that are found through the shared store"},
+    {"escrow.listen", kAddress, &Config::escrow_listen, kAtStart,
+     "Where to listen for other nodes; without one: nowhere"},
+    {"escrow.advertise", kAddress, &Config::escrow_advertise, kAtStart,
+     "Where other nodes find this one, if that is not escrow.listen"},
+    {"escrow.secret", kSecret, &Config::escrow_secret, kAtStart, "The secret that all nodes of the cluster have"},
+    {"escrow.secret_file", kFile, &Config::escrow_secret_file, kAtStart, "A file with that secret"},
+    {"escrow.tls.cert", kFile, &Config::escrow_tls_cert, kAtStart,
+     "The certificate chain (PEM) that this node shows to other nodes; with one they speak TLS"},
+    {"escrow.tls.key", kFile, &Config::escrow_tls_key, kAtStart, "The certificate's private key (PEM)"},
+    {"escrow.tls.ca", kFile, &Config::escrow_tls_ca, kAtStart,
+     "Only nodes with a certificate from one of these authorities (PEM) are spoken with"},
 };
 
 struct SizeUnit {
@@ -245,9 +263,11 @@ Result<bool> parse_boolean(std::string_view text) {
 }
 
 // "" and "off" stand for no address at all.
+bool is_off(std::string_view addresses) { return addresses.empty() || addresses == "off"; }
+
 Result<std::vector<std::string>> parse_addresses(std::string_view text) {
   std::vector<std::string> addresses;
-  if (text.empty() || text == "off") return addresses;
+  if (is_off(text)) return addresses;
   while (true) {
     const std::size_t comma = text.find(',');
     const std::string_view one = text.substr(0, comma);
@@ -268,7 +288,8 @@ bool is_scheme(std::string_view text) {
 Result<void> check_string(const Setting& setting, std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return invalid("it must not have zero bytes");
   // A variable that turns out empty must not take a password away from the file in silence.
-  const bool needs_text = setting.kind == kSecret || setting.kind == kFile || setting.kind == kUrl;
+  const bool needs_text =
+      setting.kind == kSecret || setting.kind == kFile || setting.kind == kUrl || setting.kind == kName;
   if (text.empty() && needs_text) return invalid("it is empty; leave it out if none is meant");
   if (setting.kind == kChoice &&
       std::find(setting.choices.begin(), setting.choices.end(), text) == setting.choices.end()) {
@@ -279,7 +300,13 @@ Result<void> check_string(const Setting& setting, std::string_view text) {
   }
   const std::size_t colon = text.find(':');
   if (setting.kind == kUrl && (colon == std::string_view::npos || !is_scheme(text.substr(0, colon)))) {
-    return invalid(R"(that is no URL; write "embedded:" or "embedded:DIRECTORY")");
+    return invalid(R"(that is no URL; write "embedded:DIRECTORY", "etcd://HOST:PORT" or the like)");
+  }
+  if (setting.kind == kName && !escrow::is_node_name(text)) {
+    return invalid(wire::quote(text) + " is no name of a node; it must be " + range_text(setting));
+  }
+  if (setting.kind == kAddress && !is_off(text)) {
+    if (auto address = net::parse_address(text); !address) return tl::make_unexpected(std::move(address.error()));
   }
   return {};
 }
@@ -319,7 +346,9 @@ std::string environment_name(const Setting& setting) {
 
 std::string flag_name(const Setting& setting) {
   if (!setting.own_flag.empty()) return std::string(setting.own_flag);
-  std::string name(setting.name.substr(setting.name.find('.') + 1));
+  // What a server listens on and what a node does are different things: --listen would not tell which.
+  std::string name(setting.name.starts_with("escrow.") ? setting.name
+                                                       : setting.name.substr(setting.name.find('.') + 1));
   std::replace_if(
       name.begin(), name.end(), [](char letter) { return letter == '.' || letter == '_'; }, '-');
   return name;
@@ -329,6 +358,9 @@ std::string default_text(const Setting& setting) { return value_text(Config{}, s
 
 std::string range_text(const Setting& setting) {
   if (setting.kind == kChoice) return quoted_list(setting.choices);
+  if (setting.kind == kName) {
+    return "1 to " + std::to_string(escrow::kNodeNameBytesMax) + " letters, digits, '.', '_' and '-'";
+  }
   if (setting.kind != kInteger && setting.kind != kSize && setting.kind != kDuration) return {};
   const std::string range = number_text(setting, setting.range.min) + " to " + number_text(setting, setting.range.max);
   return setting.range.is_zero_special ? "0 or " + range : range;
@@ -357,7 +389,7 @@ Result<void> set_value(Config& config, const Setting& setting, std::string_view 
   const Overloaded set{
       [&](std::string Config::*member) -> Result<void> {
         if (auto ok = check_string(setting, text); !ok) return ok;
-        config.*member = std::string(text);
+        config.*member = std::string(setting.kind == kAddress && is_off(text) ? "" : text);
         return {};
       },
       [&](bool Config::*member) { return store(config.*member, parse_boolean(text)); },

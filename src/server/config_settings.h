@@ -29,6 +29,8 @@ enum class SettingKind : std::uint8_t {
   kInteger,    // std::size_t
   kSize,       // std::size_t: bytes, "64kb"
   kDuration,   // Duration: "5m"
+  kName,       // std::string: a node's
+  kAddress,    // std::string
   kAddresses,  // std::vector<std::string>: separated by commas
 };
 
@@ -58,7 +60,7 @@ struct Setting {          // NOLINT(clang-analyzer-optin.performance.Padding): i
 std::span<const Setting> settings();
 
 std::string environment_name(const Setting& setting);  // "METE_SERVER_TLS_CERT"
-std::string flag_name(const Setting& setting);         // "tls-cert"
+std::string flag_name(const Setting& setting);         // "tls-cert", "escrow-tls-cert"
 std::string default_text(const Setting& setting);
 // "1 to 1000000", "auto, text or json"; empty where any text will do.
 std::string range_text(const Setting& setting);

@@ -4,6 +4,7 @@
 #include "server/http_problem.h"
 #include "server/limit_description.h"
 #include "server/limit_fields.h"
+#include "store/scope.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -66,7 +67,8 @@ Result<wire::HttpResponse> handle_put_limit(HttpCall& call) {
   if (!limit) return tl::make_unexpected(limit.error());
   const auto before = call.store.limit(name);
   if (!before) return tl::make_unexpected(before.error());
-  if (const auto defined = call.store.define(*limit); !defined) return tl::make_unexpected(defined.error());
+  const auto defined = store::define_in_scope(call.store, *limit);
+  if (!defined) return tl::make_unexpected(defined.error());
   return limit_answer(*limit, *before ? 200 : 201);
 }
 

@@ -6,6 +6,7 @@
 
 #include "calendar/calendar.h"
 #include "core/validate.h"
+#include "store/scope.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -71,6 +72,7 @@ Result<void> check_limit(const Limit& limit) {
 Result<LimitChanges> apply_limits(store::Store& store, const LimitReload& reload) {
   for (const FileLimit& each : reload.next) {
     if (const auto ok = check_limit(each.limit); !ok) return refuse(each, ok.error());
+    if (const auto ok = store::check_scope(store, each.limit); !ok) return refuse(each, ok.error());
   }
   const auto changes = plan(store, reload.next);
   if (!changes) return tl::make_unexpected(changes.error());

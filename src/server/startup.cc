@@ -13,6 +13,27 @@ namespace {
 
 enum class Purpose : std::uint8_t { kServe, kRehearse };
 
+// An error about the URL of a store, which can have a password in it.
+tl::unexpected<Error> refuse_store(const Config& config, std::string_view setting_name, const Error& error) {
+  const Setting* const setting = find_setting(setting_name);
+  CHECK(setting != nullptr);
+  const std::string& url = config.*std::get<std::string Config::*>(setting->member);
+  std::string message = error.message;
+  const std::size_t place = setting->kind == SettingKind::kUrl ? message.find(url) : std::string::npos;
+  if (place != std::string::npos) message.replace(place, url.size(), value_text(config, *setting));
+  return tl::unexpected(Error{error.code, config.place_of(setting_name) + ": " + message});
+}
+
+// A node's store: the local one, which draws shares from the one that all nodes share.
+Result<std::unique_ptr<store::Store>> with_shares(const Config& config, std::unique_ptr<store::Store> local) {
+  if (!config.is_node()) return local;
+  if (const auto ok = store::check_url(config.escrow_shared); !ok) {
+    return refuse_store(config, "escrow.shared", ok.error());
+  }
+  return refuse_store(config, "escrow.shared",
+                      {ErrorCode::kInvalid, "shares are not available in this version; leave [escrow] out"});
+}
+
 Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose purpose, const StartHooks& hooks) {
   Options options;
   options.max_memory = config.max_memory;
@@ -26,14 +47,8 @@ Result<std::unique_ptr<store::Store>> open_store(const Config& config, Purpose p
   auto store = checked ? store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options,
                                            hooks.on_load)
                        : tl::make_unexpected(checked.error());
-  if (store) return store;
-  const Setting* const setting = find_setting(config.store_url.empty() ? "server.data" : "store.url");
-  CHECK(setting != nullptr);
-  // A URL can have a password in it.
-  std::string message = store.error().message;
-  const std::size_t place = config.store_url.empty() ? std::string::npos : message.find(config.store_url);
-  if (place != std::string::npos) message.replace(place, config.store_url.size(), value_text(config, *setting));
-  return tl::unexpected(Error{store.error().code, config.place_of(setting->name) + ": " + message});
+  if (store) return with_shares(config, std::move(*store));
+  return refuse_store(config, config.store_url.empty() ? "server.data" : "store.url", store.error());
 }
 
 Result<Startup> prepare(const ConfigSources& sources, Purpose purpose, const StartHooks& hooks) {

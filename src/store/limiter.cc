@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/scope.h"
 #include "store/store.h"
 
 namespace mete {
@@ -34,7 +35,7 @@ Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 Limiter::~Limiter() = default;
 
-Result<void> Limiter::define(const Limit& limit) { return store_->define(limit); }
+Result<void> Limiter::define(const Limit& limit) { return store::define_in_scope(*store_, limit); }
 
 Result<bool> Limiter::drop(std::string_view name) { return store_->drop(name); }
 

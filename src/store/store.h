@@ -91,6 +91,9 @@ class Store {
   [[nodiscard]] virtual Keys* keys() { return nullptr; }
   // None where the state is in this process.
   [[nodiscard]] virtual std::optional<RemoteStatus> remote() const { return std::nullopt; }
+  // Whether limits of scope escrow are decided here from shares that are drawn from another store. Elsewhere such a
+  // limit is one like any other, for nodes to draw from (scope.h).
+  [[nodiscard]] virtual bool draws_shares() const { return false; }
   // Null where the store keeps no files itself. Owned by the store.
   [[nodiscard]] virtual Persistence* persistence() { return nullptr; }
 

@@ -1,4 +1,5 @@
-// Rule 12: an unknown limit is an error, never an allowance. Rule 13: the store's time never runs backwards.
+// Rule 12: an unknown limit is an error, never an allowance; and what is meant for shares is no limit of one's own.
+// Rule 13: the store's time never runs backwards.
 #include "conformance/fixture.h"
 
 namespace mete::conformance {
@@ -40,6 +41,20 @@ TEST_P(Conformance, Rule12_NamesAreTakenLiterally) {
   const std::string other = name + " ";
   expect_error(limiter().take(other, "a"), ErrorCode::kNoLimit, other);
   expect_error(limiter().take(std::string(128, 'n'), "a"), ErrorCode::kNoLimit, "nnn");
+}
+
+// To the store that nodes share, a limit that they draw from is one like any other.
+TEST_P(Conformance, ALimitOfScopeEscrowIsKeptAndDecided) {
+  for (const Limit& each : each_kind(10)) {
+    SCOPED_TRACE(each.name());
+    const Limit limit = Limit(each).scope(Scope::kEscrow);
+    expect_error(limiter().define(limit), ErrorCode::kInvalid, "use node or shared");
+    EXPECT_EQ(limiter().limit(limit.name()).value(), each) << "a refusal changes nothing";
+    world().store().define(limit).value();
+    EXPECT_EQ(limiter().limit(limit.name()).value(), limit);
+    EXPECT_EQ(take(limit.name(), "a", 7).remaining, 3);
+    EXPECT_FALSE(take(limit.name(), "a", 4).allowed());
+  }
 }
 
 TEST_P(Conformance, Rule13_WhileTheClockIsBehindTimeStandsStill) {

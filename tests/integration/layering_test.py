@@ -24,9 +24,10 @@ MAY_INCLUDE = {
     "net": ["base"],
     "store": ["base", "core", "calendar", "engine", "journal", "wire", "net"],
     "escrow": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store"],
+    "sim": ["base", "core", "calendar", "engine", "store", "escrow"],
     "sync": ["base", "core", "calendar", "wire", "net", "store"],
     "server": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sync"],
-    "cli": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sync", "server"],
+    "cli": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sim", "sync", "server"],
 }
 
 # Public headers that stand above the engine, and the modules that may include them.

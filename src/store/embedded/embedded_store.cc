@@ -57,11 +57,6 @@ void EmbeddedStore::sweep_until_stopped() {
 }
 
 Result<void> EmbeddedStore::do_define(const Limit& limit) {
-  // To those who use this store it is the one they share; but there is none behind it to draw a share from.
-  if (limit.scope() == Scope::kEscrow) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kInvalid, "scope: escrow needs a shared store, and 'embedded:' has none: use node or shared"});
-  }
   return acknowledge_.settle([&] { return engine_.define(limit, now()); });
 }
 

@@ -15,17 +15,6 @@ namespace {
 // A change elsewhere is heard of by a message; and where that is lost, by asking so often.
 constexpr Duration kPollEvery = std::chrono::milliseconds(500);
 
-Result<void> check_definition(const Limit& limit) {
-  if (limit.scope() == Scope::kEscrow) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kInvalid, "scope: escrow needs a shared store behind this one: use node or shared"});
-  }
-  if (const auto period = micros_of("period", limit.period().value_or(Duration())); !period) {
-    return tl::make_unexpected(period.error());
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<void> RedisStore::refresh_book() {
@@ -90,7 +79,9 @@ Result<void> RedisStore::change_definitions(const Change& change) {
 }
 
 Result<void> RedisStore::do_define(const Limit& limit) {
-  if (auto ok = check_definition(limit); !ok) return ok;
+  if (const auto period = micros_of("period", limit.period().value_or(Duration())); !period) {
+    return tl::make_unexpected(period.error());
+  }
   LimitEntry probe = redefined({}, limit, 0);
   if (auto made = KnownLimit::make(std::move(probe)); !made) return tl::make_unexpected(made.error());
   bool has_new_revision = false;

@@ -184,9 +184,12 @@ TEST(Config, AMistakeInALimitIsToldWithItsPlace) {
       {"[[sync]]\nlimit = \"a\"\nsource = \"postgres://h/d\"\nquery = \"q\"\n[[sync]]\nlimit = \"a\"\n"
        "source = \"postgres://h/d\"\nquery = \"q\"\n",
        R"(mete.toml:5:1: sync: limit "a" is already synced at mete.toml:1)"},
-      {"[escrow]\n", "mete.toml:1:2: shared is missing"},
-      {"[escrow]\nnod = \"a\"\n", R"(mete.toml:2:1: there is no key "nod" here)"},
-      {"[escrow]\nshared = \"a\"\nnode = \"b\"\n", "[escrow] is not available in this version"},
+      {"[escrow]\nnod = \"a\"\n", "mete.toml:2:1: there is no setting \"escrow.nod\"; did you mean 'escrow.node'?"},
+      {"[escrow]\nshared = \"a\"\n", "mete.toml:2:10: escrow.shared: that is no URL"},
+      {"[escrow]\nnode = \"a b\"\n", "escrow.node: \"a b\" is no name of a node; it must be 1 to 64 letters, digits"},
+      {"[escrow]\nnode = \"\"\n", "escrow.node: it is empty"},
+      {"[escrow]\nlisten = \"host\"\n", "mete.toml:2:10: escrow.listen: "},
+      {"[escrow]\npeers = [\"a:1\", \"a:1\"]\n", "escrow.peers: \"a:1\" stands there twice"},
   };
   for (const auto& row : rows) {
     const auto config = from_text(row.text);
@@ -231,6 +234,51 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
   good("[server]\nresp = \"127.0.0.1:7000\"\n[store]\nurl = \"mete://other:7000,127.0.0.1:7001\"\n");
 }
 
+TEST(Config, ANodeOfAClusterIsToldAllThatItNeeds) {
+  const struct {
+    std::string_view text;
+    std::string_view message;
+  } rows[] = {
+      {R"(node = "a")", "mete.toml:2:8: escrow.node: it means nothing without the store that the nodes share"},
+      {R"(peers = "b:1")", "escrow.peers: it means nothing without"},
+      {R"(listen = "127.0.0.1:1")", "escrow.listen: it means nothing without"},
+      {R"(shared = "etcd://h")", "mete.toml:2:10: escrow.shared: a node needs a name that no other node has"},
+      {"node = \"a\"\nshared = \"embedded:d\"", "escrow.shared: other nodes cannot share a store in this process"},
+      {"node = \"a\"\nshared = \"etcd://h\"\n[store]\nurl = \"redis://h\"", "store.url: a node keeps its own state"},
+      {"node = \"a\"\nshared = \"mete://127.0.0.1:6380\"", "escrow.shared: 127.0.0.1:6380 is where this server itself"},
+      {"node = \"a\"\nshared = \"etcd://h\"\nadvertise = \"b:1\"", "escrow.advertise: nobody listens there"},
+      {"node = \"a\"\nshared = \"etcd://h\"\nlisten = \"0.0.0.0:1\"\nsecret = \"s\"",
+       "escrow.listen: 0.0.0.0:1 is no address that other nodes can connect to; set escrow.advertise"},
+      {"node = \"a\"\nshared = \"etcd://h\"\nlisten = \"127.0.0.1:0\"", "127.0.0.1:0 is no address"},
+      {"node = \"a\"\nshared = \"etcd://h\"\nlisten = \"10.0.0.1:1\"", "escrow.listen: 10.0.0.1:1 can be reached"},
+      {"node = \"a\"\nshared = \"etcd://h\"\ntls.cert = \"c\"\ntls.key = \"k\"",
+       "escrow.tls.cert: nodes show each other certificates"},
+      {"node = \"a\"\nshared = \"etcd://h\"\nsecret = \"c\"\nsecret_file = \"k\"",
+       "escrow.secret_file: there is escrow.secret too"},
+  };
+  for (const auto& row : rows) {
+    const auto config = from_text("[escrow]\n" + std::string(row.text));
+    ASSERT_FALSE(config.has_value()) << row.text;
+    EXPECT_THAT(config.error().message, HasSubstr(row.message)) << row.text;
+  }
+  const std::string node = "[escrow]\nnode = \"a\"\nshared = \"etcd://h\"\n";
+  for (const std::string_view allowed :
+       {"", "listen = \"off\"", "listen = \"127.0.0.1:1\"", "listen = \"unix:/s\"",
+        "listen = \"10.0.0.1:1\"\nsecret = \"s\"", "listen = \"10.0.0.1:1\"\nsecret_file = \"f\"",
+        "listen = \"0.0.0.0:1\"\nadvertise = \"h:2\"\ntls.cert = \"c\"\ntls.key = \"k\"\ntls.ca = \"a\""}) {
+    good(node + std::string(allowed));
+  }
+  EXPECT_FALSE(good("[escrow]\n").is_node());
+  EXPECT_EQ(good(node + "listen = \"127.0.0.1:1\"").escrow_address(), "127.0.0.1:1");
+  EXPECT_EQ(good(node + "listen = \"127.0.0.1:1\"\nadvertise = \"h:2\"").escrow_address(), "h:2");
+  const auto flags = parse_config("", {.file = "",
+                                       .environment = {{"METE_ESCROW_SHARED", "etcd://h"}},
+                                       .flags = {{"escrow-node", "b"}, {"escrow-peers", "c:1,d:2"}}});
+  ASSERT_TRUE(flags.has_value()) << flags.error().message;
+  EXPECT_EQ(flags->escrow_node, "b");
+  EXPECT_EQ(flags->escrow_peers, (std::vector<std::string>{"c:1", "d:2"}));
+}
+
 TEST(Config, FlagGoesOverEnvironmentOverFile) {
   const std::string_view file = "[server]\nthreads = 1\ndata = \"file\"\npassword = \"file\"\n";
   ConfigSources sources{.file = "mete.toml", .environment = {}, .flags = {}};
@@ -258,6 +306,7 @@ TEST(Config, EnvironmentAndFlagsAreReadAsStrictlyAsTheFile) {
       {{{"METE_SERVER_PASSWORD", ""}}, {}, "METE_SERVER_PASSWORD: it is empty"},
       {{{"METE_SERVER_THREAD", "1"}}, {}, "did you mean 'METE_SERVER_THREADS'?"},
       {{{"METE_STORE_URI", "1"}}, {}, "did you mean 'METE_STORE_URL'?"},
+      {{{"METE_ESCROW_NOD", "1"}}, {}, "did you mean 'METE_ESCROW_NODE'?"},
       {{{"METE_SERVER_RESP", "0.0.0.0:1"}}, {}, "METE_SERVER_RESP: 0.0.0.0:1 can be reached"},
       {{}, {{"threads", "1025"}}, R"(--threads: "1025" is out of range; it must be 0 to 1024)"},
       {{}, {{"http", "x"}}, R"(--http: "x" is no address)"},

@@ -250,6 +250,7 @@ TEST_F(HttpRoutes, RefuseWithTheRightStatus) {
       {"PUT", "/v1/limits/l", R"({"kind":"stock"})", 400, "amount is missing"},
       {"PUT", "/v1/limits/l", R"({"kind":"stock","amount":9007199254740992})", 400, "amount must be 1 to"},
       {"PUT", "/v1/limits/l", R"({"kind":"stock","amount":1,"burst":1})", 400, "burst: a stock takes none"},
+      {"PUT", "/v1/limits/l", R"({"kind":"stock","amount":1,"scope":"escrow"})", 400, "[escrow] of mete.toml"},
       {"PUT", "/v1/limits/l", R"({"kind":"window","amount":1})", 400, "period is missing"},
       {"PUT", "/v1/limits/l", R"({"kind":"window","amount":1,"period":"month"})", 400, "period: "},
       {"PUT", "/v1/limits/l", R"({"kind":"window","amount":1,"period":true})", 400, "period must be"},

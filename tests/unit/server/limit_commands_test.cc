@@ -117,6 +117,8 @@ TEST_F(LimitCommandsTest, Limits) {
       {"LIMIT DEL storage", "0"},
       {"LIMIT SET x PER 1m",
        "-ERR LIMIT SET needs a kind and an amount: BUCKET n, WINDOW n, SLIDING n, CALENDAR n or STOCK n"},
+      {"LIMIT SET x STOCK 5 SCOPE escrow",
+       "-ERR scope: escrow needs shared and node in [escrow] of mete.toml: use node or shared"},
       {"LIMIT SET x STOCK 5 BUCKET 5", "-ERR syntax error"},
       {"LIMIT SET x STOCK 5 STOCK 5", "-ERR syntax error"},
       {"LIMIT SET x STOCK", "-ERR wrong number of arguments for 'limit|set' command"},

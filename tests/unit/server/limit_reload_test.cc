@@ -81,6 +81,16 @@ TEST_F(LimitReloadTest, ABadLimitChangesNothingAndIsNamedWithItsLine) {
   }
 }
 
+TEST_F(LimitReloadTest, WithoutAStoreToDrawSharesFromThereAreNone) {
+  const std::vector<FileLimit> next = {at_line(1, stock("storage").amount(99)),
+                                       at_line(7, stock("shared").amount(1).scope(Scope::kEscrow))};
+  const auto changes = apply_limits(store_, {.previous = {}, .next = next});
+  EXPECT_EQ(changes.error().message,
+            "mete.toml:7: limit \"shared\": scope: escrow needs shared and node in [escrow] of mete.toml: use node or "
+            "shared");
+  EXPECT_TRUE(store_.limits()->empty());
+}
+
 // Keeps definitions alone, and refuses those of one name.
 class RefusingStore final : public store::Store {
  public:

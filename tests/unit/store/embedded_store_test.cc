@@ -175,13 +175,6 @@ TEST_F(EmbeddedStoreTest, AChangeOfOptionsAloneRebasesNothing) {
   }
 }
 
-TEST_F(EmbeddedStoreTest, EscrowIsRefusedWithWhatToDo) {
-  const auto refused = store.define(stock("credits").amount(10).scope(Scope::kEscrow));
-  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
-  EXPECT_NE(refused.error().message.find("use node or shared"), std::string::npos);
-  EXPECT_EQ(store.limit("credits").value(), std::nullopt);
-}
-
 TEST_F(EmbeddedStoreTest, KeysGoByTheStoresClock) {
   Keys& keys = *store.keys();
   keys.set({.key = "c", .value = 1, .expiry = Expiry::in(10s)}).value();

@@ -22,7 +22,7 @@ create table mete.limits (
   durable text check (durable in ('always', 'everysec', 'never')),
   on_fail text not null check (on_fail in ('closed', 'open')),
   shadow boolean not null,
-  scope text not null check (scope in ('node', 'shared')),
+  scope text not null check (scope in ('node', 'shared', 'escrow')),
   records boolean not null,        -- what is used is recorded in mete.events: durable = always
   only_for name[],                 -- the roles that may use it; null: all that may use Mete
   changed_us bigint not null,

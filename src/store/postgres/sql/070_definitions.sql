@@ -76,11 +76,8 @@ begin
     perform mete._refuse_argument(format('on_fail must be closed or open, not %s', coalesce(l.on_fail, 'null')));
   end if;
   if l.shadow is null then perform mete._refuse_argument('shadow must be true or false, not null'); end if;
-  if l.scope = 'escrow' then
-    perform mete._refuse_argument('scope: escrow needs a shared store behind this one: use node or shared');
-  end if;
-  if l.scope is null or l.scope not in ('node', 'shared') then
-    perform mete._refuse_argument(format('scope must be node or shared, not %s', coalesce(l.scope, 'null')));
+  if l.scope is null or l.scope not in ('node', 'shared', 'escrow') then
+    perform mete._refuse_argument(format('scope must be node, shared or escrow, not %s', coalesce(l.scope, 'null')));
   end if;
 end $$;
 

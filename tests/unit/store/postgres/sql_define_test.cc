@@ -59,9 +59,8 @@ TEST(SqlDefine, Refuses) {
       {"'x', 'stock', 1, on_fail => 'ajar'", "on_fail must be closed or open, not ajar"},
       {"'x', 'stock', 1, on_fail => null", "on_fail must be closed or open, not null"},
       {"'x', 'stock', 1, shadow => null", "shadow must be true or false, not null"},
-      {"'x', 'stock', 1, scope => 'escrow'", "scope: escrow needs a shared store behind this one: use node or shared"},
-      {"'x', 'stock', 1, scope => 'galaxy'", "scope must be node or shared, not galaxy"},
-      {"'x', 'stock', 1, scope => null", "scope must be node or shared, not null"},
+      {"'x', 'stock', 1, scope => 'galaxy'", "scope must be node, shared or escrow, not galaxy"},
+      {"'x', 'stock', 1, scope => null", "scope must be node, shared or escrow, not null"},
   };
   SqlSession session(shared_postgres());
   for (const Exchange& row : rows) {
@@ -81,6 +80,7 @@ TEST(SqlDefine, Keeps) {
        "bucket|5|7|315619200000000|null|null|null|7|always|closed|f|node|t"},
       {"'x', 'window', 5, '1 hour', on_fail => 'open', shadow => true, scope => 'shared'",
        "window|5|5|3600000000|null|null|null|null|null|open|t|shared|f"},
+      {"'x', 'stock', 5, scope => 'escrow'", "stock|5|5|0|null|null|null|null|null|closed|f|escrow|t"},
       {"'x', 'sliding', 5, '90 seconds'", "sliding|5|5|90000000|null|null|null|null|null|closed|f|node|f"},
       {"'x', 'calendar', 5, 'month', null, 'Europe/Berlin', 31, 'never'",
        "calendar|5|5|0|month|Europe/Berlin|31|null|never|closed|f|node|f"},

@@ -1,0 +1,192 @@
+#include "escrow/definitions.h"
+
+#include <utility>
+
+#include "core/refusals.h"
+
+namespace mete::escrow {
+
+namespace {
+
+constexpr std::string_view kVersions = "mete.definitions";
+constexpr std::string_view kVersionKey = "version";
+constexpr Duration kReadEvery = std::chrono::seconds(5);
+
+bool is_reserved(std::string_view name) { return name.starts_with(kReservedPrefix) && !name.starts_with(kQuotaPrefix); }
+
+}  // namespace
+
+Result<void> Definitions::load() {
+  const std::scoped_lock changing(changing_);
+  const auto versions = parts_.shared.limit(kVersions);
+  if (!versions) return tl::make_unexpected(versions.error());
+  if (!*versions) {
+    if (auto ok = parts_.shared.define(stock(std::string(kVersions)).amount(kAmountMax)); !ok) return ok;
+  }
+  return read_all();
+}
+
+Result<void> Definitions::refresh() {
+  const std::scoped_lock changing(changing_);
+  const auto now = version();
+  if (!now) return tl::make_unexpected(now.error());
+  if (*now == version_ && parts_.clock.now() - read_at_ < kReadEvery) return {};
+  return read_all();
+}
+
+Result<std::uint64_t> Definitions::version() {
+  return parts_.shared.usage({kVersions, kVersionKey}).map([](const Usage& usage) {
+    return static_cast<std::uint64_t>(usage.used);
+  });
+}
+
+// Afterwards every other node reads them anew.
+Result<void> Definitions::announce() {
+  const Charge one{kVersions, kVersionKey, 1};
+  const auto raised = parts_.shared.take({.charges = {&one, 1}, .mode = Mode::kForce});
+  if (!raised) return tl::make_unexpected(raised.error());
+  return {};
+}
+
+Result<void> Definitions::read_local(Table& table) {
+  const auto names = parts_.local.limits();
+  if (!names) return tl::make_unexpected(names.error());
+  for (const std::string& name : *names) {
+    if (is_reserved(name)) continue;
+    const auto limit = parts_.local.limit(name);
+    if (!limit) return tl::make_unexpected(limit.error());
+    if (!*limit) continue;
+    const auto so_far = known(name);
+    const bool is_same = so_far && so_far->limit == **limit;
+    table.emplace(name, is_same ? so_far : std::make_shared<const Definition>(Definition{**limit, nullptr}));
+  }
+  return {};
+}
+
+Result<void> Definitions::read_all() {
+  const auto version_before = version();  // What is defined while this reads is read once more.
+  if (!version_before) return tl::make_unexpected(version_before.error());
+  Table table;
+  if (auto ok = read_local(table); !ok) return ok;
+  const auto names = parts_.shared.limits();
+  if (!names) return tl::make_unexpected(names.error());
+  for (const std::string& name : *names) {
+    if (is_reserved(name)) continue;
+    const auto limit = parts_.shared.limit(name);
+    if (!limit) return tl::make_unexpected(limit.error());
+    if (!*limit) continue;  // Dropped since.
+    const auto so_far = known(name);
+    auto definition =
+        so_far && so_far->limit == **limit ? Result<std::shared_ptr<const Definition>>(so_far) : make(**limit);
+    if (!definition) return tl::make_unexpected(definition.error());
+    table.insert_or_assign(name, std::move(*definition));
+  }
+  for (const auto& [name, definition] : table) {
+    if (known(name) == definition) continue;
+    if (auto ok = adopt(definition); !ok) return ok;
+  }
+  for (const std::string& name : this->names()) {
+    if (!table.contains(name)) let_go(name);
+  }
+  const std::scoped_lock lock(mutex_);
+  table_ = std::move(table);
+  version_ = *version_before;
+  read_at_ = parts_.clock.now();
+  return {};
+}
+
+Result<std::shared_ptr<const Definition>> Definitions::make(const Limit& limit) {
+  // A shadow limit denies nothing: what it would have denied is known only where all of it is counted.
+  if (limit.scope() != Scope::kEscrow || limit.is_shadow()) {
+    return std::make_shared<const Definition>(Definition{limit, nullptr});
+  }
+  const auto terms = terms_of(limit);
+  if (!terms) return tl::make_unexpected(terms.error());
+  return std::make_shared<const Definition>(Definition{limit, std::make_shared<const Terms>(*terms)});
+}
+
+// What is drawn already goes by the new terms.
+Result<void> Definitions::adopt(const std::shared_ptr<const Definition>& definition) {
+  if (definition->is_drawn()) {
+    const Limit& limit = definition->limit;
+    if (limit.kind() == Kind::kStock) {
+      if (auto ok = parts_.book.open(limit.name()); !ok) return ok;
+    }
+    parts_.shares.revise(limit.name(), definition->terms, parts_.clock.now());
+  }
+  const std::scoped_lock lock(mutex_);
+  table_.insert_or_assign(definition->limit.name(), definition);
+  return {};
+}
+
+void Definitions::let_go(std::string_view name) {
+  const auto definition = known(name);
+  if (!definition) return;
+  if (definition->is_drawn()) {
+    parts_.shares.forget(name);
+    // Best effort: a stock that comes back under the same name is another one, and its shares are drawn anew.
+    if (definition->limit.kind() == Kind::kStock) static_cast<void>(parts_.book.close(name));
+  }
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = table_.find(name); found != table_.end()) table_.erase(found);
+}
+
+Result<void> Definitions::define(const Limit& limit) {
+  const std::scoped_lock changing(changing_);
+  const auto so_far = known(limit.name());
+  if (so_far && so_far->is_here() != (limit.scope() == Scope::kNode)) {
+    return tl::make_unexpected(
+        Error{ErrorCode::kInvalid,
+              "scope: limit '" + limit.name() + "' has scope " + std::string(to_string(so_far->limit.scope())) +
+                  ", and what is used of it cannot move: drop it first, or give the new one another name"});
+  }
+  auto definition = make(limit);
+  if (!definition) return tl::make_unexpected(definition.error());
+  const bool is_here = (*definition)->is_here();
+  if (auto ok = (is_here ? parts_.local : parts_.shared).define(limit); !ok) return ok;
+  if (auto ok = adopt(*definition); !ok) return ok;
+  return is_here ? Result<void>() : announce();
+}
+
+Result<bool> Definitions::drop(std::string_view name) {
+  const std::scoped_lock changing(changing_);
+  const auto so_far = known(name);
+  if (so_far && so_far->is_here()) {
+    let_go(name);
+    return parts_.local.drop(name);
+  }
+  const auto dropped = parts_.shared.drop(name);
+  if (!dropped) return dropped;
+  let_go(name);
+  if (const auto ok = announce(); !ok) return tl::make_unexpected(ok.error());
+  return dropped;
+}
+
+std::shared_ptr<const Definition> Definitions::known(std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = table_.find(name);
+  return found == table_.end() ? nullptr : found->second;
+}
+
+// A limit that was defined elsewhere a moment ago is asked for.
+Result<std::shared_ptr<const Definition>> Definitions::find(std::string_view name) {
+  if (auto definition = known(name)) return definition;
+  if (is_reserved(name)) return tl::make_unexpected(core::unknown_limit(name));
+  const std::scoped_lock changing(changing_);
+  const auto limit = parts_.shared.limit(name);
+  if (!limit) return tl::make_unexpected(limit.error());
+  if (!*limit) return tl::make_unexpected(core::unknown_limit(name));
+  auto definition = make(**limit);
+  if (!definition) return definition;
+  if (const auto ok = adopt(*definition); !ok) return tl::make_unexpected(ok.error());
+  return definition;
+}
+
+std::vector<std::string> Definitions::names() const {
+  std::vector<std::string> names;
+  const std::shared_lock lock(mutex_);
+  for (const auto& [name, definition] : table_) names.push_back(name);
+  return names;
+}
+
+}  // namespace mete::escrow

@@ -1,0 +1,88 @@
+// Definitions: which limits there are and where each is decided: here (scope node), in the shared store (shared), or
+// here from a share of what is there (escrow).
+//
+// Limits of the last two kinds are defined in the shared store; every node looks there again and again. A definition
+// that is made through any node raises a number there, by which the others notice it within half a second; one that is
+// made in the shared store itself is noticed when all of them are read anew, every few seconds.
+//
+// Thread safety: every call from any thread.
+#pragma once
+
+#include <mete/clock.h>
+#include <mete/limit.h>
+#include <mete/result.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "escrow/shares.h"
+#include "escrow/stock_book.h"
+#include "escrow/terms.h"
+#include "store/store.h"
+
+namespace mete::escrow {
+
+struct Definition {
+  Limit limit;
+  std::shared_ptr<const Terms> terms;  // null: nothing is drawn of it
+
+  [[nodiscard]] bool is_here() const { return limit.scope() == Scope::kNode; }
+  [[nodiscard]] bool is_drawn() const { return terms != nullptr; }
+};
+
+// Names of limits that are not for users: what nodes keep for themselves, in the shared store and in their own; and the
+// limits that quota keys are.
+inline constexpr std::string_view kReservedPrefix = "mete.";
+inline constexpr std::string_view kQuotaPrefix = "mete.quota:";
+
+class Definitions {
+ public:
+  struct Parts {
+    store::Store& local;
+    store::Store& shared;
+    Shares& shares;
+    StockBook& book;
+    const Clock& clock;
+  };
+  explicit Definitions(Parts parts) : parts_(parts) {}
+
+  // Reads all of them: before the first use.
+  Result<void> load();
+  // Looks whether something has changed. Often; an error means that the shared store does not answer.
+  Result<void> refresh();
+
+  Result<void> define(const Limit& limit);
+  Result<bool> drop(std::string_view name);
+  // kNoLimit: neither here nor there.
+  [[nodiscard]] Result<std::shared_ptr<const Definition>> find(std::string_view name);
+  // By what is known here; null if there is none. Asks nobody.
+  [[nodiscard]] std::shared_ptr<const Definition> known(std::string_view name) const;
+  // With those of quota keys.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  using Table = std::map<std::string, std::shared_ptr<const Definition>, std::less<>>;
+
+  Result<void> read_all();
+  Result<void> read_local(Table& table);
+  Result<std::uint64_t> version();
+  Result<void> announce();
+  Result<std::shared_ptr<const Definition>> make(const Limit& limit);
+  Result<void> adopt(const std::shared_ptr<const Definition>& definition);
+  void let_go(std::string_view name);
+
+  const Parts parts_;
+  std::mutex changing_;  // whoever changes definitions, here and there; taken before mutex_
+  std::uint64_t version_ = 0;
+  Instant read_at_;
+  mutable std::shared_mutex mutex_;
+  Table table_;
+};
+
+}  // namespace mete::escrow

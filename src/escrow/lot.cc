@@ -1,0 +1,59 @@
+#include "escrow/lot.h"
+
+#include <algorithm>
+
+#include "base/math.h"
+
+namespace mete::escrow {
+
+namespace {
+
+// The rate that a key has, which may have an amount of its own: its capacity is in the same ratio to it as the limit's.
+Amount rate_of(const Terms& terms, Amount capacity) {
+  const auto scaled = base::multiply(base::to_unsigned(terms.amount), base::to_unsigned(capacity));
+  return base::saturate(base::div_ceil(scaled, base::to_unsigned(terms.capacity)));
+}
+
+}  // namespace
+
+Amount Lot::usable(Instant now) const {
+  if (now >= dies_at) return 0;
+  if (rate == 0) return left;
+  const auto ticks = base::multiply(base::to_unsigned((dies_at - now).ns()), base::to_unsigned(rate));
+  return base::saturate(base::div_floor(ticks, base::to_unsigned(period.ns())), left);
+}
+
+Amount Lot::spend(Amount units, Instant now) {
+  left = usable(now);  // What has leaked meanwhile is gone, or it could be spent a second time.
+  const Amount taken = std::min(units, left);
+  left -= taken;
+  spent += taken;
+  return taken;
+}
+
+Instant window_end(const Terms& terms, Duration reset_after, Instant sent_at) {
+  if (terms.kind == Kind::kStock) return Instant::max();
+  // What a sliding window has charged counts in the next one too.
+  std::int64_t counts_for = reset_after.ns() - (terms.kind == Kind::kSliding ? terms.period.ns() : 0);
+  counts_for = std::max<std::int64_t>(0, std::min(counts_for, terms.ttl.ns()));
+  const std::int64_t drift = std::min(counts_for, kLotAgeMax.ns()) / kClockDriftDivisor;
+  return sent_at + Duration::from_ns(counts_for - drift);
+}
+
+Lot make_lot(const Terms& terms, std::string id, Amount size, const core::Verdict& granted, Instant sent_at) {
+  Lot lot{.id = std::move(id),
+          .size = size,
+          .spent = 0,
+          .left = size,
+          .dies_at = window_end(terms, granted.reset_after, sent_at),
+          .rate = 0,
+          .period = terms.period};
+  if (terms.kind == Kind::kBucket) {
+    lot.rate = rate_of(terms, granted.limit);
+  } else if (terms.kind != Kind::kStock) {
+    lot.dies_at = std::min(lot.dies_at, sent_at + kLotAgeMax);
+  }
+  return lot;
+}
+
+}  // namespace mete::escrow

@@ -1,0 +1,48 @@
+// Lot: what one draw from the shared store has granted, and how long it may be spent. Pure.
+//
+// A lot belongs to the window in which the shared store charged it, and dies with it. A node never asks what time it is
+// there: the answer says for how long the charge counts, and that runs, by the node's own clock, from when the draw was
+// first sent, which was before it was charged.
+//
+// A bucket's lot does not die at once: it leaks away as the bucket refills. Of a bucket that is full again at F, what
+// nodes may still spend at t is never more than (F - t) · rate: else they could spend their shares and the full bucket
+// too. The draws of a bucket queue up one behind the other, so each lot leaks from its own F on, and all of them
+// together keep to that.
+#pragma once
+
+#include <mete/decision.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/verdict.h"
+#include "escrow/terms.h"
+
+namespace mete::escrow {
+
+// Clocks of different machines do not run equally fast: what ends in t ends here in t less a thousandth. Lots are not
+// kept longer than this, so that the thousandth stays small.
+inline constexpr Duration kLotAgeMax = std::chrono::minutes(10);
+inline constexpr std::int64_t kClockDriftDivisor = 1000;
+
+struct Lot {
+  std::string id;   // the draw's, and so the hold's in the shared store
+  Amount size = 0;  // what was granted
+  Amount spent = 0;
+  Amount left = 0;  // what is neither spent nor leaked
+  Instant dies_at;  // by this node's clock
+  Amount rate = 0;  // of a bucket: units per period that leak; 0: none do
+  Duration period;  // of a bucket
+
+  [[nodiscard]] Amount usable(Instant now) const;
+  // Spends up to `units` of what is usable, and tells how much that was.
+  Amount spend(Amount units, Instant now);
+};
+
+// The lot of a draw that was first sent at `sent_at` and granted.
+Lot make_lot(const Terms& terms, std::string id, Amount size, const core::Verdict& granted, Instant sent_at);
+
+// When the window ends that an answer tells of, by this node's clock, and not later than it really does.
+Instant window_end(const Terms& terms, Duration reset_after, Instant sent_at);
+
+}  // namespace mete::escrow

@@ -1,0 +1,66 @@
+#include "escrow/nodes/place.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+
+namespace mete::escrow {
+
+namespace {
+
+Result<Registry> join(store::Store& shared, Joining::Options options, const std::function<void(Duration)>& wait) {
+  Joining joining(shared, std::move(options));
+  while (true) {
+    auto joined = joining.attempt();
+    if (!joined) return tl::make_unexpected(std::move(joined.error()));
+    if (*joined) return std::move(**joined);
+    wait(kRefreshEvery);
+  }
+}
+
+}  // namespace
+
+Place::Place(Registry registry)
+    : registry_(std::move(registry)), self_(registry_.self()), cluster_(registry_.remembered().cluster) {}
+
+Result<std::unique_ptr<Place>> Place::take(store::Store& shared, const Options& options) {
+  const bool has_disk = !options.directory.empty();
+  CHECK(!has_disk || options.files != nullptr);
+  auto memory = has_disk ? load_memory(*options.files, options.directory) : NodeMemory{.identity = base::random_id()};
+  if (!memory) return tl::make_unexpected(memory.error());
+  auto registry = join(shared,
+                       {.name = options.name,
+                        .identity = memory->identity,
+                        .address = options.address,
+                        .remembered = memory->remembered},
+                       options.wait);
+  if (!registry) return tl::make_unexpected(registry.error());
+  // From here on the end of this gives the place back, whatever happens.
+  std::unique_ptr<Place> place(new Place(std::move(*registry)));
+  memory->remembered = place->registry_.remembered();
+  if (has_disk) {
+    if (const auto saved = save_memory(*options.files, options.directory, *memory); !saved) {
+      return tl::make_unexpected(saved.error());
+    }
+  }
+  return place;
+}
+
+Place::~Place() {
+  (void)registry_.leave();  // unreachable: the name is free when the hold has expired
+}
+
+Result<void> Place::keep() {
+  const std::lock_guard guard(mutex_);
+  const auto membership = registry_.refresh();
+  if (!membership || *membership == Membership::kMember) return {};
+  return tl::make_unexpected(Error{ErrorCode::kUnavailable, registry_.reason()});
+}
+
+std::vector<NodeInfo> Place::nodes() const {
+  const std::lock_guard guard(mutex_);
+  return registry_.nodes();
+}
+
+}  // namespace mete::escrow

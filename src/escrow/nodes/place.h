@@ -1,0 +1,56 @@
+// Place: this node's place in its cluster, taken at its start and kept until it stops: the registry and what it
+// remembers on disk, for several threads.
+//
+//     auto place = Place::take(shared, {.name = "a", .address = "10.0.0.1:7380", .directory = "./mete-data", …});
+//     every second or so, from one thread: place->keep();     // an error is for good: this node must not draw any more
+//     place->nodes();                                         // from any thread
+//
+// Its end gives the name free, if the shared store can be reached. Thread safety: every call from any thread. The store
+// and the file system are borrowed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "escrow/nodes/memory.h"
+#include "escrow/nodes/registry.h"
+#include "journal/file_system.h"
+
+namespace mete::escrow {
+
+class Place {
+ public:
+  struct Options {
+    std::string name;     // is_node_name()
+    std::string address;  // where other nodes find this one; empty: nowhere
+    // Of the node's own state, locked by whoever has opened it. Empty: nothing outlives the process, and a node that is
+    // killed has to wait until its name is free.
+    std::string directory;
+    journal::FileSystem* files = nullptr;
+    std::function<void(Duration)> wait;  // called while a predecessor of this node may still be alive: a few times
+  };
+
+  // An error says why this node must not start, or that the store was not reached.
+  static Result<std::unique_ptr<Place>> take(store::Store& shared, const Options& options);
+  ~Place();
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  // Tells the others that this node is alive. An error: it was fenced, or the shared store was wiped. A store that does
+  // not answer is none: who draws from it will see.
+  Result<void> keep();
+  [[nodiscard]] std::vector<NodeInfo> nodes() const;
+  [[nodiscard]] const Node& self() const { return self_; }
+  [[nodiscard]] ClusterNumber cluster() const { return cluster_; }
+
+ private:
+  explicit Place(Registry registry);
+
+  mutable std::mutex mutex_;
+  Registry registry_;
+  const Node self_;
+  const ClusterNumber cluster_;
+};
+
+}  // namespace mete::escrow

@@ -1,0 +1,94 @@
+#include "escrow/nodes/registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "escrow/nodes/refusals.h"
+
+namespace mete::escrow {
+
+namespace {
+
+bool is_gone(const Error& error) { return error.code == ErrorCode::kNoHold || error.code == ErrorCode::kExpired; }
+
+}  // namespace
+
+Registry::Registry(const Roll& roll, Node self, ClusterNumber cluster)
+    : roll_(roll), self_(std::move(self)), cluster_(cluster) {}
+
+Result<Membership> Registry::refresh() {
+  if (membership_ != Membership::kMember) return membership_;
+  const auto extended = roll_.extend(hold_id());
+  if (!extended && !is_gone(extended.error())) return tl::make_unexpected(extended.error());
+  if (!extended) {
+    const auto membership = come_back();
+    if (!membership || *membership != Membership::kMember) return membership;
+  }
+  if (const auto counted = count_others(); !counted) return tl::make_unexpected(counted.error());
+  return membership_;
+}
+
+Result<Membership> Registry::come_back() {
+  const auto cluster = roll_.cluster();
+  if (!cluster) return tl::make_unexpected(cluster.error());
+  if (*cluster != cluster_) return give_up(Membership::kWiped, wiped(cluster_, *cluster));
+  if (const auto ready = roll_.prepare(); !ready) return tl::make_unexpected(ready.error());
+  // If the answer gets lost, the next attempt has the same id, and is told what became of this one.
+  const auto entered = roll_.enter(self_, number_ + 1);
+  if (!entered) return tl::make_unexpected(entered.error());
+  const auto last = roll_.last_incarnation(self_.name);
+  if (!last) return tl::make_unexpected(last.error());
+  if (*last < self_.incarnation) return give_up(Membership::kWiped, went_back(self_.name, {*last, self_.incarnation}));
+  if (!*entered) return stand_aside(*last);
+  ++number_;
+  if (*last == self_.incarnation) return Membership::kMember;
+  (void)roll_.remove(hold_id());  // unreachable: it ends by itself
+  return stand_aside(*last);
+}
+
+Result<Membership> Registry::stand_aside(Incarnation last) {
+  const auto others = roll_.in_the_way(self_);
+  if (!others) return tl::make_unexpected(others.error());
+  Node successor{.name = self_.name, .incarnation = last, .identity = {}, .address = {}};
+  return give_up(Membership::kFenced, fenced(self_, others->empty() ? successor : others->front().node));
+}
+
+Result<void> Registry::count_others() {
+  const auto ids = roll_.hold_ids();
+  if (!ids) return tl::make_unexpected(ids.error());
+  const std::string self_id = hold_id();
+  std::map<std::string, Node, std::less<>> present;
+  for (const std::string& id : *ids) {
+    if (id == self_id) continue;
+    if (const auto known = others_.find(id); known != others_.end()) {
+      present.insert(*known);
+      continue;
+    }
+    auto found = roll_.look_up(id);
+    if (!found) return tl::make_unexpected(found.error());
+    if (*found) present.emplace(id, std::move((*found)->node));
+  }
+  others_ = std::move(present);
+  return {};
+}
+
+Membership Registry::give_up(Membership membership, std::string reason) {
+  membership_ = membership;
+  reason_ = std::move(reason);
+  return membership;
+}
+
+Result<void> Registry::leave() {
+  if (membership_ != Membership::kMember) return {};
+  return roll_.remove(hold_id());
+}
+
+std::vector<NodeInfo> Registry::nodes() const {
+  std::vector<NodeInfo> all = {{self_, true}};
+  for (const auto& [id, node] : others_) all.push_back({node, false});
+  std::sort(all.begin(), all.end(),
+            [](const NodeInfo& one, const NodeInfo& other) { return one.node.name < other.node.name; });
+  return all;
+}
+
+}  // namespace mete::escrow

@@ -1,0 +1,124 @@
+// Registry: this node among the nodes of its cluster. Joins it, keeps saying that this node is alive, knows the others,
+// and notices when this node must stop to draw: when another one has come in its place, or the shared store was wiped.
+//
+//     Joining joining(shared, {.node = …, .remembered = …});
+//     while (true) {                                  // the name and the data directory are free: at the first attempt
+//       auto joined = joining.attempt();              // an error: this node must not start; it says why
+//       if (joined && *joined) break;
+//       wait(kRefreshEvery);
+//     }
+//     remember(registry.remembered());                // on disk, before anything is drawn
+//     every kRefreshEvery: registry.refresh();
+//     registry.leave();
+//
+// Nothing here has a thread or a clock: time is the shared store's. roll.h says how it stands there.
+//
+// One name is one node, and one data directory is one node. What stands in the way of a start is another node, or this
+// one's own predecessor, which was killed and is still taken for alive. With another data directory it is another node,
+// and the start is refused. With the same one, Joining looks on for kPredecessorTime: what is heard of in that time is
+// alive, and this directory a copy of its own; what is not is cancelled, and fenced: should it come back, its hold is
+// gone, a higher incarnation is there, and refresh() tells it so.
+//
+// Thread safety: one thread at a time. The store is borrowed.
+#pragma once
+
+#include <map>
+
+#include "escrow/nodes/roll.h"
+
+namespace mete::escrow {
+
+// What a node keeps on its disk from one start to the next (memory.h); zeros: it was never in a cluster.
+struct Remembered {
+  ClusterNumber cluster = 0;
+  std::string name = {};  // a node under another name has starts that are counted apart
+  Incarnation incarnation = 0;
+
+  bool operator==(const Remembered&) const = default;
+};
+
+// How long a predecessor has to be silent.
+inline constexpr Duration kPredecessorTime = kRefreshEvery + kRefreshEvery;
+
+enum class Membership : std::uint8_t {
+  kMember,
+  kFenced,  // another node has the name, and this one's share of it is over
+  kWiped,   // the shared store has forgotten what it granted: whoever draws from it now gets it twice
+};
+
+struct NodeInfo {
+  Node node;
+  bool is_self = false;
+};
+
+class Registry {
+ public:
+  // Says that this node is alive, and looks for the others. An error (kUnavailable): the store was not reached, and
+  // nothing is known to have changed. kFenced and kWiped are for good: reason() says what to do.
+  Result<Membership> refresh();
+  // A clean stop: the name is free at once.
+  Result<void> leave();
+
+  [[nodiscard]] Membership membership() const { return membership_; }
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] const Node& self() const { return self_; }
+  [[nodiscard]] Remembered remembered() const { return {cluster_, self_.name, self_.incarnation}; }
+  // All that were alive at the last refresh, by name, with this one.
+  [[nodiscard]] std::vector<NodeInfo> nodes() const;
+
+ private:
+  friend class Joining;
+  Registry(const Roll& roll, Node self, ClusterNumber cluster);
+
+  // After the hold was found gone: while this node was not heard of, or because of another.
+  Result<Membership> come_back();
+  Result<Membership> stand_aside(Incarnation last);
+  Result<void> count_others();
+  [[nodiscard]] std::string hold_id() const { return Roll::hold_id(self_, number_); }
+  Membership give_up(Membership membership, std::string reason);
+
+  Roll roll_;
+  Node self_;
+  ClusterNumber cluster_;
+  std::uint64_t number_ = 0;                         // of the hold
+  std::map<std::string, Node, std::less<>> others_;  // by the ids of their holds
+  Membership membership_ = Membership::kMember;
+  std::string reason_;
+};
+
+class Joining {
+ public:
+  struct Options {
+    std::string name;      // is_node_name()
+    std::string identity;  // of the data directory: random, and the same at every start from it
+    std::string address;   // where other nodes find this one; empty: nowhere
+    Remembered remembered = {};
+  };
+
+  Joining(store::Store& shared, Options options);
+
+  // None: a predecessor may still be alive; try again after kRefreshEvery. kUnavailable: the store was not reached.
+  // Any other error: this node must not start. It draws nothing and changes nothing that others rely on.
+  Result<std::optional<Registry>> attempt();
+
+ private:
+  // A hold with this directory's identity, as it was first seen.
+  struct Sighting {
+    Duration age;
+    Duration expires_in;
+  };
+
+  // The cluster's number, if the store is as this node remembers it, or this node remembers none.
+  Result<ClusterNumber> recognise();
+  Result<void> check_starts();
+  // Whether the other has been silent for long enough; an error if it is alive.
+  Result<bool> is_silent(const Presence& other);
+  Result<std::optional<Registry>> enter(ClusterNumber cluster, const std::vector<Presence>& predecessors);
+
+  Roll roll_;
+  Node self_;
+  Remembered remembered_;
+  std::map<std::string, Sighting, std::less<>> sightings_;  // by the ids of holds
+};
+
+}  // namespace mete::escrow

@@ -1,0 +1,385 @@
+#include "escrow/share.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/math.h"
+#include "store/hash_tag.h"
+
+namespace mete::escrow {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Amount kFirstBatchDivisor = 10;  // of the limit
+constexpr Amount kRestDivisor = 4;         // of what is left of the whole
+constexpr Amount kSeldomDivisor = 20;      // of the limit: what is drawn ahead for much longer than a second
+constexpr std::int64_t kSeldomFactor = 10;
+constexpr std::int64_t kRoundTripsAhead = 4;
+constexpr Duration kForgottenAfter = seconds(10);
+constexpr Duration kDenialPauseMin = milliseconds(10);
+constexpr Duration kDenialPauseMax = milliseconds(500);
+constexpr Duration kRefusalPause = milliseconds(100);
+constexpr Duration kAskPauseMin = milliseconds(100);
+constexpr Duration kAskPauseMax = seconds(2);
+
+Duration times(Duration length, std::int64_t factor) { return Duration::from_ns(length.ns() * factor); }
+Duration part(Duration length, std::int64_t divisor) { return Duration::from_ns(length.ns() / divisor); }
+Duration until(Instant instant, Instant now) { return std::max(instant - now, Duration()); }
+
+// Whether lots that were drawn under the one may be spent under the other.
+bool keeps_lots(const Terms& before, const Terms& after) {
+  if (before.kind != after.kind || before.period != after.period) return false;
+  return before.kind != Kind::kBucket || (before.amount == after.amount && before.capacity == after.capacity);
+}
+
+}  // namespace
+
+// Draws of one key lie with it wherever keys are spread over several servers, if the name has room for the key's tag.
+std::string DrawNames::next(std::string_view key) {
+  const std::string id = prefix_ + std::to_string(++sequence_);
+  const std::string_view tag = store::hashed_part(key);
+  const bool fits = tag.size() + 2 + id.size() <= kIdBytesMax && tag.find('}') == std::string_view::npos;
+  return fits ? "{" + std::string(tag) + "}" + id : id;
+}
+
+ShareStatistics& ShareStatistics::operator+=(const ShareStatistics& other) {
+  draws += other.draws;
+  denials += other.denials;
+  granted += other.granted;
+  returned += other.returned;
+  lapsed += other.lapsed;
+  return *this;
+}
+
+Share::Share(std::string limit, std::string key, std::shared_ptr<const Terms> terms, Planted planted)
+    : limit_(std::move(limit)), key_(std::move(key)), terms_(std::move(terms)), planted_(planted) {
+  capacity_ = terms_->capacity;
+}
+
+void Share::revise(std::shared_ptr<const Terms> terms, Instant now) {
+  const bool keeps = keeps_lots(*terms_, *terms);
+  terms_ = std::move(terms);
+  capacity_ = terms_->capacity;
+  denial_.reset();
+  denials_in_a_row_ = 0;
+  if (!keeps) settle_lots(now);
+}
+
+// --- Taking ----------------------------------------------------------------------------------------------------------
+
+bool Share::spend_at_once(Amount cost, Instant now, core::Verdict& verdict) {
+  if (usable(now) < cost) return false;
+  demand_.add(cost, now);
+  spend(cost, now);
+  verdict = admitted(cost, now);
+  return true;
+}
+
+Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& verdict) {
+  if (spend_at_once(cost, now, verdict)) return Outcome::kDecided;
+  if ((draw_ && draw_->pause > Duration()) || now < refused_until_) return Outcome::kFailed;
+  if (draw_) return Outcome::kWait;
+  const Amount here = usable(now);
+  Amount need = cost - here;
+  if (mode == Mode::kUpTo && is_denied(need, now)) need = std::clamp<Amount>(known_remaining(now), 1, need);
+  if (!is_denied(need, now)) {
+    need_ = need;
+    return Outcome::kDraw;
+  }
+  demand_.add(cost, now);
+  if (mode == Mode::kUpTo && here > 0) {
+    spend(here, now);
+    verdict = admitted(here, now);
+  } else {
+    verdict = turned_down(now);
+  }
+  return Outcome::kDecided;
+}
+
+void Share::spend(Amount cost, Instant now) {
+  for (std::size_t i = 0; cost > 0; ++i) {
+    CHECK(i < lots_.size());
+    cost -= lots_[i].spend(cost, now);
+  }
+}
+
+void Share::unspend(Amount cost) {
+  for (Lot& lot : lots_) {
+    const Amount back = std::min(cost, lot.spent);
+    lot.spent -= back;
+    lot.left += back;
+    cost -= back;
+  }
+}
+
+core::Verdict Share::admitted(Amount cost, Instant now) const {
+  core::Verdict verdict;
+  verdict.is_allowed = true;
+  verdict.taken = cost;
+  verdict.remaining = std::min(capacity_, usable(now) + known_remaining(now));
+  verdict.limit = capacity_;
+  verdict.reset_after = until(resets_at_, now);
+  return verdict;
+}
+
+core::Verdict Share::turned_down(Instant now) const {
+  core::Verdict verdict = admitted(0, now);
+  verdict.is_allowed = false;
+  verdict.violated = 1;
+  verdict.retry_after = denial_->retry_at == Instant::max() ? Duration::never() : until(denial_->retry_at, now);
+  return verdict;
+}
+
+bool Share::is_denied(Amount need, Instant now) const {
+  return denial_ && now < denial_->until && need >= denial_->need;
+}
+
+// --- Drawing ---------------------------------------------------------------------------------------------------------
+
+bool Share::wants_draw(Instant now) const {
+  if (draw_ || usable(now) * 2 >= last_batch_ || !is_known_) return false;
+  if (denial_ && now < denial_->until) return false;
+  return expected(now) > 0 && known_remaining(now) > 0;
+}
+
+Duration Share::horizon() const {
+  const Duration of_window = std::clamp<Duration>(part(terms_->ttl, 20), milliseconds(50), seconds(1));
+  return std::max(of_window, times(round_trip_, kRoundTripsAhead));
+}
+
+Duration Share::idle_time() const { return std::clamp<Duration>(part(terms_->ttl, 10), milliseconds(100), seconds(3)); }
+
+Amount Share::expected(Instant now) const {
+  const Amount soon = demand_.within(horizon(), now);
+  const Amount later = demand_.within(times(horizon(), kSeldomFactor), now);
+  return std::max(soon, std::min(later, capacity_ / kSeldomDivisor));
+}
+
+Amount Share::batch(Instant now) const {
+  if (!is_known_) return std::max<Amount>(1, capacity_ / kFirstBatchDivisor);
+  if (denials_in_a_row_ > 1) return 1;
+  return std::clamp<Amount>(expected(now), 1, std::max<Amount>(1, known_remaining(now) / kRestDivisor));
+}
+
+Order Share::draw(DrawNames& names, Instant now) {
+  if (!draw_) {
+    draw_.emplace();
+    draw_->terms = terms_;
+    draw_->order = {.kind = Order::Kind::kDraw,
+                    .limit = limit_,
+                    .key = key_,
+                    .id = names.next(key_),
+                    .amount = std::max(need_, batch(now)),
+                    .is_stock = terms_->kind == Kind::kStock,
+                    .ttl = terms_->ttl,
+                    .sent_at = now};
+    ++statistics_.draws;
+  } else if (planted_ == Planted::kDrawWithoutId) {
+    draw_->order.id = names.next(key_);
+  }
+  need_ = 0;
+  draw_->is_under_way = true;
+  return draw_->order;
+}
+
+void Share::granted(const Order& order, const core::Verdict& verdict, Instant now) {
+  if (!draw_ || draw_->order.id != order.id) return;
+  const std::shared_ptr<const Terms> terms = std::move(draw_->terms);
+  if (draw_->pause == Duration()) round_trip_ = now - order.sent_at;
+  draw_.reset();
+  statistics_.granted += static_cast<std::uint64_t>(order.amount);
+  denial_.reset();
+  denials_in_a_row_ = 0;
+  last_batch_ = order.amount;
+  know({verdict.remaining, verdict.limit}, now);
+  resets_at_ = now + verdict.reset_after;
+  Lot lot = make_lot(*terms, order.id, order.amount, verdict, order.sent_at);
+  if (planted_ == Planted::kShareWithoutWindow) lot.dies_at = Instant::max();
+  if (!keeps_lots(*terms, *terms_)) return settle(std::move(lot), now);
+  const auto place = std::upper_bound(lots_.begin(), lots_.end(), lot,
+                                      [](const Lot& a, const Lot& b) { return a.dies_at < b.dies_at; });
+  lots_.insert(place, std::move(lot));
+  drop_dead(now);
+}
+
+void Share::denied(const Order& order, const core::Verdict& verdict, Instant now) {
+  if (!draw_ || draw_->order.id != order.id) return;
+  draw_.reset();
+  ++statistics_.denials;
+  ++denials_in_a_row_;
+  know({verdict.remaining, verdict.limit}, now);
+  resets_at_ = now + verdict.reset_after;
+  const Duration pause = denial_ ? std::min(times(denial_->pause, 2), kDenialPauseMax) : kDenialPauseMin;
+  const Instant retry_at = verdict.retry_after.is_never() ? Instant::max() : now + verdict.retry_after;
+  denial_ = {.need = order.amount, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
+}
+
+void Share::know(const MeterStanding& standing, Instant now) {
+  is_known_ = true;
+  remaining_ = standing.remaining;
+  capacity_ = standing.limit;
+  known_at_ = now;
+}
+
+Amount Share::known_remaining(Instant now) const {
+  if (terms_->kind == Kind::kStock || !is_known_) return remaining_;
+  if (now >= resets_at_) return capacity_;
+  if (terms_->kind != Kind::kBucket) return remaining_;
+  const auto refill = base::multiply(base::to_unsigned((now - known_at_).ns()), base::to_unsigned(terms_->amount));
+  const auto units = base::div_floor(refill, base::to_unsigned(terms_->period.ns()));
+  return std::min(capacity_, remaining_ + base::saturate(units, kAmountMax));
+}
+
+void Share::Asking::put_off(Instant now) {
+  is_under_way = false;
+  pause = std::clamp(times(pause, 2), kAskPauseMin, kAskPauseMax);
+  ask_at = now + pause;
+}
+
+void Share::failed(const Order& order, const Error& error, Instant now) {
+  const bool is_refused = error.code != ErrorCode::kUnavailable;
+  if (order.kind == Order::Kind::kSettle) {
+    if (is_refused) return settled(order, std::nullopt, now);
+    for (Settling& settling : settling_) {
+      if (settling.order.id == order.id) settling.put_off(now);
+    }
+    return;
+  }
+  if (!draw_ || draw_->order.id != order.id) return;
+  failure_ = error;
+  if (is_refused) {
+    draw_.reset();
+    refused_until_ = now + kRefusalPause;
+  } else {
+    draw_->put_off(now);
+  }
+}
+
+// --- Giving back -----------------------------------------------------------------------------------------------------
+
+// A hold is committed to what was spent of it, and gives back the rest. Of a stock the rest is all there is to settle:
+// what was drawn is used up there already.
+void Share::settle(Lot lot, Instant now) {
+  const bool is_stock = terms_->kind == Kind::kStock;
+  if (is_stock && lot.left == 0) return;
+  Settling settling;
+  settling.order = {.kind = Order::Kind::kSettle,
+                    .limit = limit_,
+                    .key = key_,
+                    .id = std::move(lot.id),
+                    .amount = is_stock ? lot.left : lot.spent,
+                    .is_stock = is_stock,
+                    .ttl = {},
+                    .sent_at = now};
+  settling.rest = is_stock ? lot.left : lot.size - lot.spent;
+  settling.until = lot.dies_at;
+  settling.ask_at = now;
+  settling_.push_back(std::move(settling));
+}
+
+void Share::settle_lots(Instant now) {
+  for (const Lot& lot : lots_) {
+    const auto is_it = [&](const Settling& settling) { return settling.order.id == lot.id; };
+    if (std::none_of(settling_.begin(), settling_.end(), is_it)) settle(lot, now);
+  }
+  if (planted_ != Planted::kGiveBeforeDeducted) lots_.clear();
+}
+
+void Share::settled(const Order& order, std::optional<MeterStanding> standing, Instant now) {
+  const auto is_it = [&](const Settling& settling) { return settling.order.id == order.id; };
+  const auto found = std::find_if(settling_.begin(), settling_.end(), is_it);
+  if (found == settling_.end()) return;
+  if (standing) {
+    statistics_.returned += static_cast<std::uint64_t>(found->rest);
+    know(*standing, now);
+  }
+  settling_.erase(found);
+  std::erase_if(lots_, [&](const Lot& lot) { return lot.id == order.id; });
+}
+
+void Share::settle_spent(Instant now) {
+  std::erase_if(lots_, [&](const Lot& lot) {
+    if (lot.spent < lot.size) return false;
+    settle(lot, now);
+    return true;
+  });
+}
+
+void Share::restore(std::string id, Amount units) {
+  lots_.push_back({.id = std::move(id),
+                   .size = units,
+                   .spent = 0,
+                   .left = units,
+                   .dies_at = Instant::max(),
+                   .rate = 0,
+                   .period = {}});
+}
+
+void Share::drop_dead(Instant now) {
+  std::erase_if(lots_, [&](const Lot& lot) {
+    if (now < lot.dies_at) return false;
+    statistics_.lapsed += static_cast<std::uint64_t>(lot.left);
+    return true;
+  });
+}
+
+bool Share::has_too_much(Instant now) const {
+  const Amount later = demand_.within(times(horizon(), kSeldomFactor), now);
+  return now - known_at_ >= idle_time() && usable(now) > 2 * later + 1;
+}
+
+void Share::tend(DrawNames& names, Instant now, std::vector<Order>& orders) {
+  drop_dead(now);
+  settle_spent(now);
+  if (now - demand_.asked_at() >= idle_time() || has_too_much(now)) settle_lots(now);
+  const bool is_stock = terms_->kind == Kind::kStock;
+  if (draw_ && !is_stock && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();  // Held no longer, if ever.
+  if (draw_ && !draw_->is_under_way && now >= draw_->ask_at) orders.push_back(draw(names, now));
+  if (wants_draw(now)) orders.push_back(draw(names, now));
+  std::erase_if(settling_, [&](const Settling& settling) { return now >= settling.until; });
+  ask_settling(now, orders);
+}
+
+void Share::settle_all(Instant now, std::vector<Order>& orders) {
+  settle_lots(now);
+  ask_settling(now, orders);
+}
+
+void Share::ask_settling(Instant now, std::vector<Order>& orders) {
+  for (Settling& settling : settling_) {
+    if (settling.is_under_way || now < settling.ask_at) continue;
+    settling.is_under_way = true;
+    orders.push_back(settling.order);
+  }
+}
+
+bool Share::is_forgettable(Instant now) const {
+  return lots_.empty() && !draw_ && settling_.empty() && now - demand_.asked_at() >= kForgottenAfter;
+}
+
+Amount Share::usable(Instant now) const {
+  Amount sum = 0;
+  for (const Lot& lot : lots_) sum += lot.usable(now);
+  return sum;
+}
+
+Amount Share::held() const {
+  if (terms_->kind == Kind::kStock) return 0;
+  Amount sum = 0;
+  for (const Lot& lot : lots_) sum += lot.size;
+  for (const Settling& settling : settling_) sum += settling.order.amount + settling.rest;
+  return sum;
+}
+
+Amount Share::outstanding() const {
+  Amount sum = draw_ ? draw_->order.amount : 0;
+  for (const Lot& lot : lots_) sum += lot.left;
+  for (const Settling& settling : settling_) sum += settling.rest;
+  return sum;
+}
+
+}  // namespace mete::escrow

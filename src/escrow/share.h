@@ -1,0 +1,183 @@
+// Share: one node's part of one meter: the lots it holds, the draw under way, and what it knows of the whole. Pure:
+// time is an argument, and what is wanted of the shared store comes out as orders.
+//
+//     take ── enough in the lots? ── yes ── spent; below half of a batch, the next draw is wanted
+//                │ no
+//                ├─ a draw is under way: wait for it
+//                ├─ the shared store has just denied as little: denied
+//                └─ a draw of what is needed, or of a batch if that is more
+//
+// A batch is a tenth of the limit at first, then what is asked for in a second, and never more than a quarter of what
+// is left of the whole: so batches shrink, down to 1, as the limit is used up, and the last units go to who asks for
+// them.
+#pragma once
+
+#include <mete/decision.h>
+#include <mete/result.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/verdict.h"
+#include "escrow/demand.h"
+#include "escrow/lot.h"
+#include "escrow/order.h"
+#include "escrow/planted.h"
+#include "escrow/terms.h"
+
+namespace mete::escrow {
+
+// The ids of a node's draws: node, incarnation, sequence. No two are the same, whatever is lost or started again.
+class DrawNames {
+ public:
+  DrawNames(std::string node, std::uint64_t incarnation) : prefix_(node + "." + std::to_string(incarnation) + ".") {}
+
+  std::string next(std::string_view key);
+
+ private:
+  const std::string prefix_;
+  std::atomic<std::uint64_t> sequence_{0};
+};
+
+struct ShareStatistics {
+  std::uint64_t draws = 0;     // asked for, each once
+  std::uint64_t denials = 0;   // of draws
+  std::uint64_t granted = 0;   // units
+  std::uint64_t returned = 0;  // units
+  std::uint64_t lapsed = 0;    // units that died with their window, unspent
+
+  ShareStatistics& operator+=(const ShareStatistics& other);
+};
+
+class Share {
+ public:
+  enum class Outcome : std::uint8_t {
+    kDecided,
+    kDraw,    // nothing is spent: ask again when the order has its answer
+    kWait,    // the same, and the order is another one's
+    kFailed,  // nothing is spent: the shared store does not answer, or refuses; see failure()
+  };
+
+  Share(std::string limit, std::string key, std::shared_ptr<const Terms> terms, Planted planted);
+
+  [[nodiscard]] const std::string& limit() const { return limit_; }
+  [[nodiscard]] const std::string& key() const { return key_; }
+  [[nodiscard]] const Terms* terms() const { return terms_.get(); }
+  // The limit was redefined. Lots that mean something else under the new terms go back.
+  void revise(std::shared_ptr<const Terms> terms, Instant now);
+
+  // Spends, or tells what must happen first; `verdict` is the answer if it is decided. kTake or kUpTo.
+  Outcome take(Amount cost, Mode mode, Instant now, core::Verdict& verdict);
+  // Spends all of it if the lots have it, and nothing else.
+  bool spend_at_once(Amount cost, Instant now, core::Verdict& verdict);
+  // What was spent a moment ago, and not used.
+  void unspend(Amount cost);
+  // Whether the next draw should be made before it is needed.
+  [[nodiscard]] bool wants_draw(Instant now) const;
+
+  // What the node had of a stock before it was started again.
+  void restore(std::string id, Amount units);
+
+  // The draw that take() or wants_draw() asks for. From then on it is under way.
+  Order draw(DrawNames& names, Instant now);
+  void granted(const Order& order, const core::Verdict& verdict, Instant now);
+  void denied(const Order& order, const core::Verdict& verdict, Instant now);
+  // kUnavailable: nobody knows what became of it, and it is asked again. Anything else is a refusal: there is no such
+  // limit, or no such hold.
+  void failed(const Order& order, const Error& error, Instant now);
+  void settled(const Order& order, std::optional<MeterStanding> standing, Instant now);
+
+  // What is to be done without being asked: settles what is idle, too much, spent or old, and asks again what has no
+  // answer.
+  void tend(DrawNames& names, Instant now, std::vector<Order>& orders);
+  // Everything goes back.
+  void settle_all(Instant now, std::vector<Order>& orders);
+  // Nothing is left that anybody would miss.
+  [[nodiscard]] bool is_forgettable(Instant now) const;
+
+  [[nodiscard]] Amount usable(Instant now) const;
+  // What is charged in the shared store for this node and was not spent, by all that it knows.
+  [[nodiscard]] Amount outstanding() const;
+  // By the holds of its lots in the shared store, spent or not.
+  [[nodiscard]] Amount held() const;
+  // What remains of the whole, as of the last answer.
+  [[nodiscard]] Amount known_remaining(Instant now) const;
+  [[nodiscard]] Amount capacity() const { return capacity_; }
+  [[nodiscard]] const std::vector<Lot>& lots() const { return lots_; }
+  // Why the last draw failed.
+  [[nodiscard]] const Error& failure() const { return failure_; }
+  [[nodiscard]] const ShareStatistics& statistics() const { return statistics_; }
+
+ private:
+  // An order, and when it is asked again: longer and longer pauses while there is no answer.
+  struct Asking {
+    Order order;
+    bool is_under_way = false;
+    Instant ask_at;
+    Duration pause = {};
+
+    void put_off(Instant now);
+  };
+  struct Draw : Asking {
+    std::shared_ptr<const Terms> terms;
+  };
+  struct Settling : Asking {
+    Amount rest = 0;
+    Instant until;  // then there is nothing to give it back to
+  };
+  // What the shared store said no to.
+  struct Denial {
+    Amount need = 0;
+    Instant until;     // not asked again before
+    Instant retry_at;  // when it fits, if nothing happens
+    Duration pause;
+  };
+
+  void spend(Amount cost, Instant now);
+  void settle(Lot lot, Instant now);
+  void settle_lots(Instant now);
+  void settle_spent(Instant now);
+  void ask_settling(Instant now, std::vector<Order>& orders);
+  void drop_dead(Instant now);
+  void know(const MeterStanding& standing, Instant now);
+  [[nodiscard]] bool is_denied(Amount need, Instant now) const;
+  [[nodiscard]] bool has_too_much(Instant now) const;
+  // What is asked for in about a second; more of it of a limit that is asked seldom.
+  [[nodiscard]] Amount expected(Instant now) const;
+  [[nodiscard]] Amount batch(Instant now) const;
+  [[nodiscard]] Duration horizon() const;
+  [[nodiscard]] Duration idle_time() const;
+  [[nodiscard]] core::Verdict admitted(Amount cost, Instant now) const;
+  [[nodiscard]] core::Verdict turned_down(Instant now) const;
+
+  const std::string limit_;
+  const std::string key_;
+  std::shared_ptr<const Terms> terms_;
+  const Planted planted_;
+
+  std::vector<Lot> lots_;  // the first to die first
+  std::optional<Draw> draw_;
+  std::vector<Settling> settling_;
+  Demand demand_;
+
+  Amount need_ = 0;           // of the take that asked for a draw
+  int denials_in_a_row_ = 0;  // of draws
+  Amount last_batch_ = 0;
+  Duration round_trip_;
+
+  bool is_known_ = false;  // there was an answer
+  Amount remaining_ = 0;
+  Amount capacity_ = 0;
+  Instant known_at_;
+  Instant resets_at_;
+  std::optional<Denial> denial_;
+  Error failure_;
+  Instant refused_until_;
+  ShareStatistics statistics_;
+};
+
+}  // namespace mete::escrow

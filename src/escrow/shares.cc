@@ -1,0 +1,206 @@
+#include "escrow/shares.h"
+
+#include <utility>
+
+#include "base/hash.h"
+
+namespace mete::escrow {
+
+std::size_t Shares::Hash::operator()(const store::MeterName& meter) const {
+  return base::hash_bytes(meter.key, base::hash_bytes(meter.limit, seed));
+}
+
+std::size_t Shares::Hash::operator()(const std::unique_ptr<Share>& share) const {
+  return (*this)(store::MeterName{share->limit(), share->key()});
+}
+
+Shares::Shares(SharesConfig config)
+    : names_(std::move(config.node), config.incarnation), hash_{config.seed}, planted_(config.planted) {
+  for (Shard& shard : shards_) shard.table = std::make_unique<Table>(0, hash_);
+}
+
+Share& Shares::find_or_make(Shard& shard, const store::MeterName& meter, const std::shared_ptr<const Terms>& terms) {
+  const auto found = shard.table->find(meter);
+  if (found == shard.table->end()) {
+    const auto made =
+        shard.table->insert(std::make_unique<Share>(std::string(meter.limit), std::string(meter.key), terms, planted_));
+    return **made.first;
+  }
+  return **found;
+}
+
+Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost,
+                            Mode mode, Instant now, bool has_waited) {
+  Taking taking;
+  Shard& shard = shard_of(meter);
+  const std::scoped_lock lock(shard.mutex);
+  Share& share = find_or_make(shard, meter, terms);
+  taking.outcome = share.take(cost, mode, now, taking.verdict);
+  switch (taking.outcome) {
+    case Share::Outcome::kDecided:
+      ++shard.decisions;
+      if (!has_waited) ++shard.local_decisions;
+      if (share.wants_draw(now)) taking.order = share.draw(names_, now);
+      break;
+    case Share::Outcome::kDraw:
+      taking.order = share.draw(names_, now);
+      break;
+    case Share::Outcome::kFailed:
+      taking.failure = share.failure();
+      break;
+    case Share::Outcome::kWait:
+      break;
+  }
+  taking.is_stock = share.terms()->kind == Kind::kStock;
+  taking.change = shard.changes;
+  return taking;
+}
+
+bool Shares::take_at_once(const store::MeterName& meter, Amount cost, Instant now, Taking& taking) {
+  Shard& shard = shard_of(meter);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.table->find(meter);
+  if (found == shard.table->end()) return false;
+  Share& share = **found;
+  if (!share.spend_at_once(cost, now, taking.verdict)) return false;
+  ++shard.decisions;
+  ++shard.local_decisions;
+  taking.outcome = Share::Outcome::kDecided;
+  taking.is_stock = share.terms()->kind == Kind::kStock;
+  if (share.wants_draw(now)) taking.order = share.draw(names_, now);
+  return true;
+}
+
+void Shares::restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units) {
+  Shard& shard = shard_of(meter);
+  const std::scoped_lock lock(shard.mutex);
+  find_or_make(shard, meter, terms).restore(names_.next(meter.key), units);
+}
+
+void Shares::revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now) {
+  each_share([&](Share& share) {
+    if (share.limit() == limit) share.revise(terms, now);
+    return true;
+  });
+}
+
+bool Shares::unspend(const store::MeterName& meter, Amount cost) {
+  Shard& shard = shard_of(meter);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.table->find(meter);
+  if (found == shard.table->end()) return false;
+  (*found)->unspend(cost);
+  return (*found)->terms()->kind == Kind::kStock;
+}
+
+void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Instant now) {
+  const store::MeterName meter{order.limit, order.key};
+  Shard& shard = shard_of(meter);
+  {
+    const std::scoped_lock lock(shard.mutex);
+    ++shard.changes;
+    const auto found = shard.table->find(meter);
+    if (found == shard.table->end()) return;  // Its limit has gone meanwhile.
+    Share& share = **found;
+    if (!answer) {
+      share.failed(order, answer.error(), now);
+    } else if (order.kind == Order::Kind::kSettle) {
+      share.settled(order, answer->standing, now);
+    } else if (answer->verdict->is_allowed) {
+      share.granted(order, *answer->verdict, now);
+    } else {
+      share.denied(order, *answer->verdict, now);
+    }
+  }
+  shard.changed.notify_all();
+}
+
+bool Shares::wait_for_change(const store::MeterName& meter, std::uint64_t change, std::chrono::nanoseconds wait) {
+  Shard& shard = shard_of(meter);
+  std::unique_lock lock(shard.mutex);
+  return shard.changed.wait_for(lock, wait, [&] { return shard.changes != change; });
+}
+
+template <class Use>
+void Shares::each_share(Use use) {
+  for (Shard& shard : shards_) {
+    const std::scoped_lock lock(shard.mutex);
+    for (auto it = shard.table->begin(); it != shard.table->end();) {
+      const bool stays = use(**it);
+      if (stays) {
+        ++it;
+      } else {
+        shard.forgotten += (*it)->statistics();
+        shard.table->erase(it++);
+      }
+    }
+  }
+}
+
+std::vector<Order> Shares::tend(Instant now) {
+  std::vector<Order> orders;
+  each_share([&](Share& share) {
+    share.tend(names_, now, orders);
+    return !share.is_forgettable(now);
+  });
+  return orders;
+}
+
+std::vector<Order> Shares::settle(const store::MeterName& meter, Instant now) {
+  std::vector<Order> orders;
+  Shard& shard = shard_of(meter);
+  const std::scoped_lock lock(shard.mutex);
+  if (const auto found = shard.table->find(meter); found != shard.table->end()) (*found)->settle_all(now, orders);
+  return orders;
+}
+
+std::vector<Order> Shares::settle_all(Instant now) {
+  std::vector<Order> orders;
+  each_share([&](Share& share) {
+    share.settle_all(now, orders);
+    return true;
+  });
+  return orders;
+}
+
+void Shares::forget(std::string_view limit) {
+  each_share([&](const Share& share) { return share.limit() != limit; });
+}
+
+std::optional<Shares::Look> Shares::look(const store::MeterName& meter, Instant now) {
+  Shard& shard = shard_of(meter);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.table->find(meter);
+  if (found == shard.table->end()) return std::nullopt;
+  const Share& share = **found;
+  return Look{share.usable(now), share.held(), share.known_remaining(now), share.outstanding(), share.capacity()};
+}
+
+Amount Shares::outstanding(std::string_view limit) {
+  Amount sum = 0;
+  each_share([&](const Share& share) {
+    if (share.limit() == limit) sum += share.outstanding();
+    return true;
+  });
+  return sum;
+}
+
+SharesStatistics Shares::statistics(Instant now) {
+  SharesStatistics sum;
+  each_share([&](const Share& share) {
+    sum.shares += share.statistics();
+    sum.usable += share.usable(now);
+    sum.outstanding += share.outstanding();
+    ++sum.meters;
+    return true;
+  });
+  for (Shard& shard : shards_) {
+    const std::scoped_lock lock(shard.mutex);
+    sum.shares += shard.forgotten;
+    sum.decisions += shard.decisions;
+    sum.local_decisions += shard.local_decisions;
+  }
+  return sum;
+}
+
+}  // namespace mete::escrow

@@ -1,0 +1,145 @@
+// Shares: the shares of this node, by limit and key.
+//
+// take() decides, or says what must happen first: carry out the order and tell finish() what came of it, or wait for
+// who does. tend() gives the orders that nobody waits for; call it often, and whenever take() says that a draw is
+// wanted.
+//
+// Thread safety: every call from any thread. A share is locked with the others of its shard, for the call alone.
+#pragma once
+
+#include <mete/decision.h>
+#include <mete/result.h>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include <array>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/verdict.h"
+#include "escrow/order.h"
+#include "escrow/planted.h"
+#include "escrow/share.h"
+#include "store/store.h"
+
+namespace mete::escrow {
+
+struct SharesConfig {
+  std::string node;
+  std::uint64_t incarnation = 0;  // greater than all that the node had before
+  std::uint64_t seed = 0;         // of the hashes
+  Planted planted = Planted::kNone;
+};
+
+// What the shared store answered: to a draw a verdict, to a settling what is left of the whole.
+struct OrderAnswer {
+  std::optional<core::Verdict> verdict = {};
+  std::optional<MeterStanding> standing = {};
+};
+
+struct SharesStatistics {
+  ShareStatistics shares;
+  std::uint64_t decisions = 0;
+  std::uint64_t local_decisions = 0;  // those that waited for nobody
+  std::size_t meters = 0;
+  Amount usable = 0;
+  Amount outstanding = 0;
+};
+
+class Shares {
+ public:
+  explicit Shares(SharesConfig config);
+
+  struct Taking {
+    Share::Outcome outcome = Share::Outcome::kDecided;
+    core::Verdict verdict;       // if it is decided
+    std::optional<Order> order;  // to be carried out: now if this take needs it, else so that the next need not wait
+    Error failure;               // if it has failed
+    bool is_stock = false;
+    std::uint64_t change = 0;  // what to wait for with wait_for_change()
+  };
+  // kTake or kUpTo. `has_waited`: this is not the first call for this take.
+  Taking take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost, Mode mode,
+              Instant now, bool has_waited);
+  // Takes from what the share has; false where that is not enough, or there is none, and nothing has happened.
+  bool take_at_once(const store::MeterName& meter, Amount cost, Instant now, Taking& taking);
+  // What the node had of a stock before it was started again.
+  void restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units);
+  // The limit was redefined.
+  void revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now);
+  // What take() has spent a moment ago, and was not used; tells whether it is of a stock.
+  bool unspend(const store::MeterName& meter, Amount cost);
+  // An error that is not kUnavailable is a refusal: the order is not asked again.
+  void finish(const Order& order, const Result<OrderAnswer>& answer, Instant now);
+  // Returns when an order of this meter has ended since `change`, or at the deadline (false).
+  bool wait_for_change(const store::MeterName& meter, std::uint64_t change, std::chrono::nanoseconds wait);
+
+  // Orders that are due, of all shares.
+  [[nodiscard]] std::vector<Order> tend(Instant now);
+  // Orders to give back all that a meter has here, or that all have.
+  [[nodiscard]] std::vector<Order> settle(const store::MeterName& meter, Instant now);
+  [[nodiscard]] std::vector<Order> settle_all(Instant now);
+  // The limit is gone, and so is all that was drawn of it.
+  void forget(std::string_view limit);
+
+  // What this node has of a meter, and knows of the whole; none if it has never drawn of it.
+  struct Look {
+    Amount usable = 0;
+    Amount held = 0;  // by the holds of its lots, spent or not
+    Amount known_remaining = 0;
+    Amount outstanding = 0;
+    Amount capacity = 0;
+  };
+  [[nodiscard]] std::optional<Look> look(const store::MeterName& meter, Instant now);
+  // Of all meters of a limit: charged in the shared store and not spent.
+  [[nodiscard]] Amount outstanding(std::string_view limit);
+  [[nodiscard]] SharesStatistics statistics(Instant now);
+
+ private:
+  static constexpr std::size_t kShards = 64;
+
+  struct Hash {
+    using is_transparent = void;
+    std::uint64_t seed = 0;
+    std::size_t operator()(const store::MeterName& meter) const;
+    std::size_t operator()(const std::unique_ptr<Share>& share) const;
+  };
+  struct Equal {
+    using is_transparent = void;
+    static store::MeterName name_of(const store::MeterName& meter) { return meter; }
+    static store::MeterName name_of(const std::unique_ptr<Share>& share) { return {share->limit(), share->key()}; }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      const store::MeterName x = name_of(a);
+      const store::MeterName y = name_of(b);
+      return x.key == y.key && x.limit == y.limit;
+    }
+  };
+  using Table = boost::unordered_flat_set<std::unique_ptr<Share>, Hash, Equal>;
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::uint64_t changes = 0;  // orders that have ended
+    std::uint64_t decisions = 0;
+    std::uint64_t local_decisions = 0;
+    ShareStatistics forgotten;
+    std::unique_ptr<Table> table;
+  };
+
+  Shard& shard_of(const store::MeterName& meter) { return shards_[hash_(meter) >> 58]; }
+  Share& find_or_make(Shard& shard, const store::MeterName& meter, const std::shared_ptr<const Terms>& terms);
+  template <class Use>
+  void each_share(Use use);
+
+  DrawNames names_;
+  const Hash hash_;
+  const Planted planted_;
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace mete::escrow

@@ -1,0 +1,92 @@
+// A node's place from start to stop, with what it remembers on disk.
+#include "escrow/nodes/place.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/embedded/embedded_store.h"
+#include "support/simulated_disk.h"
+
+namespace mete::escrow {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class PlaceTest : public ::testing::Test {
+ protected:
+  PlaceTest() { disk.make_directory("data").value(); }
+
+  Result<std::unique_ptr<Place>> take(std::string name, std::string directory = "data") {
+    return Place::take(store, {.name = std::move(name),
+                               .address = "h.example:1",
+                               .directory = std::move(directory),
+                               .files = &disk,
+                               .wait = [this](Duration step) {
+                                 clock.advance(step);
+                                 ++waits;
+                                 if (while_waiting) while_waiting();
+                               }});
+  }
+
+  ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
+  store::EmbeddedStore store{{.clock = &clock}};
+  support::SimulatedDisk disk;
+  std::function<void()> while_waiting;
+  int waits = 0;
+};
+
+TEST_F(PlaceTest, AStopGivesItBackAndTheNextStartRemembers) {
+  const ClusterNumber cluster = take("a").value()->cluster();
+  const auto again = take("a").value();
+  EXPECT_EQ(again->self().incarnation, 2);
+  EXPECT_EQ(again->cluster(), cluster);
+  EXPECT_EQ(waits, 0);
+  EXPECT_EQ(load_memory(disk, "data").value().remembered, (Remembered{cluster, "a", 2}));
+  EXPECT_EQ(again->nodes().size(), 1U);
+}
+
+TEST_F(PlaceTest, AKilledOneIsWaitedForAndACopyIsRefused) {
+  const auto first = take("a").value();
+  const auto successor = take("a").value();
+  EXPECT_EQ(waits, 2);
+  EXPECT_THAT(first->keep().error().message, HasSubstr("has come in the place of"));
+  while_waiting = [&] { EXPECT_TRUE(successor->keep().has_value()); };
+  EXPECT_THAT(take("a").error().message, HasSubstr("from a copy of it"));
+  EXPECT_TRUE(successor->keep().has_value());
+}
+
+TEST_F(PlaceTest, WithoutADiskItIsAnotherNodeEachTime) {
+  const auto first = take("a", "").value();
+  EXPECT_THAT(take("a", "").error().message, HasSubstr("another node 'a'"));
+  EXPECT_EQ(disk.paths().size(), 0U);
+}
+
+TEST_F(PlaceTest, AWipedStoreIsAnErrorUntilTheFileIsGone) {
+  auto place = take("a").value();
+  store.clear().value();
+  EXPECT_THAT(place->keep().error().message, HasSubstr("It was wiped"));
+  EXPECT_THAT(place->keep().error().message, HasSubstr("It was wiped"));
+  place.reset();
+  EXPECT_THAT(take("a").error().message, HasSubstr("remove the file 'node'"));
+  disk.remove("data/node").value();
+  EXPECT_EQ(take("a").value()->self().incarnation, 1);
+}
+
+TEST_F(PlaceTest, WhatCannotBeRememberedIsNotTaken) {
+  load_memory(disk, "data").value();
+  int failures = 0;
+  Incarnation last = 0;
+  for (std::uint64_t call = 1;; ++call, ++failures) {
+    disk.fail_call(disk.calls() + call, support::SimulatedDisk::Failure::kInputOutput);
+    const auto place = take("a");
+    if (!place) continue;
+    last = (*place)->self().incarnation;
+    break;
+  }
+  EXPECT_GT(last, 2) << "some of the " << failures << " failures came after the place had been taken";
+  EXPECT_EQ(waits, 0) << "and each gave it back at once";
+}
+
+}  // namespace
+}  // namespace mete::escrow
