@@ -47,6 +47,16 @@ Usage as_known(const Shares::Look& look) {
       .used = look.capacity - remaining, .held = 0, .remaining = remaining, .limit = look.capacity, .reset_after = {}};
 }
 
+// A store's time, for what is kept beside it.
+class StoreClock final : public Clock {
+ public:
+  explicit StoreClock(const store::Store& store) : store_(store) {}
+  [[nodiscard]] Instant now() const override { return store_.now(); }
+
+ private:
+  const store::Store& store_;
+};
+
 const Clock& machine_clock() {
   static const BootClock clock;
   return clock;
@@ -58,19 +68,29 @@ EscrowStore::EscrowStore(EscrowParts parts)
     : local_(std::move(parts.local)),
       shared_(std::move(parts.shared)),
       clock_(parts.clock != nullptr ? *parts.clock : machine_clock()),
-      keep_place_(std::move(parts.keep_place)),
+      log_(parts.log),
+      place_(std::move(parts.place)),
       shares_({.node = parts.node, .incarnation = parts.incarnation, .seed = base::random_number()}),
       book_(*local_),
       definitions_({.local = *local_, .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_}),
       counters_({.node = parts.node, .incarnation = parts.incarnation}),
       keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_->keys()}),
       carrier_(std::make_unique<Carrier>(Carrier::Parts{
-          .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_, .tag = "mete-share:" + parts.node})) {}
+          .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_, .tag = "mete-share:" + parts.node})),
+      counter_clock_(std::make_unique<StoreClock>(*local_)),
+      neighbours_(std::move(parts.peers)) {}
 
 Result<std::unique_ptr<EscrowStore>> EscrowStore::open(EscrowParts parts) {
+  std::optional<PeerOptions> link = std::move(parts.link);
   std::unique_ptr<EscrowStore> store(new EscrowStore(std::move(parts)));
   if (auto ok = store->definitions_.load(); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = store->recover_stocks(); !ok) return tl::make_unexpected(ok.error());
+  if (link) {
+    link->clock = store->counter_clock_.get();
+    auto links = PeerLinks::start(*link, store->counters_);
+    if (!links) return tl::make_unexpected(links.error());
+    store->links_ = std::move(*links);
+  }
   store->watcher_ = std::thread([raw = store.get()] { raw->watch_until_stopped(); });
   return store;
 }
@@ -86,16 +106,38 @@ EscrowStore::~EscrowStore() {
 
 void EscrowStore::watch_until_stopped() {
   std::unique_lock lock(stop_mutex_);
-  while (!stop_signal_.wait_for(lock, kWatchEvery, [this] { return is_stopping_; })) {
+  Instant kept_at;
+  do {
     lock.unlock();
     // A shared store that is away is noticed where it is needed; what is known stays.
     static_cast<void>(definitions_.refresh());
     counters_.sweep(now());
-    if (keep_place_) {
-      if (const auto ok = keep_place_(); !ok) carrier_->halt(ok.error());
+    if (clock_.now() - kept_at >= kRefreshEvery) {
+      keep_place();
+      kept_at = clock_.now();
     }
     lock.lock();
+  } while (!stop_signal_.wait_for(lock, kWatchEvery, [this] { return is_stopping_; }));
+}
+
+void EscrowStore::keep_place() {
+  if (place_ == nullptr) return;
+  const auto kept = place_->keep();
+  if (!kept && !carrier_->halted()) {
+    if (log_ != nullptr) log_->error("no more shares are drawn", {{"reason", kept.error().message}});
+    carrier_->halt(kept.error());
   }
+  if (links_ == nullptr) return;
+  const auto linked = links_->set_peers(neighbours_.link_to(place_->nodes(), clock_.now()));
+  if (!linked && log_ != nullptr) log_->warning("peers cannot be linked", {{"reason", linked.error().message}});
+}
+
+std::vector<PeerStatus> EscrowStore::peers() const {
+  return links_ == nullptr ? std::vector<PeerStatus>() : links_->status();
+}
+
+std::vector<NodeInfo> EscrowStore::nodes() const {
+  return place_ == nullptr ? std::vector<NodeInfo>() : place_->nodes();
 }
 
 // What was under way when the node was killed is brought to its end; then what it has is its share again.

@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,6 +24,9 @@
 #include "escrow/counters/counters.h"
 #include "escrow/definitions.h"
 #include "escrow/escrow_keys.h"
+#include "escrow/neighbours.h"
+#include "escrow/nodes/place.h"
+#include "escrow/peers/links.h"
 #include "escrow/shares.h"
 #include "escrow/stock_book.h"
 #include "store/store.h"
@@ -36,9 +38,13 @@ struct EscrowParts {
   std::unique_ptr<store::Store> shared;
   std::string node;
   std::uint64_t incarnation = 0;  // greater than all that the node had before
-  const Clock* clock = nullptr;   // how long things take; null: the machine's. Not owned
-  // Called about twice a second: whoever looks after the node's place among the others. An error: no more draws.
-  std::function<Result<void>()> keep_place = {};
+  // Its place among the other nodes, in `shared`; null: nobody looks after it.
+  std::unique_ptr<Place> place = {};
+  // The link to other nodes, over which counters go, and where some of those may be; the rest are found by the place.
+  std::optional<PeerOptions> link = {};
+  std::vector<std::string> peers = {};
+  const Clock* clock = nullptr;  // how long things take; null: the machine's. Not owned
+  base::Log* log = nullptr;      // not owned; may be left out
 };
 
 class EscrowStore final : public store::Store {
@@ -53,11 +59,11 @@ class EscrowStore final : public store::Store {
   [[nodiscard]] store::Persistence* persistence() override { return local_->persistence(); }
 
   [[nodiscard]] SharesStatistics shares_statistics() { return shares_.statistics(clock_.now()); }
+  [[nodiscard]] std::vector<PeerStatus> peers() const;
+  [[nodiscard]] std::vector<NodeInfo> nodes() const;
   // What is charged for this node in the shared store and not spent, of all keys of a limit.
   [[nodiscard]] Amount outstanding(std::string_view limit) { return shares_.outstanding(limit); }
   [[nodiscard]] std::optional<Error> halted() const { return carrier_->halted(); }
-  // What INCR and DECR count, here and at the other nodes.
-  [[nodiscard]] Counters& counters() { return counters_; }
 
  private:
   // The charges of an operation by where they are decided, with their places in it.
@@ -102,6 +108,7 @@ class EscrowStore final : public store::Store {
 
   Result<void> recover_stocks();
   void watch_until_stopped();
+  void keep_place();
 
   Result<Split> split(std::span<const Charge> charges);
   // Decided from shares.
@@ -127,7 +134,8 @@ class EscrowStore final : public store::Store {
   const std::unique_ptr<store::Store> local_;
   const std::unique_ptr<store::Store> shared_;
   const Clock& clock_;
-  const std::function<Result<void>()> keep_place_;
+  base::Log* const log_;
+  const std::unique_ptr<Place> place_;  // before what uses it, after the store that it is in
   Shares shares_;
   StockBook book_;
   Definitions definitions_;
@@ -135,6 +143,9 @@ class EscrowStore final : public store::Store {
   EscrowKeys keys_;
   std::atomic<std::size_t> open_admissions_{0};
   std::unique_ptr<Carrier> carrier_;  // after what it works with
+  const std::unique_ptr<Clock> counter_clock_;
+  Neighbours neighbours_;
+  std::unique_ptr<PeerLinks> links_;  // null: no peers
 
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;

@@ -133,8 +133,9 @@ class Server::Signals final : public net::EventHandler {
 Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base::Log& log,
                                               std::function<void(const store::LoadProgress&)> on_load) {
   take_over_signals();
-  auto startup = prepare_start(
-      sources, {.on_config = [&log](const Config& config) { set_log(log, config); }, .on_load = std::move(on_load)});
+  auto startup = prepare_start(sources, {.on_config = [&log](const Config& config) { set_log(log, config); },
+                                         .on_load = std::move(on_load),
+                                         .log = &log});
   if (!startup) return tl::unexpected(std::move(startup.error()));
   std::unique_ptr<Server> server(new Server(sources, std::move(*startup), log));
   if (const auto prepared = server->prepare(); !prepared) return tl::unexpected(prepared.error());

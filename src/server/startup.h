@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 
+#include "base/log.h"
+#include "escrow/escrow_store.h"
 #include "net/tls.h"
 #include "server/config.h"
 #include "store/store.h"
@@ -16,6 +18,7 @@ namespace mete::server {
 struct Startup {
   Config config;
   std::unique_ptr<store::Store> store;   // with the limits of the file
+  escrow::EscrowStore* node = nullptr;   // the same, as a node of a cluster; null: it is none
   std::shared_ptr<net::TlsContext> tls;  // null: plain text
 };
 
@@ -23,6 +26,7 @@ struct Startup {
 struct StartHooks {
   std::function<void(const Config&)> on_config = {};  // before the store is opened
   std::function<void(const store::LoadProgress&)> on_load = {};
+  base::Log* log = nullptr;  // of what happens later; may be left out
 };
 
 Result<Startup> prepare_start(const ConfigSources& sources, const StartHooks& hooks = {});

@@ -85,12 +85,13 @@ Result<void> PeerLinks::check_peers(const std::vector<PeerAddress>& peers) const
   for (const PeerAddress& peer : peers) {
     const auto address = net::parse_address(peer.address);
     if (!address) return tl::unexpected(address.error());
-    if (peer.name.empty() || peer.name.size() > kNodeBytesMax) {
-      return refuse("the peer at " + peer.address + " needs a name of 1 to " + std::to_string(kNodeBytesMax) +
+    if (peer.name.size() > kNodeBytesMax) {
+      return refuse("the name of the peer at " + peer.address + " has more than " + std::to_string(kNodeBytesMax) +
                     " bytes");
     }
     if (peer.name == identity_.self.node) return refuse("'" + peer.name + "' is this node itself, and no peer of it");
-    if (!names.insert(peer.name).second) return refuse("two peers are called '" + peer.name + "'");
+    const bool is_new = names.insert(peer.name.empty() ? peer.address : peer.name).second;
+    if (!is_new) return refuse("two peers are called '" + (peer.name.empty() ? peer.address : peer.name) + "'");
     if (!knows_its_peers() && !address->is_local()) return refuse(exposed(peer.address));
   }
   return Done{};

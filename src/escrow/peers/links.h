@@ -50,7 +50,7 @@ struct PeerOptions {
 };
 
 struct PeerAddress {
-  std::string name;
+  std::string name;  // empty: whoever is there
   std::string address;
 
   bool operator==(const PeerAddress&) const = default;

@@ -254,7 +254,7 @@ TEST(PeerLinks, RefusesOptionsAndListsThatCannotBeMeant) {
   };
   EXPECT_THAT(problem_of({{"a", "127.0.0.1:1"}}), HasSubstr("is this node itself"));
   EXPECT_THAT(problem_of({{"b", "127.0.0.1:1"}, {"b", "127.0.0.1:2"}}), HasSubstr("two peers are called 'b'"));
-  EXPECT_THAT(problem_of({{"", "127.0.0.1:1"}}), HasSubstr("needs a name"));
+  EXPECT_THAT(problem_of({{std::string(65, 'n'), "127.0.0.1:1"}}), HasSubstr("more than 64 bytes"));
   EXPECT_THAT(problem_of({{"b", "nowhere"}}), HasSubstr("is no address"));
   EXPECT_TRUE(node.links->status().empty());
 }
