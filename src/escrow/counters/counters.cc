@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/hash.h"
-#include "base/random.h"
 #include "core/key_errors.h"
 
 namespace mete::escrow {
@@ -82,11 +80,11 @@ class Counters::Access {
   Shard::Entry* entry_;
 };
 
-Counters::Counters(Writer self) : self_(std::move(self)), seed_(base::random_number()) {}
+Counters::Counters(Writer self) : self_(std::move(self)) {}
 
 template <class Act>
 auto Counters::with_key(std::string_view key, Instant now, Act act) {
-  Locked& locked = shards_[base::hash_bytes(key, seed_) % kShards];
+  Locked& locked = shard_of(key);
   const std::lock_guard lock(locked.mutex);
   return act(Access(*this, locked.shard, key, now));
 }

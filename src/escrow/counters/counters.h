@@ -28,7 +28,7 @@ namespace mete::escrow {
 
 class Counters {
  public:
-  static constexpr std::size_t kShards = 16;
+  static constexpr std::size_t kShards = 16;  // a power of two
 
   // `self`: this node, with an incarnation that it never had before.
   explicit Counters(Writer self);
@@ -78,12 +78,13 @@ class Counters {
   };
   class Access;
 
+  // By the upper bits of the hash: the table of a shard goes by the lower ones.
+  [[nodiscard]] Locked& shard_of(std::string_view key) { return shards_[hash_of_key(key) >> 32 & (kShards - 1)]; }
   // Calls act(access) with the key's counter, under the lock of its shard.
   template <class Act>
   auto with_key(std::string_view key, Instant now, Act act);
 
   const Writer self_;
-  const std::uint64_t seed_;
   std::array<Locked, kShards> shards_;
 };
 

@@ -87,7 +87,7 @@ std::size_t Counters::count_changes(const Cursor& cursor, Source reader) const {
 }
 
 void Counters::merge(const CounterState& state, Source source, Instant now) {
-  Locked& locked = shards_[base::hash_bytes(state.key, seed_) % kShards];
+  Locked& locked = shard_of(state.key);
   const std::lock_guard lock(locked.mutex);
   Shard::Entry* entry = locked.shard.find(state.key, now);
   if (entry == nullptr) {

@@ -3,8 +3,15 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/hash.h"
+#include "base/random.h"
 
 namespace mete::escrow {
+
+std::uint64_t hash_of_key(std::string_view key) {
+  static const std::uint64_t seed = base::random_number();
+  return base::hash_bytes(key, seed);
+}
 
 Shard::Entry* Shard::find(std::string_view key, Instant now) {
   const auto at = entries_.find(key);

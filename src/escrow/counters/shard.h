@@ -26,6 +26,9 @@ namespace mete::escrow {
 using Source = std::uint64_t;
 inline constexpr Source kNobody = 0;
 
+// With a seed of this process: clients cannot choose keys that collide.
+std::uint64_t hash_of_key(std::string_view key);
+
 class Shard {
  public:
   struct Entry {
@@ -66,7 +69,7 @@ class Shard {
   // So that a look-up by a view makes no string.
   struct Hash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>{}(key); }
+    std::size_t operator()(std::string_view key) const { return hash_of_key(key); }
   };
   using Entries = std::unordered_map<std::string, Entry, Hash, std::equal_to<>>;
 

@@ -1,6 +1,9 @@
 #include "escrow/peers/outgoing.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -34,7 +37,17 @@ Outgoing::~Outgoing() {
 void Outgoing::stop_soon() {
   const std::lock_guard lock(mutex_);
   is_stopping_ = true;
+  if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
   wake_.notify_all();
+}
+
+void Outgoing::use_socket(int socket) {
+  // The system gives up a connection on which nothing arrives: else it would wait longer and longer between its
+  // attempts, and not notice when the network is back. A Unix socket has no such option, and no network.
+  const auto arrive_ms = static_cast<unsigned int>(kArriveWithin.ms());
+  if (socket >= 0) ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &arrive_ms, sizeof arrive_ms);
+  const std::lock_guard lock(mutex_);
+  socket_ = socket;
 }
 
 bool Outgoing::is_stopping() const {
@@ -77,9 +90,12 @@ Result<void> Outgoing::talk() {
   if (!socket) return tl::unexpected(socket.error());
   Sender sender(parts_.identity, peer_.name, parts_.counters, progress_, monotonic_now());
   input_.clear();
+  use_socket(socket->descriptor());
   auto ended = serve(*socket, sender);
   // Why it ends, for the peer; if it does not get it, it will see the end alone.
   if (!ended) static_cast<void>(flush(*socket, sender));
+  use_socket(-1);
+  if (is_stopping()) return Done{};
   return ended;
 }
 
@@ -97,7 +113,7 @@ Result<void> Outgoing::serve(net::ClientSocket& socket, Sender& sender) {
 Result<void> Outgoing::flush(net::ClientSocket& socket, Sender& sender) {
   const std::string bytes = std::exchange(sender.output(), {});
   if (bytes.empty()) return Done{};
-  if (auto written = socket.write(bytes, net::Deadline::in(Sender::kAnswerWithin)); !written) return written;
+  if (auto written = socket.write(bytes, net::Deadline::in(kTakeWithin)); !written) return written;
   const std::lock_guard lock(mutex_);
   status_.bytes_sent += bytes.size();
   return Done{};

@@ -25,6 +25,9 @@ class Outgoing {
   static constexpr Duration kConnectWithin = std::chrono::milliseconds(500);
   static constexpr Duration kPauseMin = std::chrono::milliseconds(50);
   static constexpr Duration kPauseMax = std::chrono::milliseconds(400);
+  // What was sent must have arrived within the first of these, and all of it have been taken within the second.
+  static constexpr Duration kArriveWithin = std::chrono::seconds(1);
+  static constexpr Duration kTakeWithin = std::chrono::seconds(5);
   // How often an open link looks for changes.
   static constexpr Duration kLookEvery = std::chrono::milliseconds(20);
 
@@ -51,6 +54,8 @@ class Outgoing {
   void run();
   // Until the link breaks, which is an error, or until it is to stop.
   Result<void> talk();
+  // -1: none any more.
+  void use_socket(int socket);
   Result<void> serve(net::ClientSocket& socket, Sender& sender);
   // Reads if there is something to read within kLookEvery.
   Result<void> read(net::ClientSocket& socket, Sender& sender);
@@ -70,6 +75,7 @@ class Outgoing {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool is_stopping_ = false;
+  int socket_ = -1;  // of the present link, to cut off what waits for it
   PeerStatus status_;
   Progress noted_;  // of the last acknowledgement
   std::thread thread_;

@@ -65,16 +65,20 @@ void Sender::begin() {
 }
 
 bool Sender::send_changes(Instant now) {
+  if (now < next_batch_) return false;
   const auto changes = counters_.changes_since(sent_, source_of(progress_.peer), kBatchBytes);
   sent_ = changes.cursor;
   if (changes.states.empty()) {
     if (in_flight_.empty()) progress_.acknowledged = sent_;  // all there was came from the peer itself
     return false;
   }
+  std::size_t bytes = 0;
   for (const std::string& piece : changes.states) {
+    bytes += piece.size();
     const bool is_last = &piece == &changes.states.back();
     send(FrameType::kState, piece, is_last ? std::optional(changes.cursor) : std::nullopt, now);
   }
+  if (bytes < kBatchBytes) next_batch_ = now + kBatchEvery;
   return true;
 }
 

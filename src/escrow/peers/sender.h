@@ -28,6 +28,8 @@ class Sender {
  public:
   static constexpr std::size_t kBatchBytes = std::size_t{64} << 10;
   static constexpr std::size_t kInFlightMax = 4;
+  // A counter that is busy is sent so often and no more; a long list of changes goes without pauses.
+  static constexpr Duration kBatchEvery = std::chrono::milliseconds(10);
   // An idle link is tried so often; one that owes an answer for so long is dead.
   static constexpr Duration kPingEvery = std::chrono::milliseconds(250);
   static constexpr Duration kAnswerWithin = std::chrono::seconds(1);
@@ -52,7 +54,7 @@ class Sender {
   };
 
   void begin();
-  // False if there is nothing to send.
+  // False if there is nothing to send, or nothing yet.
   bool send_changes(Instant now);
   void send(FrameType type, std::string_view rest, std::optional<Counters::Cursor> cursor, Instant now);
   Result<void> acknowledge(std::uint64_t number, Instant now);
@@ -67,6 +69,7 @@ class Sender {
   std::deque<InFlight> in_flight_;
   Instant heard_at_;
   Instant last_sent_;
+  Instant next_batch_;
 };
 
 }  // namespace mete::escrow

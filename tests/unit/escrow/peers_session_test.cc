@@ -33,7 +33,7 @@ class Link {
 
   // Carries bytes to and fro until there are none; false if one end has refused.
   bool run(Instant now = kNow) {
-    while (failure.empty()) {
+    for (; failure.empty(); now = now + Sender::kBatchEvery) {
       if (!note(sender.advance(now))) break;
       if (sender.output().empty() && back.empty()) return true;
       carry_there(now);
@@ -88,8 +88,22 @@ TEST_F(PeerSession, BringsCountersAndLearnsThatTheyArrived) {
   EXPECT_EQ(b.counters.get("k", kNow), 5);
   EXPECT_EQ(a.counters.count_changes(progress.acknowledged, source_of({"b", 1})), 0U);
   ASSERT_TRUE(a.counters.add("k", 1, kNow).has_value());
-  ASSERT_TRUE(link.run());
+  ASSERT_TRUE(link.run(kNow + 100ms));
   EXPECT_EQ(b.counters.get("k", kNow), 6);
+}
+
+TEST_F(PeerSession, ABusyCounterIsSentOnlyNowAndThen) {
+  Link link(a, b, progress);
+  ASSERT_TRUE(link.run());
+  ASSERT_TRUE(a.counters.add("k", 1, kNow).has_value());
+  ASSERT_TRUE(link.sender.advance(kNow + 100ms).has_value());
+  link.carry_there(kNow + 100ms);
+  link.carry_back(kNow + 100ms);
+  ASSERT_TRUE(a.counters.add("k", 1, kNow).has_value());
+  ASSERT_TRUE(link.sender.advance(kNow + 109ms).has_value());
+  EXPECT_TRUE(link.sender.output().empty());
+  ASSERT_TRUE(link.sender.advance(kNow + 110ms).has_value());
+  EXPECT_FALSE(link.sender.output().empty());
 }
 
 TEST_F(PeerSession, WorksWithoutSecretToo) {
@@ -212,7 +226,7 @@ TEST_F(PeerSession, RefusesAReplayedFrame) {
   Link link(a, b, progress);
   ASSERT_TRUE(link.run());
   ASSERT_TRUE(a.counters.remove("k", kNow));
-  ASSERT_TRUE(link.sender.advance(kNow).has_value());
+  ASSERT_TRUE(link.sender.advance(kNow + 100ms).has_value());
   link.carry_there();
   link.there += link.last_there;
   link.carry_there();
