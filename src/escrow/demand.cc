@@ -32,6 +32,7 @@ void Demand::close_slot(Instant now) {
   const Amount present = scale(in_slot_, kSecondNs, std::max(slot_ns, kShortestNs));
   rate_ = slot_ns < kSecondNs ? present / 2 + rate_ / 2 : present;
   in_slot_ = 0;
+  asks_in_slot_ = 0;
   slot_start_ = now;
 }
 

@@ -26,6 +26,27 @@ class BootClock final : public Clock {
   }
 };
 
+// How often the usage of a meter is looked at, until nothing changes meanwhile.
+constexpr int kLooksMax = 5;
+constexpr auto kLookPatience = std::chrono::milliseconds(100);
+
+// The whole as this node sees it: what it has spent is used, and what it has not is left. What other nodes have is
+// held.
+Usage without(Usage usage, const Shares::Look& look) {
+  const Amount change = look.is_stock ? -look.usable : look.held_and_spent;
+  usage.used = std::max<Amount>(0, usage.used + change);
+  usage.held = std::max<Amount>(0, usage.held - look.held);
+  usage.remaining = std::min(usage.limit, usage.remaining + look.usable);
+  return usage;
+}
+
+// The same without the shared store, which does not answer.
+Usage as_known(const Shares::Look& look) {
+  const Amount remaining = std::min(look.capacity, look.usable + look.known_remaining);
+  return {
+      .used = look.capacity - remaining, .held = 0, .remaining = remaining, .limit = look.capacity, .reset_after = {}};
+}
+
 const Clock& machine_clock() {
   static const BootClock clock;
   return clock;
@@ -154,17 +175,24 @@ Result<std::optional<Amount>> EscrowStore::do_override_of(const store::MeterName
 
 // --- Looking and correcting ------------------------------------------------------------------------------------------
 
-// What the node has and has not spent is used there.
+// What the node has and has not spent is used there. While an order is under way, the two do not tell of the same time.
 Result<Usage> EscrowStore::do_usage(const store::MeterName& meter) {
   const auto home = home_of(meter.limit);
   if (!home) return tl::make_unexpected(home.error());
-  auto usage = (*home)->usage(meter);
-  const auto look = *home == shared_.get() ? shares_.look(meter, clock_.now()) : std::nullopt;
-  if (!usage || !look) return usage;
-  usage->used = std::max<Amount>(0, usage->used - look->usable);
-  usage->held = std::max<Amount>(0, usage->held - look->held);
-  usage->remaining = std::min(usage->limit, usage->remaining + look->usable);
-  return usage;
+  if (*home != shared_.get()) return (*home)->usage(meter);
+  for (int attempt = 0;; ++attempt) {
+    const auto before = shares_.look(meter, clock_.now());
+    if (before && before->has_order_under_way && attempt < kLooksMax) {
+      shares_.wait_for_change(meter, before->change, kLookPatience);
+      continue;
+    }
+    auto usage = shared_->usage(meter);
+    const auto look = shares_.look(meter, clock_.now());
+    if (!look) return usage;
+    if (!usage) return usage.error().code == ErrorCode::kUnavailable ? as_known(*look) : usage;
+    const bool is_same_time = !look->has_order_under_way && (!before || before->change == look->change);
+    if (is_same_time || attempt >= kLooksMax) return without(*usage, *look);
+  }
 }
 
 Result<Reconciliation> EscrowStore::do_reconcile(const store::MeterName& meter, Amount used) {

@@ -19,6 +19,7 @@ constexpr Amount kRestDivisor = 4;         // of what is left of the whole
 constexpr Amount kSeldomDivisor = 20;      // of the limit: what is drawn ahead for much longer than a second
 constexpr std::int64_t kSeldomFactor = 10;
 constexpr std::int64_t kRoundTripsAhead = 4;
+constexpr const char* kReturnSuffix = ".r";  // what is given back is an operation of its own
 constexpr Duration kForgottenAfter = seconds(10);
 constexpr Duration kDenialPauseMin = milliseconds(10);
 constexpr Duration kDenialPauseMax = milliseconds(500);
@@ -82,6 +83,7 @@ bool Share::spend_at_once(Amount cost, Instant now, core::Verdict& verdict) {
 Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& verdict) {
   if (spend_at_once(cost, now, verdict)) return Outcome::kDecided;
   if ((draw_ && draw_->pause > Duration()) || now < refused_until_) return Outcome::kFailed;
+  demand_.ask(now);  // Or what comes would be idle before it is spent.
   if (draw_) return Outcome::kWait;
   const Amount here = usable(now);
   Amount need = cost - here;
@@ -143,7 +145,7 @@ bool Share::is_denied(Amount need, Instant now) const {
 bool Share::wants_draw(Instant now) const {
   if (draw_ || usable(now) * 2 >= last_batch_ || !is_known_) return false;
   if (denial_ && now < denial_->until) return false;
-  return expected(now) > 0 && known_remaining(now) > 0;
+  return demand_.is_repeated() && expected(now) > 0 && known_remaining(now) > 0;
 }
 
 Duration Share::horizon() const {
@@ -199,7 +201,7 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
   resets_at_ = now + verdict.reset_after;
   Lot lot = make_lot(*terms, order.id, order.amount, verdict, order.sent_at);
   if (planted_ == Planted::kShareWithoutWindow) lot.dies_at = Instant::max();
-  if (!keeps_lots(*terms, *terms_)) return settle(std::move(lot), now);
+  if (!keeps_lots(*terms, *terms_)) return settle(lot, now);
   const auto place = std::upper_bound(lots_.begin(), lots_.end(), lot,
                                       [](const Lot& a, const Lot& b) { return a.dies_at < b.dies_at; });
   lots_.insert(place, std::move(lot));
@@ -263,14 +265,14 @@ void Share::failed(const Order& order, const Error& error, Instant now) {
 
 // A hold is committed to what was spent of it, and gives back the rest. Of a stock the rest is all there is to settle:
 // what was drawn is used up there already.
-void Share::settle(Lot lot, Instant now) {
+void Share::settle(const Lot& lot, Instant now) {
   const bool is_stock = terms_->kind == Kind::kStock;
   if (is_stock && lot.left == 0) return;
   Settling settling;
   settling.order = {.kind = Order::Kind::kSettle,
                     .limit = limit_,
                     .key = key_,
-                    .id = std::move(lot.id),
+                    .id = is_stock ? lot.id + kReturnSuffix : lot.id,
                     .amount = is_stock ? lot.left : lot.spent,
                     .is_stock = is_stock,
                     .ttl = {},
@@ -301,9 +303,10 @@ void Share::settled(const Order& order, std::optional<MeterStanding> standing, I
   std::erase_if(lots_, [&](const Lot& lot) { return lot.id == order.id; });
 }
 
+// With a bucket's lots that have leaked down to less than a unit.
 void Share::settle_spent(Instant now) {
   std::erase_if(lots_, [&](const Lot& lot) {
-    if (lot.spent < lot.size) return false;
+    if (lot.usable(now) > 0) return false;
     settle(lot, now);
     return true;
   });
@@ -367,11 +370,24 @@ Amount Share::usable(Instant now) const {
   return sum;
 }
 
+bool Share::has_order_under_way() const {
+  return (draw_ && draw_->is_under_way) || std::any_of(settling_.begin(), settling_.end(),
+                                                       [](const Settling& settling) { return settling.is_under_way; });
+}
+
 Amount Share::held() const {
   if (terms_->kind == Kind::kStock) return 0;
   Amount sum = 0;
   for (const Lot& lot : lots_) sum += lot.size;
   for (const Settling& settling : settling_) sum += settling.order.amount + settling.rest;
+  return sum;
+}
+
+Amount Share::held_and_spent() const {
+  if (terms_->kind == Kind::kStock) return 0;
+  Amount sum = 0;
+  for (const Lot& lot : lots_) sum += lot.spent;
+  for (const Settling& settling : settling_) sum += settling.order.amount;
   return sum;
 }
 

@@ -102,12 +102,14 @@ class Share {
   [[nodiscard]] Amount usable(Instant now) const;
   // What is charged in the shared store for this node and was not spent, by all that it knows.
   [[nodiscard]] Amount outstanding() const;
-  // By the holds of its lots in the shared store, spent or not.
+  // Held in the shared store for its lots, and what of it is spent.
   [[nodiscard]] Amount held() const;
+  [[nodiscard]] Amount held_and_spent() const;
   // What remains of the whole, as of the last answer.
   [[nodiscard]] Amount known_remaining(Instant now) const;
   [[nodiscard]] Amount capacity() const { return capacity_; }
   [[nodiscard]] const std::vector<Lot>& lots() const { return lots_; }
+  [[nodiscard]] bool has_order_under_way() const;
   // Why the last draw failed.
   [[nodiscard]] const Error& failure() const { return failure_; }
   [[nodiscard]] const ShareStatistics& statistics() const { return statistics_; }
@@ -138,7 +140,7 @@ class Share {
   };
 
   void spend(Amount cost, Instant now);
-  void settle(Lot lot, Instant now);
+  void settle(const Lot& lot, Instant now);
   void settle_lots(Instant now);
   void settle_spent(Instant now);
   void ask_settling(Instant now, std::vector<Order>& orders);

@@ -173,7 +173,15 @@ std::optional<Shares::Look> Shares::look(const store::MeterName& meter, Instant 
   const auto found = shard.table->find(meter);
   if (found == shard.table->end()) return std::nullopt;
   const Share& share = **found;
-  return Look{share.usable(now), share.held(), share.known_remaining(now), share.outstanding(), share.capacity()};
+  return Look{.usable = share.usable(now),
+              .held = share.held(),
+              .held_and_spent = share.held_and_spent(),
+              .is_stock = share.terms()->kind == Kind::kStock,
+              .known_remaining = share.known_remaining(now),
+              .outstanding = share.outstanding(),
+              .capacity = share.capacity(),
+              .has_order_under_way = share.has_order_under_way(),
+              .change = shard.changes};
 }
 
 Amount Shares::outstanding(std::string_view limit) {

@@ -90,10 +90,14 @@ class Shares {
   // What this node has of a meter, and knows of the whole; none if it has never drawn of it.
   struct Look {
     Amount usable = 0;
-    Amount held = 0;  // by the holds of its lots, spent or not
+    Amount held = 0;  // in the shared store, for its lots
+    Amount held_and_spent = 0;
+    bool is_stock = false;
     Amount known_remaining = 0;
     Amount outstanding = 0;
     Amount capacity = 0;
+    bool has_order_under_way = false;  // then the shared store may know more than this
+    std::uint64_t change = 0;          // what to wait for with wait_for_change()
   };
   [[nodiscard]] std::optional<Look> look(const store::MeterName& meter, Instant now);
   // Of all meters of a limit: charged in the shared store and not spent.

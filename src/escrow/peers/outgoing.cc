@@ -1,0 +1,148 @@
+#include "escrow/peers/outgoing.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/monotonic.h"
+#include "net/connect.h"
+
+namespace mete::escrow {
+
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{16} << 10;
+
+Instant monotonic_now() { return Instant::from_ns(base::monotonic_ns()); }
+
+}  // namespace
+
+Outgoing::Outgoing(const Parts& parts, PeerAddress peer)
+    : parts_(parts), peer_(std::move(peer)), address_(net::parse_address(peer_.address).value()) {
+  status_.name = peer_.name;
+  status_.address = peer_.address;
+  thread_ = std::thread([this] { run(); });
+}
+
+Outgoing::~Outgoing() {
+  stop_soon();
+  thread_.join();
+}
+
+void Outgoing::stop_soon() {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  wake_.notify_all();
+}
+
+bool Outgoing::is_stopping() const {
+  const std::lock_guard lock(mutex_);
+  return is_stopping_;
+}
+
+bool Outgoing::pause(Duration length) {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, std::chrono::nanoseconds(length.ns()), [this] { return is_stopping_; });
+}
+
+PeerStatus Outgoing::status() const {
+  std::unique_lock lock(mutex_);
+  PeerStatus status = status_;
+  const Progress noted = noted_;
+  lock.unlock();
+  const Source peer = noted.peer.node.empty() ? kNobody : source_of(noted.peer);
+  status.lag = parts_.counters.count_changes(noted.acknowledged, peer);
+  return status;
+}
+
+void Outgoing::run() {
+  Duration length = kPauseMin;
+  do {
+    const auto ended = talk();
+    if (ended) return;
+    bool was_open = false;
+    {
+      const std::lock_guard lock(mutex_);
+      was_open = status_.is_connected;
+    }
+    note_error(ended.error());
+    length = was_open ? kPauseMin : std::min(length + length, kPauseMax);
+  } while (pause(length));
+}
+
+Result<void> Outgoing::talk() {
+  auto socket = net::ClientSocket::open(address_, parts_.tls, net::Deadline::in(kConnectWithin));
+  if (!socket) return tl::unexpected(socket.error());
+  Sender sender(parts_.identity, peer_.name, parts_.counters, progress_, monotonic_now());
+  input_.clear();
+  auto ended = serve(*socket, sender);
+  // Why it ends, for the peer; if it does not get it, it will see the end alone.
+  if (!ended) static_cast<void>(flush(*socket, sender));
+  return ended;
+}
+
+Result<void> Outgoing::serve(net::ClientSocket& socket, Sender& sender) {
+  bool is_noted = false;
+  while (!is_stopping()) {
+    if (auto done = sender.advance(monotonic_now()); !done) return done;
+    if (auto done = flush(socket, sender); !done) return done;
+    if (auto done = read(socket, sender); !done) return done;
+    if (sender.is_open() && !std::exchange(is_noted, true)) note_open();
+  }
+  return Done{};
+}
+
+Result<void> Outgoing::flush(net::ClientSocket& socket, Sender& sender) {
+  const std::string bytes = std::exchange(sender.output(), {});
+  if (bytes.empty()) return Done{};
+  if (auto written = socket.write(bytes, net::Deadline::in(Sender::kAnswerWithin)); !written) return written;
+  const std::lock_guard lock(mutex_);
+  status_.bytes_sent += bytes.size();
+  return Done{};
+}
+
+Result<void> Outgoing::read(net::ClientSocket& socket, Sender& sender) {
+  const bool has_input =
+      socket.has_buffered_input() || net::wait_for_socket(socket.descriptor(), POLLIN, net::Deadline::in(kLookEvery));
+  if (!has_input) return Done{};
+  std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+  const auto bytes = socket.read(room, net::Deadline::in(Sender::kAnswerWithin));
+  if (!bytes) return tl::unexpected(bytes.error());
+  input_.append(room.data(), *bytes);
+  std::string_view rest = input_;
+  auto received = sender.receive(rest, monotonic_now());
+  input_.erase(0, input_.size() - rest.size());
+  const std::lock_guard lock(mutex_);
+  status_.bytes_received += *bytes;
+  status_.last_heard = parts_.clock.now();
+  noted_ = progress_;
+  return received;
+}
+
+void Outgoing::note_open() {
+  {
+    const std::lock_guard lock(mutex_);
+    status_.is_connected = true;
+    status_.last_error.clear();
+  }
+  if (parts_.log != nullptr) parts_.log->info("peer connected", {{"peer", peer_.name}, {"address", peer_.address}});
+}
+
+void Outgoing::note_error(const Error& error) {
+  bool was_connected = false;
+  bool is_known = false;
+  {
+    const std::lock_guard lock(mutex_);
+    was_connected = std::exchange(status_.is_connected, false);
+    is_known = !was_connected && status_.last_error == error.message;
+    status_.last_error = error.message;
+  }
+  // It is tried twice a second: what is wrong is said once.
+  if (parts_.log == nullptr || is_known) return;
+  parts_.log->warning(was_connected ? "peer lost" : "no link to a peer",
+                      {{"peer", peer_.name}, {"address", peer_.address}, {"reason", error.message}});
+}
+
+}  // namespace mete::escrow
