@@ -144,6 +144,8 @@ void auth(CommandContext& context);
 void quit(CommandContext& context);
 void reset(CommandContext& context);
 void select(CommandContext& context);
+void cluster_info(CommandContext& context);
+void cluster_nodes(CommandContext& context);
 void command_list(CommandContext& context);
 void command_count(CommandContext& context);
 void command_docs(CommandContext& context);
@@ -155,5 +157,6 @@ void client_help(CommandContext& context);
 void command_help(CommandContext& context);
 void config_help(CommandContext& context);
 void slowlog_help(CommandContext& context);
+void cluster_help(CommandContext& context);
 
 }  // namespace mete::server::commands

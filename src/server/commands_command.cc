@@ -326,5 +326,6 @@ void client_help(CommandContext& context) { write_help(context.reply, "CLIENT");
 void command_help(CommandContext& context) { write_help(context.reply, "COMMAND"); }
 void config_help(CommandContext& context) { write_help(context.reply, "CONFIG"); }
 void slowlog_help(CommandContext& context) { write_help(context.reply, "SLOWLOG"); }
+void cluster_help(CommandContext& context) { write_help(context.reply, "CLUSTER"); }
 
 }  // namespace mete::server::commands

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "server/cluster_description.h"
 #include "server/readings.h"
 #include "wire/text.h"
 
@@ -171,6 +172,10 @@ void write_replication(std::string& text, Service& /*service*/, const Readings& 
   line(text, "connected_slaves", 0);
 }
 
+void write_cluster(std::string& text, Service& /*service*/, const Readings& readings) {
+  text += cluster_text(readings.cluster);
+}
+
 void write_cpu(std::string& text, Service& /*service*/, const Readings& readings) {
   line(text, "used_cpu_sys", fmt::format("{:.6f}", readings.cpu_system_seconds));
   line(text, "used_cpu_user", fmt::format("{:.6f}", readings.cpu_user_seconds));
@@ -189,11 +194,12 @@ void write_keyspace(std::string& text, Service& /*service*/, const Readings& rea
 }
 
 constexpr std::array kSections = {
-    Section{"Server", write_server}, Section{"Clients", write_clients},
-    Section{"Memory", write_memory}, Section{"Persistence", write_persistence},
-    Section{"Stats", write_stats},   Section{"Replication", write_replication},
-    Section{"CPU", write_cpu},       Section{"Store", write_store},
-    Section{"Limits", write_limits}, Section{"Keyspace", write_keyspace},
+    Section{"Server", write_server},     Section{"Clients", write_clients},
+    Section{"Memory", write_memory},     Section{"Persistence", write_persistence},
+    Section{"Stats", write_stats},       Section{"Replication", write_replication},
+    Section{"CPU", write_cpu},           Section{"Store", write_store},
+    Section{"Limits", write_limits},     Section{"Cluster", write_cluster},
+    Section{"Keyspace", write_keyspace},
 };
 
 bool is_wanted(std::string_view section, std::span<const std::string_view> wanted) {

@@ -131,6 +131,44 @@ void write_remote(std::string& text, const store::RemoteStatus& status) {
          status.script_reloads);
 }
 
+void write_shares(std::string& text, const escrow::SharesStatistics& shares) {
+  single(text, "mete_escrow_shares", "gauge", "Meters of which this node has a share.", shares.meters);
+  single(text, "mete_escrow_usable_units", "gauge", "Units that this node can spend without asking.", shares.usable);
+  single(text, "mete_escrow_outstanding_units", "gauge",
+         "Units that are charged to this node in the shared store and not spent.", shares.outstanding);
+  single(text, "mete_escrow_draws_total", "counter", "Draws from the shared store.", shares.shares.draws);
+  single(text, "mete_escrow_draws_denied_total", "counter", "Draws that the shared store denied.",
+         shares.shares.denials);
+  single(text, "mete_escrow_drawn_units_total", "counter", "Units drawn.", shares.shares.granted);
+  single(text, "mete_escrow_returned_units_total", "counter", "Units given back.", shares.shares.returned);
+  single(text, "mete_escrow_stranded_units_total", "counter", "Units that nobody could use until their window ended.",
+         shares.shares.lapsed);
+  family(text, "mete_escrow_decisions_total", "counter",
+         "Decisions on limits of scope escrow: from the share alone, or after waiting for the shared store.");
+  text += fmt::format("mete_escrow_decisions_total{{path=\"local\"}} {}\n", shares.local_decisions);
+  text += fmt::format("mete_escrow_decisions_total{{path=\"waited\"}} {}\n", shares.decisions - shares.local_decisions);
+}
+
+void write_cluster(std::string& text, const escrow::ClusterStatus& status) {
+  single(text, "mete_cluster_nodes", "gauge", "Nodes that are alive, with this one.", status.nodes.size());
+  single(text, "mete_cluster_incarnation", "gauge", "How often a node of this name has started.",
+         status.self.incarnation);
+  single(text, "mete_cluster_halted", "gauge", "1 if this node draws nothing any more until a restart.",
+         status.halted ? 1 : 0);
+  family(text, "mete_cluster_peer_linked", "gauge", "1 while counters can go to that node.");
+  for (const escrow::NodeStatus& node : status.nodes) {
+    if (node.info.is_self) continue;
+    text += fmt::format("mete_cluster_peer_linked{{node=\"{}\"}} {}\n", node.info.node.name, node.lag ? 1 : 0);
+  }
+  family(text, "mete_cluster_peer_lag_seconds", "gauge", "How long ago that node had all of this node's counters.");
+  for (const escrow::NodeStatus& node : status.nodes) {
+    if (!node.lag) continue;
+    text +=
+        fmt::format("mete_cluster_peer_lag_seconds{{node=\"{}\"}} {}\n", node.info.node.name, seconds_of(*node.lag));
+  }
+  write_shares(text, status.shares);
+}
+
 void write_traffic(std::string& text, const Service& service, const Readings& readings) {
   single(text, "mete_connections", "gauge", "Open connections.", readings.connections);
   single(text, "mete_connections_accepted_total", "counter", "Connections accepted.",
@@ -216,6 +254,7 @@ std::string prometheus_text(const Service& service) {
   write_store(text, readings.store);
   write_persistence(text, readings);
   if (readings.remote) write_remote(text, *readings.remote);
+  if (readings.cluster) write_cluster(text, *readings.cluster);
   write_traffic(text, service, readings);
   write_syncs(text, service.syncs.plans());
   write_server(text, service, readings);

@@ -49,6 +49,7 @@ Readings read(const Service& service) {
     readings.persistence = persistence->status();
   }
   readings.remote = service.store.remote();
+  readings.cluster = service.read_cluster();
   for (const auto& worker : service.workers) {
     const LoopMetrics& metrics = worker->metrics;
     metrics.add_decisions_to(readings.decisions);

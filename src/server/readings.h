@@ -16,6 +16,7 @@ struct Readings {
   store::StoreStatistics store;
   std::optional<store::PersistenceStatus> persistence;  // none: the store keeps no files
   std::optional<store::RemoteStatus> remote;            // none: the state is in this process
+  std::optional<escrow::ClusterStatus> cluster;         // none: this server is no node
   std::map<std::string, DecisionCounts> decisions;      // by limit, of those that there are
   DecisionCounts all_decisions;                         // of those that have been dropped, too
   std::uint64_t commands = 0;

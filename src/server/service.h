@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "escrow/status.h"
 #include "server/authentication.h"
 #include "server/background.h"
 #include "server/clients.h"
@@ -66,6 +68,11 @@ struct Service {
   // connection. `on_failure` is called at most once, from any thread: from then on nothing reaches the disk.
   void watch_persistence(std::function<void(const Error&)> on_failure);
 
+  // None: this server is no node of a cluster.
+  [[nodiscard]] std::optional<escrow::ClusterStatus> read_cluster() const {
+    return cluster_status ? std::optional(cluster_status()) : std::nullopt;
+  }
+
   store::Store& store;
   std::vector<std::unique_ptr<Worker>> workers;
   Authentication authentication;
@@ -99,6 +106,7 @@ struct Service {
   std::atomic<std::uint64_t> connections_refused{0};
   std::atomic<bool> is_ready{false};
   std::atomic<bool> is_failure_told{false};
+  std::function<escrow::ClusterStatus()> cluster_status;    // of a node; from any thread
   std::function<void()> shut_down;                          // from any thread
   std::function<void()> apply_config;                       // makes `config` count; with config_mutex held
   std::function<void(const sync::RunRecord&)> on_sync_end;  // from the worker's thread; set before the first plan is
