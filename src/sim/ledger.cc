@@ -25,7 +25,9 @@ Ledger::Account& Ledger::account(int life, std::size_t meter) {
 void Ledger::granted(int life, std::size_t meter, const std::string& id, Amount amount) {
   const bool is_new = holds_.emplace(id, Hold{life, meter, amount, window(meter)}).second;
   CHECK(is_new);
-  account(life, meter).granted += amount;
+  Account& its = account(life, meter);
+  its.granted += amount;
+  if (abandoned_.contains(id)) its.abandoned += amount;
 }
 
 void Ledger::delivered(const std::string& id) {
@@ -46,7 +48,7 @@ void Ledger::admitted(int life, std::size_t meter, Amount amount) { account(life
 
 Amount Ledger::spendable(int life, std::size_t meter) {
   const Account& its = account(life, meter);
-  return its.granted - its.returned - its.admitted;
+  return its.granted - its.returned - its.admitted - its.abandoned;
 }
 
 Amount Ledger::charged(std::size_t meter, bool is_over) {
@@ -62,7 +64,8 @@ Amount Ledger::charged(std::size_t meter, bool is_over) {
 Amount Ledger::lost(std::size_t meter) {
   Amount sum = 0;
   for (std::size_t i = 0; i < lives_.size(); ++i) {
-    if (lives_[i].is_over) sum += spendable(static_cast<int>(i), meter);
+    const Amount left = spendable(static_cast<int>(i), meter);
+    sum += account(static_cast<int>(i), meter).abandoned + (lives_[i].is_over ? left : 0);
   }
   return sum;
 }

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sim/scenario.h"
@@ -30,12 +31,14 @@ class Ledger {
   void delivered(const std::string& id);
   void settled(const std::string& id, Amount committed);
   void admitted(int life, std::size_t meter, Amount amount);
+  // The node has given up a draw that was refused. An earlier request for it may still arrive, and be granted.
+  void abandoned(const std::string& id) { abandoned_.insert(id); }
 
   // What the life may still spend: granted, and neither given back nor spent.
   [[nodiscard]] Amount spendable(int life, std::size_t meter);
   // What is charged in the present window of the meter, by lives that go on or by those that are over.
   [[nodiscard]] Amount charged(std::size_t meter, bool is_over);
-  // What lives that are over have taken with them.
+  // What lives that are over have taken with them, and what was granted for draws that were given up.
   [[nodiscard]] Amount lost(std::size_t meter);
   // Granted, and on its way to a node that lives.
   [[nodiscard]] Amount on_the_way(std::size_t meter) const;
@@ -49,6 +52,7 @@ class Ledger {
     Amount granted = 0;
     Amount returned = 0;
     Amount admitted = 0;
+    Amount abandoned = 0;
   };
   struct Life {
     bool is_over = false;
@@ -69,6 +73,7 @@ class Ledger {
   const Scenario& scenario_;
   std::vector<Life> lives_;
   std::unordered_map<std::string, Hold> holds_;
+  std::unordered_set<std::string> abandoned_;
 };
 
 }  // namespace mete::sim

@@ -245,6 +245,7 @@ void Node::receive(const Order& order, const Result<OrderAnswer>& answer) {
   waiting_ = std::move(others);
   // Who waited for an order that is refused hears that, and does not ask on.
   const bool is_refused = !answer && answer.error().code != ErrorCode::kUnavailable;
+  if (is_refused && order.kind == Order::Kind::kDraw) around_.ledger.abandoned(order.id);
   if (is_refused || !is_taking()) return;
   for (const Client& client : again) decide(client);
 }

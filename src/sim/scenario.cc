@@ -38,7 +38,8 @@ LimitPlan draw_limit(Random& random, std::size_t index) {
   switch (random.below(4)) {
     case 0: {
       Limit limit = bucket(name).amount(amount).per(period);
-      limit.burst(random.between(kBurstMin, std::max(kBurstMin, 2 * amount)));
+      const Amount burst_min = std::max(kBurstMin, amount / 2);
+      limit.burst(random.between(burst_min, std::max(burst_min, 2 * amount)));
       return {limit, period};
     }
     case 1:

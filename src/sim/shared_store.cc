@@ -37,7 +37,8 @@ Usage SharedStore::usage(std::size_t meter) {
 
 Result<escrow::OrderAnswer> SharedStore::carry_out(const escrow::Order& order, int life, std::size_t meter) {
   if (health_ == Health::kAway) return tl::make_unexpected(away());
-  if (health_ == Health::kFull && order.kind == escrow::Order::Kind::kDraw) {
+  const bool is_new_hold = order.kind == escrow::Order::Kind::kDraw && !ledger_.has_hold(order.id);
+  if (health_ == Health::kFull && is_new_hold) {
     return tl::make_unexpected(Error{ErrorCode::kOutOfMemory, "the shared store is full"});
   }
   ++orders_;

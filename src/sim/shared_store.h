@@ -18,7 +18,7 @@ class SharedStore {
     kFine,
     kAway,     // does nothing, and says that it is unavailable
     kForgets,  // the same, having done it
-    kFull,     // has no room for holds
+    kFull,     // has no room for new holds
   };
 
   SharedStore(World& world, const Scenario& scenario, Ledger& ledger);
