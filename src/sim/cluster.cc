@@ -21,6 +21,11 @@ constexpr Duration kQuiet = milliseconds(700);
 
 constexpr Duration kStopMax = milliseconds(1300);
 
+// Now and then nobody asks for a while, and then many at once.
+constexpr int kRushPermille = 30;
+constexpr std::int64_t kRushMax = 60;
+constexpr Duration kRushGapMax = milliseconds(1500);
+
 TermsPointer terms_for(const Limit& limit) {
   auto terms = escrow::terms_of(limit);
   CHECK(terms);
@@ -86,12 +91,22 @@ void Cluster::run_until(Instant end) {
 void Cluster::ask(std::size_t meter) {
   const MeterPlan& plan = scenario_.meters[meter];
   const Duration mean = has_faults_ ? plan.mean_gap : plan.mean_gap_after;
-  const Duration gap = Duration::from_ns(world_.random.between(1, 2 * mean.ns()));
-  world_.events.after(gap, [this, meter, &plan] {
-    const Amount cost = has_faults_ ? world_.random.between(1, plan.cost_max) : 1;
-    if (Node* node = choose_node(plan)) node->request(meter, cost);
+  Duration gap = Duration::from_ns(world_.random.between(1, 2 * mean.ns()));
+  std::int64_t requests = 1;
+  if (has_faults_ && world_.random.chance(kRushPermille)) {
+    requests = world_.random.between(2, kRushMax);
+    gap = std::min(Duration::from_ns(gap.ns() * requests), kRushGapMax);
+  }
+  world_.events.after(gap, [this, meter, requests] {
+    for (std::int64_t i = 0; i < requests; ++i) request(meter);
     ask(meter);
   });
+}
+
+void Cluster::request(std::size_t meter) {
+  const MeterPlan& plan = scenario_.meters[meter];
+  const Amount cost = has_faults_ ? world_.random.between(1, plan.cost_max) : 1;
+  if (Node* node = choose_node(plan)) node->request(meter, cost);
 }
 
 Node* Cluster::choose_node(const MeterPlan& plan) {
@@ -209,7 +224,11 @@ void Cluster::judge_count(std::size_t meter, const Counting& counting) {
   }
   if (available == 0) return;
   utilisation_permille_ = std::min(utilisation_permille_, used * 1000 / available);
-  const auto spare = std::max(available / 100, static_cast<Amount>(nodes_.size()));
+  auto spare = std::max(available / 100, static_cast<Amount>(nodes_.size()));
+  if (kind == Kind::kBucket || kind == Kind::kSliding) {  // What came back at the very end had nobody to spend it.
+    const std::int64_t unseen_ns = scenario_.tick.ns() + 2 * scenario_.round_trip.ns();
+    spare += available * unseen_ns / (counting.until - counting.from).ns();
+  }
   if (used + spare >= available) return;
   world_.violate("only " + std::to_string(used) + " of " + std::to_string(available) + " of meter " +
                  std::to_string(meter) + ", a " + std::string(to_string(kind)) +

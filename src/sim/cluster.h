@@ -51,6 +51,7 @@ class Cluster {
   // Every node is up, every link too, the store is fine, and the limits are as they were.
   void heal();
   void ask(std::size_t meter);
+  void request(std::size_t meter);
   Node* choose_node(const MeterPlan& plan);
   void change(std::size_t limit, const Action& action);
   void tell_terms(std::size_t limit, std::size_t node);
