@@ -55,10 +55,11 @@ Result<ClusterNumber> Joining::recognise() {
 
 // Asked before a start is counted: else the count would reach what is remembered after some attempts.
 Result<void> Joining::check_starts() {
-  if (remembered_.name != self_.name) return {};
-  const auto last = roll_.last_incarnation(self_.name);
+  if (remembered_.cluster == 0) return {};
+  const auto last = roll_.last_incarnation(remembered_.name);
   if (!last) return tl::make_unexpected(last.error());
-  if (*last < remembered_.incarnation) return refuse(went_back(self_.name, {*last, remembered_.incarnation}));
+  if (*last < remembered_.incarnation) return refuse(went_back(remembered_.name, {*last, remembered_.incarnation}));
+  if (!continues_) continues_ = *last == remembered_.incarnation;
   return {};
 }
 
@@ -86,7 +87,7 @@ Result<std::optional<Registry>> Joining::enter(ClusterNumber cluster, const std:
   const auto entered = roll_.enter(self_, 0);
   if (!entered) return tl::make_unexpected(entered.error());
   if (!*entered) return std::nullopt;  // somebody else was faster: the next attempt sees who
-  Registry registry(roll_, self_, cluster);
+  Registry registry(roll_, self_, cluster, continues_.value_or(false));
   if (const auto counted = registry.count_others(); !counted) return tl::make_unexpected(counted.error());
   return registry;
 }

@@ -22,7 +22,10 @@ Result<Registry> join(store::Store& shared, Joining::Options options, const std:
 }  // namespace
 
 Place::Place(Registry registry)
-    : registry_(std::move(registry)), self_(registry_.self()), cluster_(registry_.remembered().cluster) {}
+    : registry_(std::move(registry)),
+      self_(registry_.self()),
+      cluster_(registry_.remembered().cluster),
+      continues_(registry_.continues()) {}
 
 Result<std::unique_ptr<Place>> Place::take(store::Store& shared, const Options& options) {
   const bool has_disk = !options.directory.empty();

@@ -43,6 +43,8 @@ class Place {
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
   [[nodiscard]] const Node& self() const { return self_; }
   [[nodiscard]] ClusterNumber cluster() const { return cluster_; }
+  // Registry::continues().
+  [[nodiscard]] bool continues() const { return continues_; }
 
  private:
   explicit Place(Registry registry);
@@ -51,6 +53,7 @@ class Place {
   Registry registry_;
   const Node self_;
   const ClusterNumber cluster_;
+  const bool continues_;
 };
 
 }  // namespace mete::escrow

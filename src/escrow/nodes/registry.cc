@@ -13,8 +13,8 @@ bool is_gone(const Error& error) { return error.code == ErrorCode::kNoHold || er
 
 }  // namespace
 
-Registry::Registry(const Roll& roll, Node self, ClusterNumber cluster)
-    : roll_(roll), self_(std::move(self)), cluster_(cluster) {}
+Registry::Registry(const Roll& roll, Node self, ClusterNumber cluster, bool continues)
+    : roll_(roll), self_(std::move(self)), cluster_(cluster), continues_(continues) {}
 
 Result<Membership> Registry::refresh() {
   if (membership_ != Membership::kMember) return membership_;

@@ -31,7 +31,7 @@ namespace mete::escrow {
 // What a node keeps on its disk from one start to the next (memory.h); zeros: it was never in a cluster.
 struct Remembered {
   ClusterNumber cluster = 0;
-  std::string name = {};  // a node under another name has starts that are counted apart
+  std::string name = {};  // at that start
   Incarnation incarnation = 0;
 
   bool operator==(const Remembered&) const = default;
@@ -62,13 +62,16 @@ class Registry {
   [[nodiscard]] Membership membership() const { return membership_; }
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] const Node& self() const { return self_; }
+  // Whether the data directory is as the last start under its name left it, and no older copy: only then what it has of
+  // the shared store's units is still there to be spent.
+  [[nodiscard]] bool continues() const { return continues_; }
   [[nodiscard]] Remembered remembered() const { return {cluster_, self_.name, self_.incarnation}; }
   // All that were alive at the last refresh, by name, with this one.
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
 
  private:
   friend class Joining;
-  Registry(const Roll& roll, Node self, ClusterNumber cluster);
+  Registry(const Roll& roll, Node self, ClusterNumber cluster, bool continues);
 
   // After the hold was found gone: while this node was not heard of, or because of another.
   Result<Membership> come_back();
@@ -80,6 +83,7 @@ class Registry {
   Roll roll_;
   Node self_;
   ClusterNumber cluster_;
+  bool continues_;
   std::uint64_t number_ = 0;                         // of the hold
   std::map<std::string, Node, std::less<>> others_;  // by the ids of their holds
   Membership membership_ = Membership::kMember;
@@ -118,6 +122,7 @@ class Joining {
   Roll roll_;
   Node self_;
   Remembered remembered_;
+  std::optional<bool> continues_;  // as of the first look: starts that are counted after it may be this one's
   std::map<std::string, Sighting, std::less<>> sightings_;  // by the ids of holds
 };
 

@@ -201,7 +201,31 @@ TEST_F(RegistryTest, AStoreThatWentBackIsNoticedHoweverOftenOneTries) {
     EXPECT_THAT(refusal(options("a", kDirectory, remembered)),
                 HasSubstr("it knows of 1 starts of node 'a', and there were 3"));
   }
-  EXPECT_EQ(refusal(options("b", kDirectory, remembered)), "") << "b's starts are counted apart";
+  EXPECT_THAT(refusal(options("b", kDirectory, remembered)), HasSubstr("starts of node 'a'"))
+      << "whatever it is called";
+}
+
+TEST_F(RegistryTest, ADirectoryThatIsBehindItsLastStartIsToldApart) {
+  Registry first = join(options("a", kDirectory));
+  EXPECT_FALSE(first.continues()) << "there is nothing to go on from";
+  const Remembered old = first.remembered();
+  first.leave().value();
+  Registry second = join(options("a", kDirectory, old));
+  EXPECT_TRUE(second.continues());
+  const Remembered latest = second.remembered();
+  second.leave().value();
+  Registry restored = join(options("a", kDirectory, old));
+  EXPECT_FALSE(restored.continues()) << "there was a start since that copy";
+  restored.leave().value();
+  EXPECT_FALSE(join(options("a", kDirectory, latest)).continues()) << "and now since this one";
+}
+
+TEST_F(RegistryTest, WhoIsWaitedForAndWhoIsRenamedGoesOn) {
+  const Registry killed = join(options("a", kDirectory));
+  Joining joining(store, options("b", kDirectory, killed.remembered()));
+  joining.attempt().value();
+  clock.advance(2s);
+  EXPECT_TRUE(joining.attempt().value().value().continues());
 }
 
 TEST_F(RegistryTest, OfTwoFoundersOneFoundsTheCluster) {
