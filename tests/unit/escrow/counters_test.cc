@@ -40,8 +40,7 @@ std::size_t bring(Counters& from, Counters& to, Instant now = kNow, Counters::Cu
   return states.size();
 }
 
-class CountersTest : public ::testing::Test {
- protected:
+struct CountersTest : ::testing::Test {
   Counters a{{"a", 1}};
   Counters b{{"b", 1}};
 };

@@ -77,8 +77,7 @@ class Link {
   }
 };
 
-class PeerSession : public ::testing::Test {
- protected:
+struct PeerSession : ::testing::Test {
   Node a{{"a", 1}};
   Node b{{"b", 1}};
   Progress progress;
