@@ -105,6 +105,7 @@ class EscrowStore final : public store::Store {
   store::StoreStatistics do_statistics() override;
 
   Result<void> recover_stocks();
+  Result<void> forget_stocks();
   void watch_until_stopped();
   void keep_place();
 
