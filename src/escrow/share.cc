@@ -229,6 +229,7 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
 
 void Share::denied(const Order& order, const core::Verdict& verdict, Instant now) {
   if (!draw_ || draw_->order.id != order.id) return;
+  if (draw_->pause == Duration()) round_trip_ = now - order.sent_at;
   draw_.reset();
   ++statistics_.denials;
   ++denials_in_a_row_;

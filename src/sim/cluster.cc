@@ -180,8 +180,7 @@ void Cluster::change(std::size_t limit, const Action& action) {
     if (!is_bucket && store_.usage(i).limit >= before[i]) continue;
     Amount outstanding = ledger_.on_the_way(i);
     for (const auto& node : nodes_) outstanding += node->usable(i);
-    const Duration fill = terms_for(plan.definition)->ttl;
-    const Instant until = is_bucket ? world_.now() + fill : floor_to(world_.now(), plan.period) + plan.period;
+    const Instant until = is_bucket ? Instant::max() : floor_to(world_.now(), plan.period) + plan.period;
     oracle_.allow(i, outstanding, until);
   }
 }
@@ -218,11 +217,12 @@ void Cluster::count(std::size_t meter) {
   world_.events.at(counting.until + Duration::from_ns(-1), [this, meter, counting] { judge_count(meter, counting); });
 }
 
-// What may be left of it: a hundredth, or a unit in each node. Of a bucket and a sliding window also what came back at
-// the very end and had nobody to spend it; and what a sliding window frees is drawn unit by unit, each a round trip.
+// What may be left of it: a hundredth, or a unit in each node, or two of a sliding window. Of a bucket and a sliding
+// window also what came back at the very end and had nobody to spend it; and what a sliding window frees is drawn unit
+// by unit, each a round trip.
 Amount Cluster::spare_of(Kind kind, Amount available, const Counting& counting) const {
   const Amount part = available / (kind == Kind::kSliding ? kSlidingSpareDivisor : kSpareDivisor);
-  const Amount spare = std::max(part, static_cast<Amount>(nodes_.size()));
+  const Amount spare = std::max(part, static_cast<Amount>(nodes_.size()) * (kind == Kind::kSliding ? 2 : 1));
   if (kind != Kind::kBucket && kind != Kind::kSliding) return spare;
   const std::int64_t unseen_ns = scenario_.tick.ns() + 2 * scenario_.round_trip.ns();
   return spare + available * unseen_ns / (counting.until - counting.from).ns();

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedBugs,
                                            Planted::kGiveBeforeDeducted));
 
 TEST(ClusterReplay, ASeedIsAlwaysTheSameRun) {
-  for (const std::uint64_t seed : {1, 7, 42}) {
+  for (const std::uint64_t seed : {1U, 7U, 42U}) {
     std::ostringstream first;
     std::ostringstream second;
     const Report one = run_seed(seed, {.trace = &first});
