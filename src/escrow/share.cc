@@ -20,6 +20,7 @@ constexpr Amount kSeldomDivisor = 20;      // of the limit: what is drawn ahead 
 constexpr std::int64_t kSeldomFactor = 10;
 constexpr std::int64_t kWindowDivisor = 4;  // of what is left of the window
 constexpr std::int64_t kRoundTripsAhead = 4;
+constexpr std::int64_t kRoundTripsLeaking = 2;
 constexpr const char* kReturnSuffix = ".r";  // what is given back is an operation of its own
 constexpr Duration kForgottenAfter = seconds(10);
 constexpr Duration kDenialPauseMin = milliseconds(10);
@@ -173,6 +174,17 @@ Amount Share::batch(Instant now) const {
   return std::clamp<Amount>(expected(now), 1, std::max<Amount>(1, known_remaining(now) / kRestDivisor));
 }
 
+// A bucket that is nearly full refills what is drawn, and the lot leaks, while the answer is on its way: what is drawn
+// has to be more by that, or nothing would be left of it.
+Amount Share::leak(Instant now) const {
+  if (terms_->kind != Kind::kBucket) return 0;
+  const auto away_ns = base::to_unsigned(times(round_trip_, kRoundTripsLeaking).ns());
+  const auto rate = base::multiply(base::to_unsigned(terms_->amount), away_ns);
+  const Amount refill = base::saturate(base::div_ceil(rate, base::to_unsigned(terms_->period.ns())), kAmountMax) + 1;
+  const Amount missing = is_known_ ? capacity_ - known_remaining(now) : 0;
+  return std::max<Amount>(0, refill - missing);
+}
+
 Order Share::draw(DrawNames& names, Instant now) {
   if (!draw_) {
     draw_.emplace();
@@ -181,7 +193,7 @@ Order Share::draw(DrawNames& names, Instant now) {
                     .limit = limit_,
                     .key = key_,
                     .id = names.next(key_),
-                    .amount = std::max(need_, batch(now)),
+                    .amount = std::max(need_, std::min(std::max(need_, batch(now)) + leak(now), capacity_)),
                     .is_stock = terms_->kind == Kind::kStock,
                     .ttl = terms_->ttl,
                     .sent_at = now};
@@ -217,6 +229,7 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
 
 void Share::denied(const Order& order, const core::Verdict& verdict, Instant now) {
   if (!draw_ || draw_->order.id != order.id) return;
+  if (draw_->pause == Duration()) round_trip_ = now - order.sent_at;
   draw_.reset();
   ++statistics_.denials;
   ++denials_in_a_row_;

@@ -151,6 +151,7 @@ class Share {
   // What is asked for in about a second; more of it of a limit that is asked seldom.
   [[nodiscard]] Amount expected(Instant now) const;
   [[nodiscard]] Amount batch(Instant now) const;
+  [[nodiscard]] Amount leak(Instant now) const;
   [[nodiscard]] Duration horizon() const;
   [[nodiscard]] Duration far_horizon(Instant now) const;
   [[nodiscard]] Duration idle_time() const;

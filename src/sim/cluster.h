@@ -57,6 +57,7 @@ class Cluster {
   void tell_terms(std::size_t limit, std::size_t node);
   [[nodiscard]] Counting counting_of(std::size_t meter) const;
   void count(std::size_t meter);
+  [[nodiscard]] Amount spare_of(Kind kind, Amount available, const Counting& counting) const;
   void judge_count(std::size_t meter, const Counting& counting);
   void judge_books();
   void run_until(Instant end);
@@ -70,6 +71,8 @@ class Cluster {
   SharedStore store_;
   Network network_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  // By meter: when counting began, more was in use than the limit, for it was lowered: there is nothing to count.
+  std::vector<bool> is_in_debt_;
   bool has_faults_ = true;
   std::int64_t utilisation_permille_ = 1000;
 };

@@ -32,6 +32,12 @@ std::optional<Planted> planted_named(std::string_view name) {
 
 std::string_view name_of(Planted planted) { return kPlanted[static_cast<std::size_t>(planted)].first; }
 
+std::vector<std::string_view> planted_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, planted] : kPlanted) names.push_back(name);
+  return names;
+}
+
 Report run_seed(std::uint64_t seed, const RunOptions& options) {
   const Scenario scenario = make_scenario(seed, options.nodes, options.planted);
   World world(seed, scenario.start, options.trace);

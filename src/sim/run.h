@@ -5,12 +5,16 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "escrow/planted.h"
 #include "sim/node.h"
 #include "sim/world.h"
 
 namespace mete::sim {
+
+inline constexpr std::size_t kNodesMax = 1000;
 
 struct RunOptions {
   std::size_t nodes = 0;  // 0: as the seed says
@@ -34,5 +38,6 @@ std::string explain(const Report& report, const RunOptions& options);
 // By name, as the command line has it; none if there is no such bug.
 std::optional<escrow::Planted> planted_named(std::string_view name);
 std::string_view name_of(escrow::Planted planted);
+std::vector<std::string_view> planted_names();
 
 }  // namespace mete::sim
