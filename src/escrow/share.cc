@@ -97,7 +97,7 @@ Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& v
     spend(here, now);
     verdict = admitted(here, now);
   } else {
-    verdict = turned_down(now);
+    verdict = turned_down(cost, now);
   }
   return Outcome::kDecided;
 }
@@ -128,11 +128,13 @@ core::Verdict Share::admitted(Amount cost, Instant now) const {
   return verdict;
 }
 
-core::Verdict Share::turned_down(Instant now) const {
+// The denial that is remembered may be of less: when that fits says nothing about what never does.
+core::Verdict Share::turned_down(Amount cost, Instant now) const {
+  const bool can_never_fit = cost > capacity_ || denial_->retry_at == Instant::max();
   core::Verdict verdict = admitted(0, now);
   verdict.is_allowed = false;
   verdict.violated = 1;
-  verdict.retry_after = denial_->retry_at == Instant::max() ? Duration::never() : until(denial_->retry_at, now);
+  verdict.retry_after = can_never_fit ? Duration::never() : until(denial_->retry_at, now);
   return verdict;
 }
 

@@ -154,7 +154,7 @@ class Share {
   [[nodiscard]] Duration horizon() const;
   [[nodiscard]] Duration idle_time() const;
   [[nodiscard]] core::Verdict admitted(Amount cost, Instant now) const;
-  [[nodiscard]] core::Verdict turned_down(Instant now) const;
+  [[nodiscard]] core::Verdict turned_down(Amount cost, Instant now) const;
 
   const std::string limit_;
   const std::string key_;
