@@ -26,6 +26,10 @@ class BootClock final : public Clock {
   }
 };
 
+// How many keys are looked at to tell what is outstanding.
+constexpr int kOutstandingPagesMax = 10;
+constexpr std::size_t kOutstandingPage = 1000;
+
 // How often the usage of a meter is looked at, until nothing changes meanwhile.
 constexpr int kLooksMax = 5;
 constexpr auto kLookPatience = std::chrono::milliseconds(100);
@@ -75,8 +79,9 @@ EscrowStore::EscrowStore(EscrowParts parts)
       definitions_({.local = *local_, .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_}),
       counters_({.node = parts.node, .incarnation = parts.incarnation}),
       keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_->keys()}),
-      carrier_(std::make_unique<Carrier>(Carrier::Parts{
-          .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_, .tag = "mete-share:" + parts.node})),
+      share_tag_("mete-share:" + parts.node),
+      carrier_(std::make_unique<Carrier>(
+          Carrier::Parts{.shared = *shared_, .shares = shares_, .book = book_, .clock = clock_, .tag = share_tag_})),
       counter_clock_(std::make_unique<StoreClock>(*local_)),
       neighbours_(std::move(parts.peers)) {}
 
@@ -85,6 +90,9 @@ Result<std::unique_ptr<EscrowStore>> EscrowStore::open(EscrowParts parts) {
   std::unique_ptr<EscrowStore> store(new EscrowStore(std::move(parts)));
   if (auto ok = store->definitions_.load(); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = store->recover_stocks(); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = store->stranded_.look(*store->shared_, store->share_tag_, store->clock_.now()); !ok) {
+    return tl::make_unexpected(ok.error());
+  }
   if (link) {
     link->clock = store->counter_clock_.get();
     auto links = PeerLinks::start(*link, store->counters_);
@@ -132,12 +140,25 @@ void EscrowStore::keep_place() {
   if (!linked && log_ != nullptr) log_->warning("peers cannot be linked", {{"reason", linked.error().message}});
 }
 
-std::vector<PeerStatus> EscrowStore::peers() const {
-  return links_ == nullptr ? std::vector<PeerStatus>() : links_->status();
-}
-
-std::vector<NodeInfo> EscrowStore::nodes() const {
-  return place_ == nullptr ? std::vector<NodeInfo>() : place_->nodes();
+ClusterStatus EscrowStore::status() {
+  ClusterStatus status;
+  const Instant now = clock_.now();
+  status.shares = shares_.statistics(now);
+  status.stranded = stranded_.amount(now);
+  if (const auto reason = carrier_->halted()) status.halted = reason->message;
+  const auto remote = shared_->remote();
+  status.is_shared_reachable = !remote || remote->is_reachable;
+  if (place_ == nullptr) return status;
+  status.cluster = place_->cluster();
+  status.self = place_->self();
+  const std::vector<PeerStatus> peers = links_ == nullptr ? std::vector<PeerStatus>() : links_->status();
+  for (NodeInfo& info : place_->nodes()) {
+    const auto is_it = [&](const PeerStatus& peer) { return peer.address == info.node.address && peer.is_connected; };
+    const auto peer = std::find_if(peers.begin(), peers.end(), is_it);
+    const bool is_linked = !info.is_self && peer != peers.end();
+    status.nodes.push_back({std::move(info), is_linked ? std::optional(peer->lag) : std::nullopt});
+  }
+  return status;
 }
 
 // What was under way when the node was killed is brought to its end; then what it has is its share again.
@@ -187,6 +208,25 @@ Result<std::vector<std::string>> EscrowStore::do_limits() {
   std::vector<std::string> names = definitions_.names();
   std::erase_if(names, [](const std::string& name) { return name.starts_with(kReservedPrefix); });
   return names;
+}
+
+// Of what is held there, all is some node's share, but for what users hold; of a stock, which is taken, this node knows
+// its own.
+Result<std::optional<Amount>> EscrowStore::outstanding(std::string_view limit) {
+  const auto definition = definitions_.known(limit);
+  if (!definition || !definition->is_drawn()) return std::nullopt;
+  const Shares::LimitTotals here = shares_.totals(limit);
+  if (definition->limit.kind() == Kind::kStock) return here.outstanding;
+  Amount held = 0;
+  std::uint64_t cursor = 0;
+  for (int page = 0; page < kOutstandingPagesMax; ++page) {
+    const auto usages = shared_->scan(limit, cursor, kOutstandingPage);
+    if (!usages) return tl::make_unexpected(usages.error());
+    for (const KeyUsage& each : usages->keys) held += each.usage.held;
+    cursor = usages->cursor;
+    if (cursor == 0) break;
+  }
+  return std::max<Amount>(0, held - here.held_and_spent);
 }
 
 Result<store::Store*> EscrowStore::home_of(std::string_view limit) {

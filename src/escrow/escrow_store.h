@@ -28,7 +28,9 @@
 #include "escrow/nodes/place.h"
 #include "escrow/peers/links.h"
 #include "escrow/shares.h"
+#include "escrow/status.h"
 #include "escrow/stock_book.h"
+#include "escrow/stranded.h"
 #include "store/store.h"
 
 namespace mete::escrow {
@@ -55,15 +57,11 @@ class EscrowStore final : public store::Store {
   [[nodiscard]] Instant now() const override { return local_->now(); }
   [[nodiscard]] store::Keys* keys() override { return &keys_; }
   [[nodiscard]] bool draws_shares() const override { return true; }
+  [[nodiscard]] Result<std::optional<Amount>> outstanding(std::string_view limit) override;
   [[nodiscard]] std::optional<store::RemoteStatus> remote() const override { return shared_->remote(); }
   [[nodiscard]] store::Persistence* persistence() override { return local_->persistence(); }
 
-  [[nodiscard]] SharesStatistics shares_statistics() { return shares_.statistics(clock_.now()); }
-  [[nodiscard]] std::vector<PeerStatus> peers() const;
-  [[nodiscard]] std::vector<NodeInfo> nodes() const;
-  // What is charged for this node in the shared store and not spent, of all keys of a limit.
-  [[nodiscard]] Amount outstanding(std::string_view limit) { return shares_.outstanding(limit); }
-  [[nodiscard]] std::optional<Error> halted() const { return carrier_->halted(); }
+  [[nodiscard]] ClusterStatus status();
 
  private:
   // The charges of an operation by where they are decided, with their places in it.
@@ -139,9 +137,11 @@ class EscrowStore final : public store::Store {
   Shares shares_;
   StockBook book_;
   Definitions definitions_;
+  Stranded stranded_;
   Counters counters_;
   EscrowKeys keys_;
   std::atomic<std::size_t> open_admissions_{0};
+  const std::string share_tag_;
   std::unique_ptr<Carrier> carrier_;  // after what it works with
   const std::unique_ptr<Clock> counter_clock_;
   Neighbours neighbours_;

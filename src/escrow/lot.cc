@@ -6,16 +6,6 @@
 
 namespace mete::escrow {
 
-namespace {
-
-// The rate that a key has, which may have an amount of its own: its capacity is in the same ratio to it as the limit's.
-Amount rate_of(const Terms& terms, Amount capacity) {
-  const auto scaled = base::multiply(base::to_unsigned(terms.amount), base::to_unsigned(capacity));
-  return base::saturate(base::div_ceil(scaled, base::to_unsigned(terms.capacity)));
-}
-
-}  // namespace
-
 Amount Lot::usable(Instant now) const {
   if (now >= dies_at) return 0;
   if (rate == 0) return left;
@@ -36,7 +26,9 @@ Instant window_end(const Terms& terms, Duration reset_after, Instant sent_at) {
   // What a sliding window has charged counts in the next one too.
   std::int64_t counts_for = reset_after.ns() - (terms.kind == Kind::kSliding ? terms.period.ns() : 0);
   counts_for = std::max<std::int64_t>(0, std::min(counts_for, terms.ttl.ns()));
-  const std::int64_t drift = std::min(counts_for, kLotAgeMax.ns()) / kClockDriftDivisor;
+  // Only a bucket's lots are kept longer than that.
+  const std::int64_t age_max = terms.kind == Kind::kBucket ? counts_for : std::min(counts_for, kLotAgeMax.ns());
+  const std::int64_t drift = age_max / kClockDriftDivisor;
   return sent_at + Duration::from_ns(counts_for - drift);
 }
 
@@ -47,9 +39,12 @@ Lot make_lot(const Terms& terms, std::string id, Amount size, const core::Verdic
           .left = size,
           .dies_at = window_end(terms, granted.reset_after, sent_at),
           .rate = 0,
-          .period = terms.period};
+          .period = {}};
   if (terms.kind == Kind::kBucket) {
-    lot.rate = rate_of(terms, granted.limit);
+    // What the bucket lacks is back after `reset_after`: that is its rate, whatever the key's own amount is, and
+    // however old the terms are. It lacks this lot at least, and up to a unit less than it says.
+    lot.rate = std::max(size, granted.limit - granted.remaining - 1);
+    lot.period = granted.reset_after;
   } else if (terms.kind != Kind::kStock) {
     lot.dies_at = std::min(lot.dies_at, sent_at + kLotAgeMax);
   }

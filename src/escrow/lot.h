@@ -21,7 +21,7 @@
 namespace mete::escrow {
 
 // Clocks of different machines do not run equally fast: what ends in t ends here in t less a thousandth. Lots are not
-// kept longer than this, so that the thousandth stays small.
+// kept longer than this, so that the thousandth stays small; but a bucket's are, for they leak all the time.
 inline constexpr Duration kLotAgeMax = std::chrono::minutes(10);
 inline constexpr std::int64_t kClockDriftDivisor = 1000;
 
@@ -31,8 +31,8 @@ struct Lot {
   Amount spent = 0;
   Amount left = 0;  // what is neither spent nor leaked
   Instant dies_at;  // by this node's clock
-  Amount rate = 0;  // of a bucket: units per period that leak; 0: none do
-  Duration period;  // of a bucket
+  Amount rate = 0;  // of a bucket: units that leak in `period`; 0: none do
+  Duration period;
 
   [[nodiscard]] Amount usable(Instant now) const;
   // Spends up to `units` of what is usable, and tells how much that was.

@@ -18,6 +18,7 @@ constexpr Amount kFirstBatchDivisor = 10;  // of the limit
 constexpr Amount kRestDivisor = 4;         // of what is left of the whole
 constexpr Amount kSeldomDivisor = 20;      // of the limit: what is drawn ahead for much longer than a second
 constexpr std::int64_t kSeldomFactor = 10;
+constexpr std::int64_t kWindowDivisor = 4;  // of what is left of the window
 constexpr std::int64_t kRoundTripsAhead = 4;
 constexpr const char* kReturnSuffix = ".r";  // what is given back is an operation of its own
 constexpr Duration kForgottenAfter = seconds(10);
@@ -153,11 +154,16 @@ Duration Share::horizon() const {
   return std::max(of_window, times(round_trip_, kRoundTripsAhead));
 }
 
+// The nearer the end of the window, the less: what is given back then comes too late for others.
+Duration Share::far_horizon(Instant now) const {
+  return std::min(times(horizon(), kSeldomFactor), part(until(window_ends_at_, now), kWindowDivisor));
+}
+
 Duration Share::idle_time() const { return std::clamp<Duration>(part(terms_->ttl, 10), milliseconds(100), seconds(3)); }
 
 Amount Share::expected(Instant now) const {
   const Amount soon = demand_.within(horizon(), now);
-  const Amount later = demand_.within(times(horizon(), kSeldomFactor), now);
+  const Amount later = demand_.within(far_horizon(now), now);
   return std::max(soon, std::min(later, capacity_ / kSeldomDivisor));
 }
 
@@ -199,6 +205,7 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
   last_batch_ = order.amount;
   know({verdict.remaining, verdict.limit}, now);
   resets_at_ = now + verdict.reset_after;
+  window_ends_at_ = window_end(*terms, verdict.reset_after, order.sent_at);
   Lot lot = make_lot(*terms, order.id, order.amount, verdict, order.sent_at);
   if (planted_ == Planted::kShareWithoutWindow) lot.dies_at = Instant::max();
   if (!keeps_lots(*terms, *terms_)) return settle(lot, now);
@@ -264,20 +271,22 @@ void Share::failed(const Order& order, const Error& error, Instant now) {
 // --- Giving back -----------------------------------------------------------------------------------------------------
 
 // A hold is committed to what was spent of it, and gives back the rest. Of a stock the rest is all there is to settle:
-// what was drawn is used up there already.
+// what was drawn is used up there already. A bucket gets nothing back: it refills what nobody has spent, and if it were
+// full the sooner for that, lots that were drawn behind this one would leak too late.
 void Share::settle(const Lot& lot, Instant now) {
   const bool is_stock = terms_->kind == Kind::kStock;
+  const Amount spent = lot.rate > 0 ? lot.size : lot.spent;
   if (is_stock && lot.left == 0) return;
   Settling settling;
   settling.order = {.kind = Order::Kind::kSettle,
                     .limit = limit_,
                     .key = key_,
                     .id = is_stock ? lot.id + kReturnSuffix : lot.id,
-                    .amount = is_stock ? lot.left : lot.spent,
+                    .amount = is_stock ? lot.left : spent,
                     .is_stock = is_stock,
                     .ttl = {},
                     .sent_at = now};
-  settling.rest = is_stock ? lot.left : lot.size - lot.spent;
+  settling.rest = is_stock ? lot.left : lot.size - spent;
   settling.until = lot.dies_at;
   settling.ask_at = now;
   settling_.push_back(std::move(settling));
@@ -331,14 +340,15 @@ void Share::drop_dead(Instant now) {
 }
 
 bool Share::has_too_much(Instant now) const {
-  const Amount later = demand_.within(times(horizon(), kSeldomFactor), now);
-  return now - known_at_ >= idle_time() && usable(now) > 2 * later + 1;
+  if (now - known_at_ < idle_time()) return false;
+  return usable(now) > 2 * demand_.within(far_horizon(now), now) + 1;
 }
 
 void Share::tend(DrawNames& names, Instant now, std::vector<Order>& orders) {
   drop_dead(now);
   settle_spent(now);
-  if (now - demand_.asked_at() >= idle_time() || has_too_much(now)) settle_lots(now);
+  const bool can_return = terms_->kind != Kind::kBucket;
+  if (can_return && (now - demand_.asked_at() >= idle_time() || has_too_much(now))) settle_lots(now);
   const bool is_stock = terms_->kind == Kind::kStock;
   if (draw_ && !is_stock && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();  // Held no longer, if ever.
   if (draw_ && !draw_->is_under_way && now >= draw_->ask_at) orders.push_back(draw(names, now));

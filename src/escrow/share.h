@@ -152,6 +152,7 @@ class Share {
   [[nodiscard]] Amount expected(Instant now) const;
   [[nodiscard]] Amount batch(Instant now) const;
   [[nodiscard]] Duration horizon() const;
+  [[nodiscard]] Duration far_horizon(Instant now) const;
   [[nodiscard]] Duration idle_time() const;
   [[nodiscard]] core::Verdict admitted(Amount cost, Instant now) const;
   [[nodiscard]] core::Verdict turned_down(Instant now) const;
@@ -176,6 +177,7 @@ class Share {
   Amount capacity_ = 0;
   Instant known_at_;
   Instant resets_at_;
+  Instant window_ends_at_;  // as of the last grant
   std::optional<Denial> denial_;
   Error failure_;
   Instant refused_until_;

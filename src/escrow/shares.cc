@@ -184,10 +184,13 @@ std::optional<Shares::Look> Shares::look(const store::MeterName& meter, Instant 
               .change = shard.changes};
 }
 
-Amount Shares::outstanding(std::string_view limit) {
-  Amount sum = 0;
+Shares::LimitTotals Shares::totals(std::string_view limit) {
+  LimitTotals sum;
   each_share([&](const Share& share) {
-    if (share.limit() == limit) sum += share.outstanding();
+    if (share.limit() == limit) {
+      sum.outstanding += share.outstanding();
+      sum.held_and_spent += share.held_and_spent();
+    }
     return true;
   });
   return sum;

@@ -100,8 +100,12 @@ class Shares {
     std::uint64_t change = 0;          // what to wait for with wait_for_change()
   };
   [[nodiscard]] std::optional<Look> look(const store::MeterName& meter, Instant now);
-  // Of all meters of a limit: charged in the shared store and not spent.
-  [[nodiscard]] Amount outstanding(std::string_view limit);
+  // Of all meters of a limit.
+  struct LimitTotals {
+    Amount outstanding = 0;  // charged in the shared store and not spent
+    Amount held_and_spent = 0;
+  };
+  [[nodiscard]] LimitTotals totals(std::string_view limit);
   [[nodiscard]] SharesStatistics statistics(Instant now);
 
  private:

@@ -15,9 +15,8 @@ namespace mete::escrow {
 
 struct NodeStatus {
   NodeInfo info;
-  // Of the link over which counters go to it. None: there is no link, or it is this node.
-  // How long ago it had everything that had changed by then.
-  std::optional<Duration> lag = {};
+  // How many counters have changes that it has not acknowledged. None: there is no link to it, or it is this node.
+  std::optional<std::size_t> lag = {};
 };
 
 struct ClusterStatus {
@@ -27,6 +26,7 @@ struct ClusterStatus {
   std::optional<std::string> halted;  // why nothing is drawn any more, for good
   bool is_shared_reachable = true;
   SharesStatistics shares;
+  Amount stranded = 0;  // what this node had before it was killed, in windows that have not ended
 };
 
 }  // namespace mete::escrow

@@ -37,7 +37,8 @@ std::vector<LimitField> describe_cluster(const escrow::ClusterStatus& status) {
       {"draws_denied", number(shares.shares.denials)},
       {"units_drawn", number(shares.shares.granted)},
       {"units_returned", number(shares.shares.returned)},
-      {"units_stranded", number(shares.shares.lapsed)},
+      {"units_lapsed", number(shares.shares.lapsed)},
+      {"units_stranded", status.stranded},
       {"escrow_decisions", number(shares.decisions)},
       {"escrow_decisions_local", number(shares.local_decisions)},
   };
@@ -61,7 +62,7 @@ std::vector<LimitField> describe_node(const escrow::NodeStatus& node) {
   return {
       {"name", node.info.node.name},       {"incarnation", node.info.node.incarnation},
       {"address", node.info.node.address}, {"self", node.info.is_self},
-      {"linked", node.lag.has_value()},    {"lag_ms", node.lag ? node.lag->ms() : std::int64_t{-1}},
+      {"linked", node.lag.has_value()},    {"lag", node.lag ? number(*node.lag) : -1},
   };
 }
 

@@ -64,17 +64,32 @@ Result<Limit> read_limit(const Arguments& arguments) {
   return make_limit(std::string(arguments.text(kName)), fields);
 }
 
+// Of a limit of which shares are drawn; none if it is new.
+std::optional<Amount> amount_before(store::Store& store, const Limit& limit) {
+  if (limit.scope() != Scope::kEscrow) return std::nullopt;
+  const auto before = store.limit(limit.name());
+  return before && *before ? std::optional((*before)->amount()) : std::nullopt;
+}
+
 }  // namespace
 
 void limit_set(CommandContext& context) {
   const auto limit = read_limit(context.arguments);
+  const auto before = limit ? amount_before(context.service.store, *limit) : std::nullopt;
   const auto defined = limit ? store::define_in_scope(context.service.store, *limit) : tl::unexpected(limit.error());
   if (!defined) {
     context.reply.error(defined.error());
     return;
   }
   context.service.waits.nudge_all();
-  context.reply.ok();
+  // A lowered limit counts at once for what is not granted yet: so how much is?
+  const auto outstanding = before.value_or(0) > limit->amount() ? context.service.store.outstanding(limit->name())
+                                                                : Result<std::optional<Amount>>(std::nullopt);
+  if (outstanding && outstanding->value_or(0) > 0) {
+    context.reply.simple("OK outstanding=" + std::to_string(**outstanding));
+  } else {
+    context.reply.ok();
+  }
 }
 
 void limit_get(CommandContext& context) {
@@ -87,7 +102,10 @@ void limit_get(CommandContext& context) {
     context.reply.null_array();
     return;
   }
-  const auto fields = describe_limit(**limit);
+  auto fields = describe_limit(**limit);
+  // What cannot be known now is left out: the definition is known all the same.
+  const auto outstanding = context.service.store.outstanding((*limit)->name());
+  if (outstanding && *outstanding) fields.push_back({"outstanding", **outstanding});
   context.reply.map(fields.size() + 1);
   context.reply.bulk("name");
   context.reply.bulk((*limit)->name());

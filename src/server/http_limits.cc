@@ -15,11 +15,13 @@ wire::HttpResponse no_limit(std::string_view name) {
   return problem(404, "unknown limit " + wire::quote(name), to_string(ErrorCode::kNoLimit));
 }
 
-wire::HttpResponse limit_answer(const Limit& limit, int status) {
+wire::HttpResponse limit_answer(store::Store& store, const Limit& limit, int status) {
+  const auto outstanding = store.outstanding(limit.name());
   return json_answer(
       [&](wire::JsonWriter& writer) {
         writer.member("name", limit.name());
         write_fields(describe_limit(limit), writer);
+        if (outstanding && *outstanding) writer.member("outstanding", **outstanding);
       },
       status);
 }
@@ -28,7 +30,7 @@ wire::HttpResponse limit_answer(const Limit& limit, int status) {
 std::vector<Field> fields_of(const wire::JsonObject& body) {
   std::vector<Field> fields;
   for (const wire::JsonMember& member : body) {
-    if (member.name == "name") continue;
+    if (member.name == "name" || member.name == "outstanding") continue;  // What is read can be sent back.
     if (const auto* integer = member.value.as<std::int64_t>()) {
       fields.push_back({member.name, *integer});
     } else if (const auto* boolean = member.value.as<bool>()) {
@@ -55,7 +57,7 @@ Result<wire::HttpResponse> handle_list_limits(HttpCall& call) {
 Result<wire::HttpResponse> handle_get_limit(HttpCall& call) {
   const auto limit = call.store.limit(call.parameters[0]);
   if (!limit) return tl::make_unexpected(limit.error());
-  return *limit ? limit_answer(**limit, 200) : no_limit(call.parameters[0]);
+  return *limit ? limit_answer(call.store, **limit, 200) : no_limit(call.parameters[0]);
 }
 
 Result<wire::HttpResponse> handle_put_limit(HttpCall& call) {
@@ -69,7 +71,7 @@ Result<wire::HttpResponse> handle_put_limit(HttpCall& call) {
   if (!before) return tl::make_unexpected(before.error());
   const auto defined = store::define_in_scope(call.store, *limit);
   if (!defined) return tl::make_unexpected(defined.error());
-  return limit_answer(*limit, *before ? 200 : 201);
+  return limit_answer(call.store, *limit, *before ? 200 : 201);
 }
 
 Result<wire::HttpResponse> handle_delete_limit(HttpCall& call) {

@@ -88,6 +88,8 @@ inline constexpr std::array kLimitMembers = {
     MemberSpec{"durable", kText, kOptional, "When a take reaches the disk.", "always|everysec|never"},
     MemberSpec{"on_fail", kText, kOptional, "What is answered while the store does not answer.", "closed|open"},
     MemberSpec{"scope", kText, kOptional, "Who shares the limit.", "node|shared|escrow"},
+    MemberSpec{"outstanding", kInteger, kOptional,
+               "In answers, of scope escrow: what nodes have drawn and not spent. Means nothing in a request."},
 };
 inline constexpr Schema kLimit = {"Limit", kLimitMembers};
 

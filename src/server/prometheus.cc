@@ -141,7 +141,7 @@ void write_shares(std::string& text, const escrow::SharesStatistics& shares) {
          shares.shares.denials);
   single(text, "mete_escrow_drawn_units_total", "counter", "Units drawn.", shares.shares.granted);
   single(text, "mete_escrow_returned_units_total", "counter", "Units given back.", shares.shares.returned);
-  single(text, "mete_escrow_stranded_units_total", "counter", "Units that nobody could use until their window ended.",
+  single(text, "mete_escrow_lapsed_units_total", "counter", "Units that nobody could use until their window ended.",
          shares.shares.lapsed);
   family(text, "mete_escrow_decisions_total", "counter",
          "Decisions on limits of scope escrow: from the share alone, or after waiting for the shared store.");
@@ -160,12 +160,13 @@ void write_cluster(std::string& text, const escrow::ClusterStatus& status) {
     if (node.info.is_self) continue;
     text += fmt::format("mete_cluster_peer_linked{{node=\"{}\"}} {}\n", node.info.node.name, node.lag ? 1 : 0);
   }
-  family(text, "mete_cluster_peer_lag_seconds", "gauge", "How long ago that node had all of this node's counters.");
+  family(text, "mete_cluster_peer_lag", "gauge", "Counters with changes that the node has not acknowledged.");
   for (const escrow::NodeStatus& node : status.nodes) {
     if (!node.lag) continue;
-    text +=
-        fmt::format("mete_cluster_peer_lag_seconds{{node=\"{}\"}} {}\n", node.info.node.name, seconds_of(*node.lag));
+    text += fmt::format("mete_cluster_peer_lag{{node=\"{}\"}} {}\n", node.info.node.name, *node.lag);
   }
+  single(text, "mete_escrow_stranded_units", "gauge",
+         "Units that this node had drawn before it was killed: used until their windows end.", status.stranded);
   write_shares(text, status.shares);
 }
 

@@ -154,7 +154,9 @@ Server::Server(const ConfigSources& sources, Startup startup, base::Log& log)
                  .needs_authentication = service_.authentication.is_needed(),
                  .syncs = &service_.syncs,
                  .on_change = [this] { service_.waits.nudge_all(); }}),
-      tls_(std::move(startup.tls)) {}
+      tls_(std::move(startup.tls)) {
+  if (startup.node != nullptr) service_.cluster_status = [node = startup.node] { return node->status(); };
+}
 
 Server::~Server() {
   for (std::thread& thread : threads_) thread.join();

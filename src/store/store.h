@@ -94,6 +94,9 @@ class Store {
   // Whether limits of scope escrow are decided here from shares that are drawn from another store. Elsewhere such a
   // limit is one like any other, for nodes to draw from (scope.h).
   [[nodiscard]] virtual bool draws_shares() const { return false; }
+  // What nodes have drawn of a limit of scope escrow and not spent, as far as this one can know. None where nothing is
+  // drawn of it.
+  [[nodiscard]] virtual Result<std::optional<Amount>> outstanding(std::string_view /*limit*/) { return std::nullopt; }
   // Null where the store keeps no files itself. Owned by the store.
   [[nodiscard]] virtual Persistence* persistence() { return nullptr; }
 

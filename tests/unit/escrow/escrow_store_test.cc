@@ -59,8 +59,8 @@ TEST_F(EscrowStoreTest, ATakeIsDecidedFromATenthOfTheLimit) {
   EXPECT_EQ(drawn("api"), 100);
   EXPECT_EQ(used(*a, "api"), 1) << "what was used";
   EXPECT_TRUE(take(*a, "api").value().is_allowed);
-  EXPECT_EQ(a->shares_statistics().local_decisions, 1U) << "the first one had to wait for the draw";
-  EXPECT_EQ(a->shares_statistics().decisions, 2U);
+  EXPECT_EQ(a->status().shares.local_decisions, 1U) << "the first one had to wait for the draw";
+  EXPECT_EQ(a->status().shares.decisions, 2U);
 }
 
 TEST_F(EscrowStoreTest, ARequestLargerThanABatchDrawsWhatItNeeds) {  // Q4
@@ -226,7 +226,8 @@ TEST_F(EscrowStoreTest, ALoweredLimitDeniesWhatIsNotGrantedYet) {
   ASSERT_TRUE(take(*a, "api").value().is_allowed);
   ASSERT_TRUE(b->define(hourly("api", 50)));
   EXPECT_FALSE(take(*b, "api").value().is_allowed) << "100 are granted already";
-  EXPECT_EQ(a->outstanding("api"), 99);
+  EXPECT_EQ(a->outstanding("api").value(), 99);
+  EXPECT_EQ(b->outstanding("api").value(), 100) << "how much of it is spent, the other node knows";
 }
 
 TEST_F(EscrowStoreTest, NamesAndScopesThatCannotBeAreRefused) {

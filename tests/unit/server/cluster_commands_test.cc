@@ -20,7 +20,8 @@ escrow::ClusterStatus example() {
   const escrow::Node third{.name = "c", .incarnation = 1, .identity = "3", .address = "c.example:7380"};
   status.nodes = {{.info = {.node = other, .is_self = false}},
                   {.info = {.node = status.self, .is_self = true}},
-                  {.info = {.node = third, .is_self = false}, .lag = 250ms}};
+                  {.info = {.node = third, .is_self = false}, .lag = 25}};
+  status.stranded = 6;
   status.shares.shares = {.draws = 11, .denials = 2, .granted = 1000, .returned = 40, .lapsed = 5};
   status.shares.decisions = 900;
   status.shares.local_decisions = 890;
@@ -49,16 +50,16 @@ TEST_F(ClusterCommandsTest, ANodeTellsOfItsSharesAndOfTheOthers) {
   const std::string lines =
       R"(cluster_enabled:0\r\ncluster_state:ok\r\ncluster_halted:\r\ncluster_id:4503599627370503\r\n)"
       R"(cluster_known_nodes:3\r\nnode:b\r\nincarnation:7\r\nshares:4\r\nshares_usable:60\r\nshares_outstanding:75\r\n)"
-      R"(draws:11\r\ndraws_denied:2\r\nunits_drawn:1000\r\nunits_returned:40\r\nunits_stranded:5\r\n)"
+      R"(draws:11\r\ndraws_denied:2\r\nunits_drawn:1000\r\nunits_returned:40\r\nunits_lapsed:5\r\nunits_stranded:6\r\n)"
       R"(escrow_decisions:900\r\nescrow_decisions_local:890\r\n)";
   expect({
       {"CLUSTER INFO", "\"" + lines + "\""},
       {"INFO CLUSTER", R"("# Cluster\r\n)" + lines + "\""},
       {"HELLO 3", ""},
       {"CLUSTER NODES",
-       R"([{"name": "a", "incarnation": 3, "address": "", "self": 0, "linked": 0, "lag_ms": -1}, )"
-       R"({"name": "b", "incarnation": 7, "address": "b.example:7380", "self": 1, "linked": 0, "lag_ms": -1}, )"
-       R"({"name": "c", "incarnation": 1, "address": "c.example:7380", "self": 0, "linked": 1, "lag_ms": 250}])"},
+       R"([{"name": "a", "incarnation": 3, "address": "", "self": 0, "linked": 0, "lag": -1}, )"
+       R"({"name": "b", "incarnation": 7, "address": "b.example:7380", "self": 1, "linked": 0, "lag": -1}, )"
+       R"({"name": "c", "incarnation": 1, "address": "c.example:7380", "self": 0, "linked": 1, "lag": 25}])"},
   });
 }
 
@@ -78,10 +79,10 @@ TEST_F(ClusterCommandsTest, MetricsOfANode) {
   for (const std::string_view line :
        {"mete_cluster_nodes 3", "mete_cluster_incarnation 7", "mete_cluster_halted 0",
         "mete_cluster_peer_linked{node=\"a\"} 0", "mete_cluster_peer_linked{node=\"c\"} 1",
-        "mete_cluster_peer_lag_seconds{node=\"c\"} 0.25", "mete_escrow_shares 4", "mete_escrow_usable_units 60",
+        "mete_cluster_peer_lag{node=\"c\"} 25", "mete_escrow_shares 4", "mete_escrow_usable_units 60",
         "mete_escrow_outstanding_units 75", "mete_escrow_draws_total 11", "mete_escrow_draws_denied_total 2",
-        "mete_escrow_drawn_units_total 1000", "mete_escrow_returned_units_total 40",
-        "mete_escrow_stranded_units_total 5", "mete_escrow_decisions_total{path=\"local\"} 890",
+        "mete_escrow_drawn_units_total 1000", "mete_escrow_returned_units_total 40", "mete_escrow_lapsed_units_total 5",
+        "mete_escrow_stranded_units 6", "mete_escrow_decisions_total{path=\"local\"} 890",
         "mete_escrow_decisions_total{path=\"waited\"} 10"}) {
     EXPECT_THAT(text, HasSubstr("\n" + std::string(line) + "\n"));
   }
