@@ -20,7 +20,8 @@ constexpr Amount kSeldomDivisor = 20;      // of the limit: what is drawn ahead 
 constexpr std::int64_t kSeldomFactor = 10;
 constexpr std::int64_t kWindowDivisor = 4;  // of what is left of the window
 constexpr std::int64_t kRoundTripsAhead = 4;
-constexpr const char* kReturnSuffix = ".r";  // what is given back is an operation of its own
+constexpr std::int64_t kRoundTripsSpent = 2;  // one to half of it, when the next draw is asked for, and one for that
+constexpr const char* kReturnSuffix = ".r";   // what is given back is an operation of its own
 constexpr Duration kForgottenAfter = seconds(10);
 constexpr Duration kDenialPauseMin = milliseconds(10);
 constexpr Duration kDenialPauseMax = milliseconds(500);
@@ -144,7 +145,7 @@ bool Share::is_denied(Amount need, Instant now) const {
 // --- Drawing ---------------------------------------------------------------------------------------------------------
 
 bool Share::wants_draw(Instant now) const {
-  if (draw_ || usable(now) * 2 >= last_batch_ || !is_known_) return false;
+  if (usable(now) * 2 >= last_batch_ || draw_ || !is_known_) return false;
   if (denial_ && now < denial_->until) return false;
   return demand_.is_repeated() && expected(now) > 0 && known_remaining(now) > 0;
 }
@@ -170,7 +171,11 @@ Amount Share::expected(Instant now) const {
 Amount Share::batch(Instant now) const {
   if (!is_known_) return std::max<Amount>(1, capacity_ / kFirstBatchDivisor);
   if (denials_in_a_row_ > 1) return 1;
-  return std::clamp<Amount>(expected(now), 1, std::max<Amount>(1, known_remaining(now) / kRestDivisor));
+  // What is asked for until the next draw can be here is spent before anybody could miss it.
+  const Amount rest = known_remaining(now);
+  const Amount spent_at_once = demand_.within(times(round_trip_, kRoundTripsSpent), now);
+  return std::clamp<Amount>(expected(now), 1,
+                            std::max<Amount>({1, rest / kRestDivisor, std::min(rest, spent_at_once)}));
 }
 
 Order Share::draw(DrawNames& names, Instant now) {

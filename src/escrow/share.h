@@ -9,7 +9,7 @@
 //
 // A batch is a tenth of the limit at first, then what is asked for in a second, and never more than a quarter of what
 // is left of the whole: so batches shrink, down to 1, as the limit is used up, and the last units go to who asks for
-// them.
+// them. Who spends more than that in two round trips gets so much: it is gone before it could be missed elsewhere.
 #pragma once
 
 #include <mete/decision.h>
@@ -162,21 +162,21 @@ class Share {
   std::shared_ptr<const Terms> terms_;
   const Planted planted_;
 
+  // What every take reads comes first, close together.
   std::vector<Lot> lots_;  // the first to die first
-  std::optional<Draw> draw_;
-  std::vector<Settling> settling_;
   Demand demand_;
-
-  Amount need_ = 0;           // of the take that asked for a draw
-  int denials_in_a_row_ = 0;  // of draws
   Amount last_batch_ = 0;
-  Duration round_trip_;
-
   bool is_known_ = false;  // there was an answer
   Amount remaining_ = 0;
   Amount capacity_ = 0;
   Instant known_at_;
   Instant resets_at_;
+
+  std::optional<Draw> draw_;
+  std::vector<Settling> settling_;
+  Amount need_ = 0;           // of the take that asked for a draw
+  int denials_in_a_row_ = 0;  // of draws
+  Duration round_trip_;
   Instant window_ends_at_;  // as of the last grant
   std::optional<Denial> denial_;
   Error failure_;
