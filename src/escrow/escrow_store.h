@@ -112,6 +112,7 @@ class EscrowStore final : public store::Store {
   Result<Split> split(std::span<const Charge> charges);
   // Decided from shares.
   Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode);
+  Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
   Result<core::Verdict> take_shares(const Part& drawn);
   Result<core::Verdict> peek_share(const Charge& charge);
   void undo_share(const Charge& charge);

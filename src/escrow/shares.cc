@@ -6,6 +6,13 @@
 
 namespace mete::escrow {
 
+namespace {
+
+// At a time: what is due a little later does no harm, and whoever takes must not be slowed down.
+constexpr std::size_t kTendedMax = 4096;
+
+}  // namespace
+
 std::size_t Shares::Hash::operator()(const store::MeterName& meter) const {
   return base::hash_bytes(meter.key, base::hash_bytes(meter.limit, seed));
 }
@@ -19,22 +26,26 @@ Shares::Shares(SharesConfig config)
   for (Shard& shard : shards_) shard.table = std::make_unique<Table>(0, hash_);
 }
 
-Share& Shares::find_or_make(Shard& shard, const store::MeterName& meter, const std::shared_ptr<const Terms>& terms) {
-  const auto found = shard.table->find(meter);
-  if (found == shard.table->end()) {
-    const auto made =
-        shard.table->insert(std::make_unique<Share>(std::string(meter.limit), std::string(meter.key), terms, planted_));
-    return **made.first;
-  }
-  return **found;
+Share* Shares::find(const Shard& shard, const Probe& probe) {
+  const auto found = shard.table->find(probe);
+  return found == shard.table->end() ? nullptr : found->get();
+}
+
+Share& Shares::find_or_make(Shard& shard, const Probe& probe, const std::shared_ptr<const Terms>& terms) {
+  if (Share* const share = find(shard, probe)) return *share;
+  const store::MeterName& meter = probe.meter;
+  const auto made =
+      shard.table->insert(std::make_unique<Share>(std::string(meter.limit), std::string(meter.key), terms, planted_));
+  return **made.first;
 }
 
 Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost,
                             Mode mode, Instant now, bool has_waited) {
   Taking taking;
-  Shard& shard = shard_of(meter);
-  const std::scoped_lock lock(shard.mutex);
-  Share& share = find_or_make(shard, meter, terms);
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  Share& share = find_or_make(shard, probe, terms);
   taking.outcome = share.take(cost, mode, now, taking.verdict);
   switch (taking.outcome) {
     case Share::Outcome::kDecided:
@@ -44,6 +55,10 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
       break;
     case Share::Outcome::kDraw:
       taking.order = share.draw(names_, now);
+      break;
+    case Share::Outcome::kAsk:
+      taking.order = share.ask(now);
+      ++shard.decisions;
       break;
     case Share::Outcome::kFailed:
       taking.failure = share.failure();
@@ -57,24 +72,24 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
 }
 
 bool Shares::take_at_once(const store::MeterName& meter, Amount cost, Instant now, Taking& taking) {
-  Shard& shard = shard_of(meter);
-  const std::scoped_lock lock(shard.mutex);
-  const auto found = shard.table->find(meter);
-  if (found == shard.table->end()) return false;
-  Share& share = **found;
-  if (!share.spend_at_once(cost, now, taking.verdict)) return false;
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  Share* const share = find(shard, probe);
+  if (share == nullptr || !share->spend_at_once(cost, now, taking.verdict)) return false;
   ++shard.decisions;
   ++shard.local_decisions;
   taking.outcome = Share::Outcome::kDecided;
-  taking.is_stock = share.terms()->kind == Kind::kStock;
-  if (share.wants_draw(now)) taking.order = share.draw(names_, now);
+  taking.is_stock = share->terms()->kind == Kind::kStock;
+  if (share->wants_draw(now)) taking.order = share->draw(names_, now);
   return true;
 }
 
 void Shares::restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units) {
-  Shard& shard = shard_of(meter);
-  const std::scoped_lock lock(shard.mutex);
-  find_or_make(shard, meter, terms).restore(names_.next(meter.key), units);
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  find_or_make(shard, probe, terms).restore(names_.next(meter.key), units);
 }
 
 void Shares::revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now) {
@@ -84,73 +99,85 @@ void Shares::revise(std::string_view limit, const std::shared_ptr<const Terms>& 
   });
 }
 
-bool Shares::unspend(const store::MeterName& meter, Amount cost) {
-  Shard& shard = shard_of(meter);
-  const std::scoped_lock lock(shard.mutex);
-  const auto found = shard.table->find(meter);
-  if (found == shard.table->end()) return false;
-  (*found)->unspend(cost);
-  return (*found)->terms()->kind == Kind::kStock;
+Shares::Undone Shares::unspend(const store::MeterName& meter, Amount cost) {
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  Share* const share = find(shard, probe);
+  if (share == nullptr) return {};
+  return {.units = share->unspend(cost), .is_stock = share->terms()->kind == Kind::kStock};
 }
 
 void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Instant now) {
   const store::MeterName meter{order.limit, order.key};
-  Shard& shard = shard_of(meter);
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
   {
-    const std::scoped_lock lock(shard.mutex);
+    const std::scoped_lock lock(shard.lock);
     ++shard.changes;
-    const auto found = shard.table->find(meter);
-    if (found == shard.table->end()) return;  // Its limit has gone meanwhile.
-    Share& share = **found;
-    if (!answer) {
-      share.failed(order, answer.error(), now);
+    Share* const share = find(shard, probe);
+    if (share == nullptr) {
+      // Its limit has gone meanwhile: who waits has to ask anew.
+    } else if (!answer) {
+      share->failed(order, answer.error(), now);
     } else if (order.kind == Order::Kind::kSettle) {
-      share.settled(order, answer->standing, now);
+      share->settled(order, answer->standing, now);
+    } else if (order.kind == Order::Kind::kAsk) {
+      share->answered(order, *answer->verdict, now);
     } else if (answer->verdict->is_allowed) {
-      share.granted(order, *answer->verdict, now);
+      share->granted(order, *answer->verdict, now);
     } else {
-      share.denied(order, *answer->verdict, now);
+      share->denied(order, *answer->verdict, now);
     }
   }
   shard.changed.notify_all();
 }
 
 bool Shares::wait_for_change(const store::MeterName& meter, std::uint64_t change, std::chrono::nanoseconds wait) {
-  Shard& shard = shard_of(meter);
-  std::unique_lock lock(shard.mutex);
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  std::unique_lock lock(shard.lock);
   return shard.changed.wait_for(lock, wait, [&] { return shard.changes != change; });
 }
 
 template <class Use>
-void Shares::each_share(Use use) {
-  for (Shard& shard : shards_) {
-    const std::scoped_lock lock(shard.mutex);
-    for (auto it = shard.table->begin(); it != shard.table->end();) {
-      const bool stays = use(**it);
-      if (stays) {
-        ++it;
-      } else {
-        shard.forgotten += (*it)->statistics();
-        shard.table->erase(it++);
-      }
+void Shares::each_share(Shard& shard, Use use) {
+  const std::scoped_lock lock(shard.lock);
+  for (auto it = shard.table->begin(); it != shard.table->end();) {
+    const bool stays = use(**it);
+    if (stays) {
+      ++it;
+    } else {
+      shard.forgotten += (*it)->statistics();
+      shard.table->erase(it++);
     }
   }
 }
 
+template <class Use>
+void Shares::each_share(Use use) {
+  for (Shard& shard : shards_) each_share(shard, use);
+}
+
 std::vector<Order> Shares::tend(Instant now) {
   std::vector<Order> orders;
-  each_share([&](Share& share) {
-    share.tend(names_, now, orders);
-    return !share.is_forgettable(now);
-  });
+  std::size_t tended = 0;
+  for (std::size_t i = 0; i < kShards && tended < kTendedMax; ++i) {
+    each_share(shards_[next_tended_++ % kShards], [&](Share& share) {
+      ++tended;
+      share.tend(names_, now, orders);
+      return !share.is_forgettable(now);
+    });
+  }
   return orders;
 }
 
 std::vector<Order> Shares::settle(const store::MeterName& meter, Instant now) {
   std::vector<Order> orders;
-  Shard& shard = shard_of(meter);
-  const std::scoped_lock lock(shard.mutex);
-  if (const auto found = shard.table->find(meter); found != shard.table->end()) (*found)->settle_all(now, orders);
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  if (Share* const share = find(shard, probe)) share->settle_all(now, orders);
   return orders;
 }
 
@@ -168,11 +195,12 @@ void Shares::forget(std::string_view limit) {
 }
 
 std::optional<Shares::Look> Shares::look(const store::MeterName& meter, Instant now) {
-  Shard& shard = shard_of(meter);
-  const std::scoped_lock lock(shard.mutex);
-  const auto found = shard.table->find(meter);
-  if (found == shard.table->end()) return std::nullopt;
-  const Share& share = **found;
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  const Share* const found = find(shard, probe);
+  if (found == nullptr) return std::nullopt;
+  const Share& share = *found;
   return Look{.usable = share.usable(now),
               .held = share.held(),
               .held_and_spent = share.held_and_spent(),
@@ -206,7 +234,7 @@ SharesStatistics Shares::statistics(Instant now) {
     return true;
   });
   for (Shard& shard : shards_) {
-    const std::scoped_lock lock(shard.mutex);
+    const std::scoped_lock lock(shard.lock);
     sum.shares += shard.forgotten;
     sum.decisions += shard.decisions;
     sum.local_decisions += shard.local_decisions;

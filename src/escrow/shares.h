@@ -13,6 +13,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lock.h"
 #include "core/verdict.h"
 #include "escrow/order.h"
 #include "escrow/planted.h"
@@ -72,14 +74,18 @@ class Shares {
   void restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units);
   // The limit was redefined.
   void revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now);
-  // What take() has spent a moment ago, and was not used; tells whether it is of a stock.
-  bool unspend(const store::MeterName& meter, Amount cost);
+  // What take() has spent a moment ago, and was not used. It may be less: what was not the share's.
+  struct Undone {
+    Amount units = 0;
+    bool is_stock = false;
+  };
+  Undone unspend(const store::MeterName& meter, Amount cost);
   // An error that is not kUnavailable is a refusal: the order is not asked again.
   void finish(const Order& order, const Result<OrderAnswer>& answer, Instant now);
   // Returns when an order of this meter has ended since `change`, or at the deadline (false).
   bool wait_for_change(const store::MeterName& meter, std::uint64_t change, std::chrono::nanoseconds wait);
 
-  // Orders that are due, of all shares.
+  // Orders that are due: of all shares, or, where they are many, of so many of them; the next call goes on from there.
   [[nodiscard]] std::vector<Order> tend(Instant now);
   // Orders to give back all that a meter has here, or that all have.
   [[nodiscard]] std::vector<Order> settle(const store::MeterName& meter, Instant now);
@@ -111,15 +117,22 @@ class Shares {
  private:
   static constexpr std::size_t kShards = 64;
 
+  // A name with its hash, which finds the shard and then the share.
+  struct Probe {
+    store::MeterName meter;
+    std::size_t hash = 0;
+  };
   struct Hash {
     using is_transparent = void;
+    using is_avalanching = void;
     std::uint64_t seed = 0;
     std::size_t operator()(const store::MeterName& meter) const;
     std::size_t operator()(const std::unique_ptr<Share>& share) const;
+    std::size_t operator()(const Probe& probe) const { return probe.hash; }
   };
   struct Equal {
     using is_transparent = void;
-    static store::MeterName name_of(const store::MeterName& meter) { return meter; }
+    static store::MeterName name_of(const Probe& probe) { return probe.meter; }
     static store::MeterName name_of(const std::unique_ptr<Share>& share) { return {share->limit(), share->key()}; }
     template <class A, class B>
     bool operator()(const A& a, const B& b) const {
@@ -130,8 +143,8 @@ class Shares {
   };
   using Table = boost::unordered_flat_set<std::unique_ptr<Share>, Hash, Equal>;
   struct alignas(64) Shard {
-    std::mutex mutex;
-    std::condition_variable changed;
+    base::Lock lock;
+    std::condition_variable_any changed;
     std::uint64_t changes = 0;  // orders that have ended
     std::uint64_t decisions = 0;
     std::uint64_t local_decisions = 0;
@@ -139,8 +152,15 @@ class Shares {
     std::unique_ptr<Table> table;
   };
 
-  Shard& shard_of(const store::MeterName& meter) { return shards_[hash_(meter) >> 58]; }
-  Share& find_or_make(Shard& shard, const store::MeterName& meter, const std::shared_ptr<const Terms>& terms);
+  [[nodiscard]] Probe probe_of(const store::MeterName& meter) const { return {meter, hash_(meter)}; }
+  // The table of a shard goes by the other bits.
+  Shard& shard_of(const Probe& probe) { return shards_[(probe.hash >> 8) % kShards]; }
+  // Null: there is none.
+  static Share* find(const Shard& shard, const Probe& probe);
+  Share& find_or_make(Shard& shard, const Probe& probe, const std::shared_ptr<const Terms>& terms);
+  // `use` tells whether the share stays.
+  template <class Use>
+  static void each_share(Shard& shard, Use use);
   template <class Use>
   void each_share(Use use);
 
@@ -148,6 +168,7 @@ class Shares {
   const Hash hash_;
   const Planted planted_;
   std::array<Shard, kShards> shards_;
+  std::atomic<std::size_t> next_tended_{0};  // a shard
 };
 
 }  // namespace mete::escrow
