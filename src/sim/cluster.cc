@@ -23,6 +23,8 @@ constexpr Duration kStopMax = milliseconds(1300);
 
 constexpr Amount kSpareDivisor = 100;
 constexpr Amount kSlidingSpareDivisor = 10;
+// A smaller bucket has refilled what is drawn, and the lot has leaked, before it can be spent.
+constexpr Amount kBurstCountedMin = 8;
 
 // Now and then nobody asks for a while, and then many at once.
 constexpr int kRushPermille = 30;
@@ -233,15 +235,20 @@ void Cluster::judge_count(std::size_t meter, const Counting& counting) {
   const Kind kind = limit.definition.kind();
   Amount available = store_.usage(meter).limit;
   Amount used = oracle_.counted(meter);
-  if (kind == Kind::kCalendar) used += ledger_.lost(meter);
+  if (kind == Kind::kCalendar) {  // Its hour goes on: what nodes hold can still be used.
+    used += ledger_.lost(meter);
+    for (const auto& node : nodes_) used += node->usable(meter);
+  }
   if (kind == Kind::kBucket) {
+    if (available < kBurstCountedMin) return;
     const Amount amount = scenario_.meters[meter].override_amount.value_or(limit.definition.amount());
     const std::int64_t counted_ns = (counting.until - counting.from).ns();
     const auto refill = base::multiply(base::to_unsigned(amount), base::to_unsigned(counted_ns));
     available = base::saturate(base::div_floor(refill, base::to_unsigned(limit.period.ns())));
   }
   if (available == 0 || is_in_debt_[meter]) return;
-  utilisation_permille_ = std::min(utilisation_permille_, used * 1000 / available);
+  const std::int64_t permille = used * 1000 / available;
+  utilisation_permille_ = std::min(utilisation_permille_.value_or(permille), permille);
   const Amount spare = spare_of(kind, available, counting);
   if (used + spare >= available) return;
   world_.violate("only " + std::to_string(used) + " of " + std::to_string(available) + " of meter " +

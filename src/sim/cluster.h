@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/ledger.h"
@@ -38,8 +39,9 @@ class Cluster {
   [[nodiscard]] SharedStore& store() { return store_; }
   [[nodiscard]] bool has_faults() const { return has_faults_; }
 
-  // What was used of what there was, in the time that is counted: in thousandths; the least of all meters.
-  [[nodiscard]] std::int64_t utilisation_permille() const { return utilisation_permille_; }
+  // What was used of what there was, in the time that is counted: in thousandths; the least of all meters. None if
+  // nothing was counted.
+  [[nodiscard]] std::optional<std::int64_t> utilisation_permille() const { return utilisation_permille_; }
   [[nodiscard]] NodeStatistics statistics() const;
 
  private:
@@ -74,7 +76,7 @@ class Cluster {
   // By meter: when counting began, more was in use than the limit, for it was lowered: there is nothing to count.
   std::vector<bool> is_in_debt_;
   bool has_faults_ = true;
-  std::int64_t utilisation_permille_ = 1000;
+  std::optional<std::int64_t> utilisation_permille_;
 };
 
 }  // namespace mete::sim

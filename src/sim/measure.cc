@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/check.h"
 #include "sim/cluster.h"
 #include "sim/scenario.h"
 
@@ -53,8 +54,10 @@ Use measure_use(const UseCase& use_case) {
   World world(kSeed, scenario.start, nullptr);
   Cluster cluster(world, scenario);
   cluster.run();
+  const auto utilisation = cluster.utilisation_permille();
+  CHECK(utilisation);  // It got as far as the end of the window that is counted.
   const NodeStatistics statistics = cluster.statistics();
-  return {.utilisation_permille = cluster.utilisation_permille(),
+  return {.utilisation_permille = *utilisation,
           .admissions = statistics.admissions,
           .orders = cluster.store().orders(),
           .waits = statistics.waits};

@@ -47,8 +47,7 @@ Report run_seed(std::uint64_t seed, const RunOptions& options) {
           .violation = world.violation(),
           .trace_hash = world.trace_hash(),
           .statistics = cluster.statistics(),
-          .orders = cluster.store().orders(),
-          .utilisation_permille = cluster.utilisation_permille()};
+          .orders = cluster.store().orders()};
 }
 
 std::string explain(const Report& report, const RunOptions& options) {

@@ -28,7 +28,6 @@ struct Report {
   std::uint64_t trace_hash = 0;
   NodeStatistics statistics;
   std::uint64_t orders = 0;  // that the shared store carried out
-  std::int64_t utilisation_permille = 0;
 };
 
 Report run_seed(std::uint64_t seed, const RunOptions& options);
