@@ -162,9 +162,9 @@ ClusterStatus EscrowStore::status() {
 }
 
 // What was under way when the node was killed is brought to its end; then what it has is its share again. The books of
-// an older copy tell of what was spent since: they are not believed, and what they had stays used.
+// a backup tell of what was spent since: they are not believed, and what they had stays used.
 Result<void> EscrowStore::recover_stocks() {
-  if (place_ != nullptr && !place_->continues()) return forget_stocks();
+  if (place_ != nullptr && place_->is_new()) return forget_stocks();
   const auto open = book_.open_orders();
   if (!open) return tl::make_unexpected(open.error());
   for (const StockBook::Open& each : *open) {

@@ -43,17 +43,17 @@ class Place {
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
   [[nodiscard]] const Node& self() const { return self_; }
   [[nodiscard]] ClusterNumber cluster() const { return cluster_; }
-  // Registry::continues().
-  [[nodiscard]] bool continues() const { return continues_; }
+  // Whether this data directory was in no cluster before. What it has of shares all the same is from a backup.
+  [[nodiscard]] bool is_new() const { return is_new_; }
 
  private:
-  explicit Place(Registry registry);
+  Place(Registry registry, bool is_new);
 
   mutable std::mutex mutex_;
   Registry registry_;
   const Node self_;
   const ClusterNumber cluster_;
-  const bool continues_;
+  const bool is_new_;
 };
 
 }  // namespace mete::escrow

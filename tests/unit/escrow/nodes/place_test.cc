@@ -42,7 +42,7 @@ TEST_F(PlaceTest, AStopGivesItBackAndTheNextStartRemembers) {
   EXPECT_EQ(again->self().incarnation, 2);
   EXPECT_EQ(again->cluster(), cluster);
   EXPECT_EQ(waits, 0);
-  EXPECT_EQ(load_memory(disk, "data").value().remembered, (Remembered{cluster, "a", 2}));
+  EXPECT_EQ(load_memory(disk, "data").value().remembered, (Remembered{cluster, "a", 2, 2}));
   EXPECT_EQ(again->nodes().size(), 1U);
 }
 
@@ -54,6 +54,17 @@ TEST_F(PlaceTest, AKilledOneIsWaitedForAndACopyIsRefused) {
   while_waiting = [&] { EXPECT_TRUE(successor->keep().has_value()); };
   EXPECT_THAT(take("a").error().message, HasSubstr("from a copy of it"));
   EXPECT_TRUE(successor->keep().has_value());
+}
+
+TEST_F(PlaceTest, OfSeveralCopiesOnlyTheOneStartedLastMayStartAgain) {
+  take("a").value();
+  disk.make_directory("copy").value();
+  disk.put("copy/node", disk.content("data/node"));
+  take("b", "copy").value();
+  EXPECT_THAT(take("a").error().message, HasSubstr("from a copy of this data directory"));
+  EXPECT_THAT(take("b").error().message, HasSubstr("from a copy of this data directory"));
+  EXPECT_TRUE(take("a", "copy").has_value());
+  EXPECT_TRUE(take("b", "copy").has_value());
 }
 
 TEST_F(PlaceTest, WithoutADiskItIsAnotherNodeEachTime) {

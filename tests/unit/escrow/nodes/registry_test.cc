@@ -205,29 +205,6 @@ TEST_F(RegistryTest, AStoreThatWentBackIsNoticedHoweverOftenOneTries) {
       << "whatever it is called";
 }
 
-TEST_F(RegistryTest, ADirectoryThatIsBehindItsLastStartIsToldApart) {
-  Registry first = join(options("a", kDirectory));
-  EXPECT_FALSE(first.continues()) << "there is nothing to go on from";
-  const Remembered old = first.remembered();
-  first.leave().value();
-  Registry second = join(options("a", kDirectory, old));
-  EXPECT_TRUE(second.continues());
-  const Remembered latest = second.remembered();
-  second.leave().value();
-  Registry restored = join(options("a", kDirectory, old));
-  EXPECT_FALSE(restored.continues()) << "there was a start since that copy";
-  restored.leave().value();
-  EXPECT_FALSE(join(options("a", kDirectory, latest)).continues()) << "and now since this one";
-}
-
-TEST_F(RegistryTest, WhoIsWaitedForAndWhoIsRenamedGoesOn) {
-  const Registry killed = join(options("a", kDirectory));
-  Joining joining(store, options("b", kDirectory, killed.remembered()));
-  joining.attempt().value();
-  clock.advance(2s);
-  EXPECT_TRUE(joining.attempt().value().value().continues());
-}
-
 TEST_F(RegistryTest, OfTwoFoundersOneFoundsTheCluster) {
   Roll roll(store);
   roll.prepare().value();
