@@ -23,7 +23,7 @@ constexpr Duration kStopMax = milliseconds(1300);
 
 constexpr Amount kSpareDivisor = 100;
 constexpr Amount kSlidingSpareDivisor = 10;
-// A smaller bucket has refilled what is drawn, and the lot has leaked, before it can be spent.
+// A smaller bucket is full before the next one comes who asks, and what it refills then is nobody's fault.
 constexpr Amount kBurstCountedMin = 8;
 
 // Now and then nobody asks for a while, and then many at once.
