@@ -72,7 +72,12 @@ EscrowStore::EscrowStore(EscrowParts parts)
       place_(std::move(parts.place)),
       shares_({.node = parts.node, .incarnation = parts.incarnation, .seed = base::random_number()}),
       book_(*local_),
-      definitions_({.local = *local_, .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_}),
+      definitions_({.local = *local_,
+                    .shared = *shared_,
+                    .shares = shares_,
+                    .book = book_,
+                    .clock = clock_,
+                    .place = place_.get()}),
       counters_({.node = parts.node, .incarnation = parts.incarnation}),
       keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_->keys()}),
       carrier_(std::make_unique<Carrier>(Carrier::Parts{

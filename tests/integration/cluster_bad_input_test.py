@@ -96,6 +96,16 @@ class Wiped(unittest.TestCase):
                 self.assertIn("remove the file 'node'", error)
             self.assertEqual(self.cluster.usage(limit), [0, 0, 100])
 
+    def test_a_node_that_has_not_noticed_yet_defines_nothing_there(self):
+        self.wipe()
+        for node in self.nodes:
+            for command in (f"LIMIT SET api {WINDOW}", "QUOTASET q 10 60"):
+                answers = []
+                harness.wait_until(lambda: answers.append(node.line(command)) or "connection refused" not in answers[-1],
+                                   "that it is connected again")
+                self.assertIn("remove the file 'node'", answers[-1])
+        self.assertEqual(self.cluster.shared.line("LIMIT LIST"), [])
+
     def test_nodes_that_start_are_refused_until_they_are_told(self):
         for node in self.nodes:
             node.kill()
