@@ -55,9 +55,17 @@ Place::~Place() {
 }
 
 Result<void> Place::keep() {
+  auto confirmed = confirm();
+  const std::lock_guard guard(mutex_);
+  if (registry_.membership() == Membership::kMember) return {};
+  return confirmed;
+}
+
+Result<void> Place::confirm() {
   const std::lock_guard guard(mutex_);
   const auto membership = registry_.refresh();
-  if (!membership || *membership == Membership::kMember) return {};
+  if (!membership) return tl::make_unexpected(membership.error());
+  if (*membership == Membership::kMember) return {};
   return tl::make_unexpected(Error{ErrorCode::kUnavailable, registry_.reason()});
 }
 

@@ -40,6 +40,9 @@ class Place {
   // Tells the others that this node is alive. An error: it was fenced, or the shared store was wiped. A store that does
   // not answer is none: who draws from it will see.
   Result<void> keep();
+  // The same before something is done that must not be done to a store of another cluster: here a store that does not
+  // answer is an error.
+  Result<void> confirm();
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
   [[nodiscard]] const Node& self() const { return self_; }
   [[nodiscard]] ClusterNumber cluster() const { return cluster_; }

@@ -7,7 +7,7 @@
     │             switch             │           a bridge, in a namespace too
     └────────────────────────────────┘
 
-What is outside sees nothing of it. Needs root. A bad cable is cable.py and not `tc netem`, which many kernels lack.
+What is outside sees nothing of it. Needs root. A bad cable is cable.py and not `tc netem`, which some kernels lack.
 """
 
 import contextlib

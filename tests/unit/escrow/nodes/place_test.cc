@@ -78,6 +78,7 @@ TEST_F(PlaceTest, AWipedStoreIsAnErrorUntilTheFileIsGone) {
   store.clear().value();
   EXPECT_THAT(place->keep().error().message, HasSubstr("It was wiped"));
   EXPECT_THAT(place->keep().error().message, HasSubstr("It was wiped"));
+  EXPECT_THAT(place->confirm().error().message, HasSubstr("It was wiped"));
   place.reset();
   EXPECT_THAT(take("a").error().message, HasSubstr("remove the file 'node'"));
   disk.remove("data/node").value();
