@@ -51,10 +51,9 @@ Amount Ledger::spendable(int life, std::size_t meter) {
   return its.granted - its.returned - its.admitted - its.abandoned;
 }
 
-Amount Ledger::charged(std::size_t meter, bool is_over) {
+Amount Ledger::charged(std::size_t meter) {
   Amount sum = 0;
   for (std::size_t i = 0; i < lives_.size(); ++i) {
-    if (lives_[i].is_over != is_over) continue;
     const Account& its = account(static_cast<int>(i), meter);
     sum += its.granted - its.returned;
   }

@@ -36,8 +36,8 @@ class Ledger {
 
   // What the life may still spend: granted, and neither given back nor spent.
   [[nodiscard]] Amount spendable(int life, std::size_t meter);
-  // What is charged in the present window of the meter, by lives that go on or by those that are over.
-  [[nodiscard]] Amount charged(std::size_t meter, bool is_over);
+  // What was granted in the present window of the meter and not given back, to whichever life.
+  [[nodiscard]] Amount charged(std::size_t meter);
   // What lives that are over have taken with them, and what was granted for draws that were given up.
   [[nodiscard]] Amount lost(std::size_t meter);
   // Granted, and on its way to a node that lives.

@@ -45,8 +45,21 @@ Result<escrow::OrderAnswer> SharedStore::carry_out(const escrow::Order& order, i
   auto answer = order.kind == escrow::Order::Kind::kDraw  ? draw(order, life, meter)
                 : order.kind == escrow::Order::Kind::kAsk ? take(order, meter)
                                                           : settle(order);
+  check_books(meter);
   if (health_ == Health::kForgets) return tl::make_unexpected(away());
   return answer;
+}
+
+// What is charged is what nodes have, have spent or have lost: the rest is free. What a bucket or a sliding window has
+// used changes by itself.
+void SharedStore::check_books(std::size_t meter) {
+  const Kind kind = scenario_.limits[scenario_.meters[meter].limit].definition.kind();
+  if (kind != Kind::kWindow && kind != Kind::kCalendar) return;
+  const Usage now = usage(meter);
+  const Amount granted = ledger_.charged(meter);
+  if (now.used + now.held == granted) return;
+  world_.violate("of meter " + std::to_string(meter) + " " + std::to_string(now.used + now.held) +
+                 " are charged, and nodes were granted " + std::to_string(granted));
 }
 
 Result<escrow::OrderAnswer> SharedStore::draw(const escrow::Order& order, int life, std::size_t meter) {
