@@ -23,7 +23,7 @@ constexpr Duration kStopMax = milliseconds(1300);
 
 constexpr Amount kSpareDivisor = 100;
 constexpr Amount kSlidingSpareDivisor = 10;
-// A smaller bucket is full before the next one comes who asks, and what it refills then is nobody's fault.
+// A smaller bucket is full before a node asks again that was denied.
 constexpr Amount kBurstCountedMin = 8;
 
 // Now and then nobody asks for a while, and then many at once.
@@ -245,6 +245,8 @@ void Cluster::judge_count(std::size_t meter, const Counting& counting) {
     const std::int64_t counted_ns = (counting.until - counting.from).ns();
     const auto refill = base::multiply(base::to_unsigned(amount), base::to_unsigned(counted_ns));
     available = base::saturate(base::div_floor(refill, base::to_unsigned(limit.period.ns())));
+    // While nobody asks it is full, and what it would refill is nobody's.
+    available = std::min(available, oracle_.possible(meter));
   }
   if (available == 0 || is_in_debt_[meter]) return;
   const std::int64_t permille = used * 1000 / available;

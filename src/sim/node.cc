@@ -163,6 +163,7 @@ void Node::finish_stop() {
 void Node::request(std::size_t meter, Amount cost) {
   if (!is_taking()) return;
   ++statistics_.requests;
+  around_.oracle.asked(meter, cost);
   const Client client{.meter = meter, .cost = cost, .deadline = around_.world.now() + kClientPatience};
   when_awake(process_, [this, client] { decide(client); });
 }

@@ -21,14 +21,18 @@ class Oracle {
   Oracle(World& world, const Scenario& scenario);
 
   void admitted(std::size_t meter, Amount amount);
+  // A client asks a node. One store for all, without shares and without faults, is asked too.
+  void asked(std::size_t meter, Amount amount);
   // The same change that the shared store got.
   void define(const Limit& limit);
   void set_override(std::size_t meter, std::optional<Amount> amount);
   void allow(std::size_t meter, Amount amount, Instant until);
 
   // Counts admissions from now on.
-  void restart_count(std::size_t meter) { meters_[meter].counted = 0; }
+  void restart_count(std::size_t meter) { meters_[meter].counted = meters_[meter].possible = 0; }
   [[nodiscard]] Amount counted(std::size_t meter) const { return meters_[meter].counted; }
+  // What that one store has admitted meanwhile.
+  [[nodiscard]] Amount possible(std::size_t meter) const { return meters_[meter].possible; }
   [[nodiscard]] Usage usage(std::size_t meter);
   [[nodiscard]] Amount total() const { return total_; }
 
@@ -37,6 +41,7 @@ class Oracle {
     Amount allowance = 0;
     Instant allowed_until;
     Amount counted = 0;
+    Amount possible = 0;
   };
 
   [[nodiscard]] store::MeterName name_of(std::size_t meter) const;
@@ -44,6 +49,7 @@ class Oracle {
   World& world_;
   const Scenario& scenario_;
   store::EmbeddedStore store_;
+  store::EmbeddedStore ideal_;
   std::vector<Meter> meters_;
   Amount total_ = 0;
 };
