@@ -36,12 +36,8 @@ Result<core::Verdict> told(Result<core::Verdict> verdict, std::span<Usage> usage
 Result<core::Verdict> EscrowStore::do_take(const store::TakeRequest& request) {
   const Charge& first = request.charges[0];
   const bool is_plain = request.charges.size() == 1 && request.mode == Mode::kTake && request.id.empty();
-  Shares::Taking taking;
-  if (is_plain && first.cost > 0 && shares_.take_at_once(meter_of(first), first.cost, clock_.now(), taking)) {
-    tell_usage(taking.verdict, request.usages);
-    if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
-    if (auto ok = note_spent(taking, first); !ok) return tl::make_unexpected(ok.error());
-    return taking.verdict;
+  if (is_plain) {
+    if (auto taken = take_at_once(first, clock_.now())) return told(std::move(*taken), request.usages);
   }
   const auto parts = split(request.charges);
   if (!parts) return tl::make_unexpected(parts.error());
@@ -55,6 +51,19 @@ Result<core::Verdict> EscrowStore::do_take(const store::TakeRequest& request) {
   return told(
       is_one_share ? take_from_share(*parts->drawn.definitions[0], first, request.mode) : take_apart(request, *parts),
       request.usages);
+}
+
+// The clock is read once for all, and again only after one that had to wait.
+void EscrowStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
+  Instant now = clock_.now();
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (auto taken = take_at_once(charges[i], now)) {
+      answers[i] = std::move(*taken);
+      continue;
+    }
+    answers[i] = do_take({.charges = charges.subspan(i, 1)});
+    now = clock_.now();
+  }
 }
 
 Result<EscrowStore::Split> EscrowStore::split(std::span<const Charge> charges) {
@@ -71,6 +80,14 @@ Result<EscrowStore::Split> EscrowStore::split(std::span<const Charge> charges) {
 }
 
 // --- From a share ----------------------------------------------------------------------------------------------------
+
+std::optional<Result<core::Verdict>> EscrowStore::take_at_once(const Charge& charge, Instant now) {
+  Shares::Taking taking;
+  if (charge.cost == 0 || !shares_.take_at_once(meter_of(charge), charge.cost, now, taking)) return std::nullopt;
+  if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
+  if (auto ok = note_spent(taking, charge); !ok) return tl::make_unexpected(ok.error());
+  return taking.verdict;
+}
 
 Result<core::Verdict> EscrowStore::take_from_share(const Definition& definition, const Charge& charge, Mode mode) {
   const Instant deadline = clock_.now() + kPatience;
