@@ -10,6 +10,7 @@
 #include "cli/limit_commands.h"
 #include "cli/migrate_command.h"
 #include "cli/serve.h"
+#include "cli/sim_command.h"
 #include "cli/sync_command.h"
 #include "cli/top/top_command.h"
 
@@ -50,6 +51,7 @@ std::span<const Command> commands() {
       import_redis_command(),
       top_command(),
       bench_command(),
+      sim_command(),
       help_command(),
       version_command(),
       completion_command(),

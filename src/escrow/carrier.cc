@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/check.h"
+
 namespace mete::escrow {
 
 namespace {
@@ -90,6 +92,7 @@ void Carrier::carry_out(const Order& order) {
 }
 
 Result<OrderAnswer> Carrier::ask(const Order& order) {
+  CHECK(order.kind != Order::Kind::kAsk);  // That is for who asks to carry out.
   if (order.kind == Order::Kind::kSettle) return order.is_stock ? settle_stock(order) : settle(order);
   if (auto reason = halted()) return tl::make_unexpected(std::move(*reason));
   return order.is_stock ? draw_stock(order) : draw(order);

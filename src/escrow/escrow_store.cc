@@ -76,7 +76,12 @@ EscrowStore::EscrowStore(EscrowParts parts)
       place_(std::move(parts.place)),
       shares_({.node = parts.node, .incarnation = parts.incarnation, .seed = base::random_number()}),
       book_(*local_),
-      definitions_({.local = *local_, .shared = *shared_, .shares = shares_, .book = book_, .clock = clock_}),
+      definitions_({.local = *local_,
+                    .shared = *shared_,
+                    .shares = shares_,
+                    .book = book_,
+                    .clock = clock_,
+                    .place = place_.get()}),
       counters_({.node = parts.node, .incarnation = parts.incarnation}),
       keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_->keys()}),
       share_tag_("mete-share:" + parts.node),
@@ -161,8 +166,10 @@ ClusterStatus EscrowStore::status() {
   return status;
 }
 
-// What was under way when the node was killed is brought to its end; then what it has is its share again.
+// What was under way when the node was killed is brought to its end; then what it has is its share again. The books of
+// a backup tell of what was spent since: they are not believed, and what they had stays used.
 Result<void> EscrowStore::recover_stocks() {
+  if (place_ != nullptr && place_->is_new()) return forget_stocks();
   const auto open = book_.open_orders();
   if (!open) return tl::make_unexpected(open.error());
   for (const StockBook::Open& each : *open) {
@@ -179,6 +186,18 @@ Result<void> EscrowStore::recover_stocks() {
     const auto entries = book_.shares_of(name);
     if (!entries) return tl::make_unexpected(entries.error());
     for (const StockBook::Entry& entry : *entries) shares_.restore({name, entry.key}, definition->terms, entry.units);
+  }
+  return {};
+}
+
+Result<void> EscrowStore::forget_stocks() {
+  const auto names = local_->limits();
+  if (!names) return tl::make_unexpected(names.error());
+  for (const std::string& name : *names) {
+    if (!name.starts_with(StockBook::kSharePrefix)) continue;
+    const std::string limit = name.substr(StockBook::kSharePrefix.size());
+    if (auto ok = book_.close(limit); !ok) return ok;
+    if (auto ok = book_.open(limit); !ok) return ok;
   }
   return {};
 }

@@ -106,6 +106,7 @@ class EscrowStore final : public store::Store {
   store::StoreStatistics do_statistics() override;
 
   Result<void> recover_stocks();
+  Result<void> forget_stocks();
   void watch_until_stopped();
   void keep_place();
 
@@ -113,6 +114,7 @@ class EscrowStore final : public store::Store {
   // Decided from shares. None: the share has not enough, or there is none, and nothing has happened.
   std::optional<Result<core::Verdict>> take_at_once(const Charge& charge, Instant now);
   Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode);
+  Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
   Result<core::Verdict> take_shares(const Part& drawn);
   Result<core::Verdict> peek_share(const Charge& charge);
   void undo_share(const Charge& charge);

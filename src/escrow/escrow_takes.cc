@@ -94,6 +94,7 @@ Result<core::Verdict> EscrowStore::take_from_share(const Definition& definition,
   for (bool has_waited = false;; has_waited = true) {
     const Instant now = clock_.now();
     Shares::Taking taking = shares_.take(meter_of(charge), definition.terms, charge.cost, mode, now, has_waited);
+    if (taking.outcome == Share::Outcome::kAsk) return ask(definition, charge, *taking.order, mode);
     if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
     if (taking.outcome == Share::Outcome::kDecided) {
       if (auto ok = note_spent(taking, charge); !ok) return tl::make_unexpected(ok.error());
@@ -105,6 +106,17 @@ Result<core::Verdict> EscrowStore::take_from_share(const Definition& definition,
       return fail(definition, charge, {ErrorCode::kUnavailable, "the shared store has not answered in time"});
     }
   }
+}
+
+// On this thread: nobody else waits for it.
+Result<core::Verdict> EscrowStore::ask(const Definition& definition, const Charge& charge, const Order& order,
+                                       Mode mode) {
+  if (const auto reason = carrier_->halted()) return fail(definition, charge, *reason);
+  const Charge asked{charge.limit, charge.key, order.amount};
+  auto verdict = shared_->take({.charges = {&asked, 1}, .mode = mode});
+  shares_.finish(order, verdict.map([](const core::Verdict& told) { return OrderAnswer{.verdict = told}; }),
+                 clock_.now());
+  return verdict ? verdict : fail(definition, charge, verdict.error());
 }
 
 Result<void> EscrowStore::note_spent(const Shares::Taking& taking, const Charge& charge) {
@@ -145,9 +157,11 @@ Result<core::Verdict> EscrowStore::take_shares(const Part& drawn) {
 }
 
 void EscrowStore::undo_share(const Charge& charge) {
-  // What the books miss is lost to this node alone, and only if this fails.
-  const bool is_stock = shares_.unspend(meter_of(charge), charge.cost);
-  if (is_stock) static_cast<void>(book_.unspend(meter_of(charge), charge.cost));
+  const Shares::Undone undone = shares_.unspend(meter_of(charge), charge.cost);
+  // Best effort, of the two that follow: what does not come back is used until its window ends.
+  if (undone.is_stock) static_cast<void>(book_.unspend(meter_of(charge), undone.units));
+  const Charge rest{charge.limit, charge.key, charge.cost - undone.units};
+  if (rest.cost > 0) static_cast<void>(shared_->give({&rest, 1}, {}));
 }
 
 // What the share has need not be asked for.

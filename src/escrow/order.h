@@ -11,6 +11,7 @@ namespace mete::escrow {
 struct Order {
   enum class Kind : std::uint8_t {
     kDraw,    // hold `amount`, of a stock: take it; asked again under the same id until there is an answer
+    kAsk,     // take `amount` for who asks now; once, and not again if there is no answer
     kSettle,  // commit `amount` of the hold, which is what was spent; of a stock: give it back
   };
 

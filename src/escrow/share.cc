@@ -22,6 +22,8 @@ constexpr std::int64_t kWindowDivisor = 4;  // of what is left of the window
 constexpr std::int64_t kRoundTripsAhead = 4;
 constexpr std::int64_t kRoundTripsSpent = 2;  // one to half of it, when the next draw is asked for, and one for that
 constexpr const char* kReturnSuffix = ".r";   // what is given back is an operation of its own
+// A bucket's lot leaks, and what is left of it is rounded down: less than this is not worth it.
+constexpr Amount kBucketBatchMin = 20;
 constexpr Duration kForgottenAfter = seconds(10);
 constexpr Duration kDenialPauseMin = milliseconds(10);
 constexpr Duration kDenialPauseMax = milliseconds(500);
@@ -91,20 +93,21 @@ Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& v
   if (spend_at_once(cost, now, verdict)) return Outcome::kDecided;
   if ((draw_ && draw_->pause > Duration()) || now < refused_until_) return Outcome::kFailed;
   demand_.ask(now);  // Or what comes would be idle before it is spent.
-  if (draw_) return Outcome::kWait;
+  const bool is_bucket = terms_->kind == Kind::kBucket;
+  if (draw_ && !is_bucket) return Outcome::kWait;
   const Amount here = usable(now);
-  Amount need = cost - here;
+  Amount need = is_bucket ? cost : cost - here;
   if (mode == Mode::kUpTo && is_denied(need, now)) need = std::clamp<Amount>(known_remaining(now), 1, need);
   if (!is_denied(need, now)) {
     need_ = need;
-    return Outcome::kDraw;
+    return is_bucket ? Outcome::kAsk : Outcome::kDraw;
   }
   demand_.add(cost, now);
   if (mode == Mode::kUpTo && here > 0) {
     spend(here, now);
     verdict = admitted(here, now);
   } else {
-    verdict = turned_down(now);
+    verdict = turned_down(cost, now);
   }
   return Outcome::kDecided;
 }
@@ -116,13 +119,15 @@ void Share::spend(Amount cost, Instant now) {
   }
 }
 
-void Share::unspend(Amount cost) {
+Amount Share::unspend(Amount cost) {
+  Amount undone = 0;
   for (Lot& lot : lots_) {
-    const Amount back = std::min(cost, lot.spent);
+    const Amount back = std::min(cost - undone, lot.spent);
     lot.spent -= back;
     lot.left += back;
-    cost -= back;
+    undone += back;
   }
+  return undone;
 }
 
 core::Verdict Share::admitted(Amount cost, Instant now) const {
@@ -135,11 +140,13 @@ core::Verdict Share::admitted(Amount cost, Instant now) const {
   return verdict;
 }
 
-core::Verdict Share::turned_down(Instant now) const {
+// The denial that is remembered may be of less: when that fits says nothing about what never does.
+core::Verdict Share::turned_down(Amount cost, Instant now) const {
+  const bool can_never_fit = cost > capacity_ || denial_->retry_at == Instant::max();
   core::Verdict verdict = admitted(0, now);
   verdict.is_allowed = false;
   verdict.violated = 1;
-  verdict.retry_after = denial_->retry_at == Instant::max() ? Duration::never() : until(denial_->retry_at, now);
+  verdict.retry_after = can_never_fit ? Duration::never() : until(denial_->retry_at, now);
   return verdict;
 }
 
@@ -150,7 +157,9 @@ bool Share::is_denied(Amount need, Instant now) const {
 // --- Drawing ---------------------------------------------------------------------------------------------------------
 
 bool Share::wants_draw(Instant now) const {
-  if (usable(now) * 2 >= last_batch_ || draw_ || !is_known_) return false;
+  const bool is_bucket = terms_->kind == Kind::kBucket;
+  if (usable(now) * 2 >= (is_bucket ? batch(now) : last_batch_) || draw_ || !is_known_) return false;
+  if (is_bucket && batch(now) < kBucketBatchMin) return false;
   if (denial_ && now < denial_->until) return false;
   return demand_.is_repeated() && expected(now) > 0 && known_remaining(now) > 0;
 }
@@ -204,6 +213,30 @@ Order Share::draw(DrawNames& names, Instant now) {
   return draw_->order;
 }
 
+Order Share::ask(Instant now) {
+  Order order{.kind = Order::Kind::kAsk,
+              .limit = limit_,
+              .key = key_,
+              .id = {},
+              .amount = std::exchange(need_, 0),
+              .is_stock = false,
+              .ttl = {},
+              .sent_at = now};
+  return order;
+}
+
+void Share::answered(const Order& order, const core::Verdict& verdict, Instant now) {
+  demand_.add(order.amount, now);
+  round_trip_ = now - order.sent_at;
+  know({verdict.remaining, verdict.limit}, now);
+  resets_at_ = now + verdict.reset_after;
+  if (verdict.is_allowed) {
+    denial_.reset();
+  } else {
+    note_denial(order.amount, verdict, now);
+  }
+}
+
 void Share::granted(const Order& order, const core::Verdict& verdict, Instant now) {
   if (!draw_ || draw_->order.id != order.id) return;
   const std::shared_ptr<const Terms> terms = std::move(draw_->terms);
@@ -227,14 +260,19 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
 
 void Share::denied(const Order& order, const core::Verdict& verdict, Instant now) {
   if (!draw_ || draw_->order.id != order.id) return;
+  if (draw_->pause == Duration()) round_trip_ = now - order.sent_at;
   draw_.reset();
   ++statistics_.denials;
   ++denials_in_a_row_;
   know({verdict.remaining, verdict.limit}, now);
   resets_at_ = now + verdict.reset_after;
+  note_denial(order.amount, verdict, now);
+}
+
+void Share::note_denial(Amount need, const core::Verdict& verdict, Instant now) {
   const Duration pause = denial_ ? std::min(times(denial_->pause, 2), kDenialPauseMax) : kDenialPauseMin;
   const Instant retry_at = verdict.retry_after.is_never() ? Instant::max() : now + verdict.retry_after;
-  denial_ = {.need = order.amount, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
+  denial_ = {.need = need, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
 }
 
 void Share::know(const MeterStanding& standing, Instant now) {
@@ -266,6 +304,11 @@ void Share::failed(const Order& order, const Error& error, Instant now) {
     for (Settling& settling : settling_) {
       if (settling.order.id == order.id) settling.put_off(now);
     }
+    return;
+  }
+  if (order.kind == Order::Kind::kAsk) {
+    failure_ = error;
+    refused_until_ = now + kRefusalPause;
     return;
   }
   if (!draw_ || draw_->order.id != order.id) return;

@@ -7,6 +7,9 @@
 //                ├─ the shared store has just denied as little: denied
 //                └─ a draw of what is needed, or of a batch if that is more
 //
+// A bucket's take that its lots do not cover is decided by the shared store itself: what is drawn of a bucket leaks at
+// once, so the last unit of a lot could never be spent. Its lots are all drawn ahead.
+//
 // A batch is a tenth of the limit at first, then what is asked for in a second, and never more than a quarter of what
 // is left of the whole: so batches shrink, down to 1, as the limit is used up, and the last units go to who asks for
 // them. Who spends more than that in two round trips gets so much: it is gone before it could be missed elsewhere.
@@ -58,6 +61,7 @@ class alignas(64) Share {
   enum class Outcome : std::uint8_t {
     kDecided,
     kDraw,    // nothing is spent: ask again when the order has its answer
+    kAsk,     // nothing is spent: the shared store decides on this take itself
     kWait,    // the same, and the order is another one's
     kFailed,  // nothing is spent: the shared store does not answer, or refuses; see failure()
   };
@@ -74,8 +78,8 @@ class alignas(64) Share {
   Outcome take(Amount cost, Mode mode, Instant now, core::Verdict& verdict);
   // Spends all of it if the lots have it, and nothing else.
   bool spend_at_once(Amount cost, Instant now, core::Verdict& verdict);
-  // What was spent a moment ago, and not used.
-  void unspend(Amount cost);
+  // What was spent a moment ago, and not used; tells how much of it was the share's.
+  Amount unspend(Amount cost);
   // Whether the next draw should be made before it is needed.
   [[nodiscard]] bool wants_draw(Instant now) const;
 
@@ -84,6 +88,9 @@ class alignas(64) Share {
 
   // The draw that take() or wants_draw() asks for. From then on it is under way.
   Order draw(DrawNames& names, Instant now);
+  // The order that kAsk asks for, and what was said to it.
+  Order ask(Instant now);
+  void answered(const Order& order, const core::Verdict& verdict, Instant now);
   void granted(const Order& order, const core::Verdict& verdict, Instant now);
   void denied(const Order& order, const core::Verdict& verdict, Instant now);
   // kUnavailable: nobody knows what became of it, and it is asked again. Anything else is a refusal: there is no such
@@ -145,6 +152,7 @@ class alignas(64) Share {
   void settle_spent(Instant now);
   void ask_settling(Instant now, std::vector<Order>& orders);
   void drop_dead(Instant now);
+  void note_denial(Amount need, const core::Verdict& verdict, Instant now);
   void know(const MeterStanding& standing, Instant now);
   [[nodiscard]] bool is_denied(Amount need, Instant now) const;
   [[nodiscard]] bool has_too_much(Instant now) const;
@@ -155,7 +163,7 @@ class alignas(64) Share {
   [[nodiscard]] Duration far_horizon(Instant now) const;
   [[nodiscard]] Duration idle_time() const;
   [[nodiscard]] core::Verdict admitted(Amount cost, Instant now) const;
-  [[nodiscard]] core::Verdict turned_down(Instant now) const;
+  [[nodiscard]] core::Verdict turned_down(Amount cost, Instant now) const;
 
   const std::string limit_;
   const std::string key_;

@@ -56,6 +56,10 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
     case Share::Outcome::kDraw:
       taking.order = share.draw(names_, now);
       break;
+    case Share::Outcome::kAsk:
+      taking.order = share.ask(now);
+      ++shard.decisions;
+      break;
     case Share::Outcome::kFailed:
       taking.failure = share.failure();
       break;
@@ -95,14 +99,13 @@ void Shares::revise(std::string_view limit, const std::shared_ptr<const Terms>& 
   });
 }
 
-bool Shares::unspend(const store::MeterName& meter, Amount cost) {
+Shares::Undone Shares::unspend(const store::MeterName& meter, Amount cost) {
   const Probe probe = probe_of(meter);
   Shard& shard = shard_of(probe);
   const std::scoped_lock lock(shard.lock);
   Share* const share = find(shard, probe);
-  if (share == nullptr) return false;
-  share->unspend(cost);
-  return share->terms()->kind == Kind::kStock;
+  if (share == nullptr) return {};
+  return {.units = share->unspend(cost), .is_stock = share->terms()->kind == Kind::kStock};
 }
 
 void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Instant now) {
@@ -119,6 +122,8 @@ void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Insta
       share->failed(order, answer.error(), now);
     } else if (order.kind == Order::Kind::kSettle) {
       share->settled(order, answer->standing, now);
+    } else if (order.kind == Order::Kind::kAsk) {
+      share->answered(order, *answer->verdict, now);
     } else if (answer->verdict->is_allowed) {
       share->granted(order, *answer->verdict, now);
     } else {

@@ -74,8 +74,12 @@ class Shares {
   void restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units);
   // The limit was redefined.
   void revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now);
-  // What take() has spent a moment ago, and was not used; tells whether it is of a stock.
-  bool unspend(const store::MeterName& meter, Amount cost);
+  // What take() has spent a moment ago, and was not used. It may be less: what was not the share's.
+  struct Undone {
+    Amount units = 0;
+    bool is_stock = false;
+  };
+  Undone unspend(const store::MeterName& meter, Amount cost);
   // An error that is not kUnavailable is a refusal: the order is not asked again.
   void finish(const Order& order, const Result<OrderAnswer>& answer, Instant now);
   // Returns when an order of this meter has ended since `change`, or at the deadline (false).

@@ -48,12 +48,6 @@ Result<std::unique_ptr<escrow::EscrowStore>> with_shares(const Config& config, s
   if (const auto ok = store::check_url(config.escrow_shared); !ok) {
     return refuse_store(config, "escrow.shared", ok.error());
   }
-  if (!config.store_location().starts_with(kEmbedded)) {
-    return refuse_store(config, "store.url",
-                        {ErrorCode::kInvalid,
-                         "a node of a cluster has the embedded store for itself; the store that all nodes share is "
-                         "escrow.shared"});
-  }
   const bool is_rehearsal = purpose == Purpose::kRehearse;
   auto shared = store::open_store(is_rehearsal ? std::string(kEmbedded) : config.escrow_shared, {});
   if (!shared) return refuse_store(config, "escrow.shared", shared.error());

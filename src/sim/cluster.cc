@@ -21,6 +21,11 @@ constexpr Duration kQuiet = milliseconds(700);
 
 constexpr Duration kStopMax = milliseconds(1300);
 
+constexpr Amount kSpareDivisor = 100;
+constexpr Amount kSlidingSpareDivisor = 10;
+// A smaller bucket is full before the next one comes who asks, and what it refills then is nobody's fault.
+constexpr Amount kBurstCountedMin = 8;
+
 // Now and then nobody asks for a while, and then many at once.
 constexpr int kRushPermille = 30;
 constexpr std::int64_t kRushMax = 60;
@@ -44,7 +49,8 @@ Cluster::Cluster(World& world, const Scenario& scenario)
       ledger_(world, scenario),
       oracle_(world, scenario),
       store_(world, scenario, ledger_),
-      network_(world, scenario.round_trip) {
+      network_(world, scenario.round_trip),
+      is_in_debt_(scenario.meters.size()) {
   for (const LimitPlan& limit : scenario.limits) {
     limits_.push_back(limit.definition);
     terms_.push_back(terms_for(limit.definition));
@@ -176,8 +182,7 @@ void Cluster::change(std::size_t limit, const Action& action) {
     if (!is_bucket && store_.usage(i).limit >= before[i]) continue;
     Amount outstanding = ledger_.on_the_way(i);
     for (const auto& node : nodes_) outstanding += node->usable(i);
-    const Duration fill = terms_for(plan.definition)->ttl;
-    const Instant until = is_bucket ? world_.now() + fill : floor_to(world_.now(), plan.period) + plan.period;
+    const Instant until = is_bucket ? Instant::max() : floor_to(world_.now(), plan.period) + plan.period;
     oracle_.allow(i, outstanding, until);
   }
 }
@@ -205,9 +210,24 @@ Cluster::Counting Cluster::counting_of(std::size_t meter) const {
 
 void Cluster::count(std::size_t meter) {
   const Counting counting = counting_of(meter);
-  world_.events.at(std::max(counting.from, world_.now()), [this, meter] { oracle_.restart_count(meter); });
+  world_.events.at(std::max(counting.from, world_.now()), [this, meter] {
+    oracle_.restart_count(meter);
+    const Usage usage = store_.usage(meter);
+    is_in_debt_[meter] = usage.used + usage.held > usage.limit;
+  });
   // Just before the end: at the end itself a new window has begun.
   world_.events.at(counting.until + Duration::from_ns(-1), [this, meter, counting] { judge_count(meter, counting); });
+}
+
+// What may be left of it: a hundredth, or a unit in each node, or two of a sliding window. Of a bucket and a sliding
+// window also what came back at the very end and had nobody to spend it; and what a sliding window frees is drawn unit
+// by unit, each a round trip.
+Amount Cluster::spare_of(Kind kind, Amount available, const Counting& counting) const {
+  const Amount part = available / (kind == Kind::kSliding ? kSlidingSpareDivisor : kSpareDivisor);
+  const Amount spare = std::max(part, static_cast<Amount>(nodes_.size()) * (kind == Kind::kSliding ? 2 : 1));
+  if (kind != Kind::kBucket && kind != Kind::kSliding) return spare;
+  const std::int64_t unseen_ns = scenario_.tick.ns() + 2 * scenario_.round_trip.ns();
+  return spare + available * unseen_ns / (counting.until - counting.from).ns();
 }
 
 void Cluster::judge_count(std::size_t meter, const Counting& counting) {
@@ -215,20 +235,21 @@ void Cluster::judge_count(std::size_t meter, const Counting& counting) {
   const Kind kind = limit.definition.kind();
   Amount available = store_.usage(meter).limit;
   Amount used = oracle_.counted(meter);
-  if (kind == Kind::kCalendar) used += ledger_.lost(meter);
+  if (kind == Kind::kCalendar) {  // Its hour goes on: what nodes hold can still be used.
+    used += ledger_.lost(meter);
+    for (const auto& node : nodes_) used += node->usable(meter);
+  }
   if (kind == Kind::kBucket) {
+    if (available < kBurstCountedMin) return;
     const Amount amount = scenario_.meters[meter].override_amount.value_or(limit.definition.amount());
     const std::int64_t counted_ns = (counting.until - counting.from).ns();
     const auto refill = base::multiply(base::to_unsigned(amount), base::to_unsigned(counted_ns));
     available = base::saturate(base::div_floor(refill, base::to_unsigned(limit.period.ns())));
   }
-  if (available == 0) return;
-  utilisation_permille_ = std::min(utilisation_permille_, used * 1000 / available);
-  auto spare = std::max(available / 100, static_cast<Amount>(nodes_.size()));
-  if (kind == Kind::kBucket || kind == Kind::kSliding) {  // What came back at the very end had nobody to spend it.
-    const std::int64_t unseen_ns = scenario_.tick.ns() + 2 * scenario_.round_trip.ns();
-    spare += available * unseen_ns / (counting.until - counting.from).ns();
-  }
+  if (available == 0 || is_in_debt_[meter]) return;
+  const std::int64_t permille = used * 1000 / available;
+  utilisation_permille_ = std::min(utilisation_permille_.value_or(permille), permille);
+  const Amount spare = spare_of(kind, available, counting);
   if (used + spare >= available) return;
   world_.violate("only " + std::to_string(used) + " of " + std::to_string(available) + " of meter " +
                  std::to_string(meter) + ", a " + std::string(to_string(kind)) +

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/ledger.h"
@@ -38,8 +39,9 @@ class Cluster {
   [[nodiscard]] SharedStore& store() { return store_; }
   [[nodiscard]] bool has_faults() const { return has_faults_; }
 
-  // What was used of what there was, in the time that is counted: in thousandths; the least of all meters.
-  [[nodiscard]] std::int64_t utilisation_permille() const { return utilisation_permille_; }
+  // What was used of what there was, in the time that is counted: in thousandths; the least of all meters. None if
+  // nothing was counted.
+  [[nodiscard]] std::optional<std::int64_t> utilisation_permille() const { return utilisation_permille_; }
   [[nodiscard]] NodeStatistics statistics() const;
 
  private:
@@ -57,6 +59,7 @@ class Cluster {
   void tell_terms(std::size_t limit, std::size_t node);
   [[nodiscard]] Counting counting_of(std::size_t meter) const;
   void count(std::size_t meter);
+  [[nodiscard]] Amount spare_of(Kind kind, Amount available, const Counting& counting) const;
   void judge_count(std::size_t meter, const Counting& counting);
   void judge_books();
   void run_until(Instant end);
@@ -70,8 +73,10 @@ class Cluster {
   SharedStore store_;
   Network network_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  // By meter: when counting began, more was in use than the limit, for it was lowered: there is nothing to count.
+  std::vector<bool> is_in_debt_;
   bool has_faults_ = true;
-  std::int64_t utilisation_permille_ = 1000;
+  std::optional<std::int64_t> utilisation_permille_;
 };
 
 }  // namespace mete::sim

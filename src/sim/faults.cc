@@ -13,7 +13,7 @@ using std::chrono::seconds;
 
 constexpr int kUp = 1;
 constexpr int kDown = 2;
-constexpr std::size_t kNodesMax = 12;
+constexpr std::size_t kNodesMost = 12;
 
 }  // namespace
 
@@ -137,7 +137,7 @@ void Faults::move_node() {
   const std::size_t node = any_node();
   if (cluster_.node(node).is_taking()) return cluster_.node(node).stop();
   if (!cluster_.node(node).is_up()) return cluster_.start_node(node);
-  if (cluster_.node_count() < kNodesMax) cluster_.add_node();
+  if (cluster_.node_count() < kNodesMost) cluster_.add_node();
 }
 
 }  // namespace mete::sim

@@ -177,6 +177,7 @@ void Node::decide(Client client) {
   });
   const Shares::Taking taking = shares_->take(name, terms, client.cost, Mode::kTake, now, client.has_waited);
   const bool must_wait = taking.outcome == Share::Outcome::kDraw || taking.outcome == Share::Outcome::kWait;
+  if (taking.outcome == Share::Outcome::kAsk) ++statistics_.waits;
   if (must_wait) {
     if (!client.has_waited) ++statistics_.waits;
     client.has_waited = true;
@@ -214,7 +215,11 @@ void Node::tick(int process) {
 void Node::send(const Order& order) {
   const bool is_draw = order.kind == Order::Kind::kDraw;
   const std::size_t meter = meter_of(order);
-  around_.world.note({is_draw ? "draws" : "settles", static_cast<int>(index_), static_cast<int>(meter), order.amount});
+  const bool is_ask = order.kind == Order::Kind::kAsk;
+  around_.world.note({is_draw  ? "draws"
+                      : is_ask ? "asks"
+                               : "settles",
+                      static_cast<int>(index_), static_cast<int>(meter), order.amount});
   // One answer counts: the first, or that there was none in time.
   const auto is_answered = std::make_shared<bool>(false);
   const auto answer_with = [this, order, is_answered, process = process_](const Result<OrderAnswer>& answer) {
@@ -224,6 +229,9 @@ void Node::send(const Order& order) {
   };
   around_.network.to_store(index_, [this, order, meter, answer_with, life = life_] {
     auto answer = around_.store.carry_out(order, life, meter);
+    // Decided there, and so then, whenever the client hears of it.
+    const bool is_admitted = order.kind == Order::Kind::kAsk && answer && answer->verdict->is_allowed;
+    if (is_admitted) around_.oracle.admitted(meter, order.amount);
     around_.network.to_node(index_, [answer_with, answer = std::move(answer)] { answer_with(answer); });
   });
   around_.world.events.after(kAnswerTimeout, [answer_with] {
@@ -237,6 +245,10 @@ void Node::receive(const Order& order, const Result<OrderAnswer>& answer) {
   around_.world.note({answer ? "has an answer" : "has no answer", static_cast<int>(index_), static_cast<int>(meter)});
   remember([=](Shares& shares) { shares.finish(order, answer, now); });
   shares_->finish(order, answer, now);
+  if (order.kind == Order::Kind::kAsk) {
+    if (answer && answer->verdict->is_allowed) ++statistics_.admissions;
+    return;
+  }
   if (answer) around_.ledger.delivered(order.id);
   check(meter);
   std::vector<Client> again;

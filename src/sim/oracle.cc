@@ -41,7 +41,8 @@ void Oracle::admitted(std::size_t meter, Amount amount) {
   if (verdict->is_allowed) return;
   if (world_.now() < its.allowed_until && amount <= its.allowance) {
     its.allowance -= amount;
-    CHECK(store_.take({.charges = {&charge, 1}, .mode = Mode::kForce}));
+    const Kind kind = scenario_.limits[scenario_.meters[meter].limit].definition.kind();
+    if (kind != Kind::kBucket) CHECK(store_.take({.charges = {&charge, 1}, .mode = Mode::kForce}));
     return;
   }
   world_.violate("over the limit: " + std::to_string(amount) + " admitted of " + std::string(name.limit) + " " +

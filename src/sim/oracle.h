@@ -2,8 +2,9 @@
 // at the true time at which the node made it, and must be allowed.
 //
 // When a limit is changed, nodes may spend what they hold then: that is the allowance of each of its meters, until the
-// window ends, or the bucket is full again. An admission that the second store denies uses it up, and is recorded there
-// by force. Thread safety: one thread.
+// window ends. An admission that the second store denies uses it up, and is recorded there by force; but not in a
+// bucket, where it would be in the way of all that follow, and where the allowance lasts until it is used.
+// Thread safety: one thread.
 #pragma once
 
 #include <string>

@@ -32,6 +32,12 @@ std::optional<Planted> planted_named(std::string_view name) {
 
 std::string_view name_of(Planted planted) { return kPlanted[static_cast<std::size_t>(planted)].first; }
 
+std::vector<std::string_view> planted_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, planted] : kPlanted) names.push_back(name);
+  return names;
+}
+
 Report run_seed(std::uint64_t seed, const RunOptions& options) {
   const Scenario scenario = make_scenario(seed, options.nodes, options.planted);
   World world(seed, scenario.start, options.trace);
@@ -41,8 +47,7 @@ Report run_seed(std::uint64_t seed, const RunOptions& options) {
           .violation = world.violation(),
           .trace_hash = world.trace_hash(),
           .statistics = cluster.statistics(),
-          .orders = cluster.store().orders(),
-          .utilisation_permille = cluster.utilisation_permille()};
+          .orders = cluster.store().orders()};
 }
 
 std::string explain(const Report& report, const RunOptions& options) {

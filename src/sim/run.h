@@ -5,12 +5,16 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "escrow/planted.h"
 #include "sim/node.h"
 #include "sim/world.h"
 
 namespace mete::sim {
+
+inline constexpr std::size_t kNodesMax = 1000;
 
 struct RunOptions {
   std::size_t nodes = 0;  // 0: as the seed says
@@ -24,7 +28,6 @@ struct Report {
   std::uint64_t trace_hash = 0;
   NodeStatistics statistics;
   std::uint64_t orders = 0;  // that the shared store carried out
-  std::int64_t utilisation_permille = 0;
 };
 
 Report run_seed(std::uint64_t seed, const RunOptions& options);
@@ -34,5 +37,6 @@ std::string explain(const Report& report, const RunOptions& options);
 // By name, as the command line has it; none if there is no such bug.
 std::optional<escrow::Planted> planted_named(std::string_view name);
 std::string_view name_of(escrow::Planted planted);
+std::vector<std::string_view> planted_names();
 
 }  // namespace mete::sim

@@ -16,8 +16,6 @@ using std::chrono::seconds;
 constexpr Instant kEpoch = Instant::from_unix_seconds(1'800'000'000);
 // Requests a second, at most, of one meter: more would only make the run longer.
 constexpr std::int64_t kRequestsPerSecondMax = 250;
-// A bucket whose burst refills within a round trip has nothing that could be spent elsewhere than where it is drawn.
-constexpr Amount kBurstMin = 8;
 // In which time the amount of a calendar limit is asked for, whose hour nobody waits for.
 constexpr Duration kCalendarRush = seconds(4);
 
@@ -38,8 +36,7 @@ LimitPlan draw_limit(Random& random, std::size_t index) {
   switch (random.below(4)) {
     case 0: {
       Limit limit = bucket(name).amount(amount).per(period);
-      const Amount burst_min = std::max(kBurstMin, amount / 2);
-      limit.burst(random.between(burst_min, std::max(burst_min, 2 * amount)));
+      limit.burst(random.between(1, 2 * amount));
       return {limit, period};
     }
     case 1:

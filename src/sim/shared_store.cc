@@ -42,7 +42,9 @@ Result<escrow::OrderAnswer> SharedStore::carry_out(const escrow::Order& order, i
     return tl::make_unexpected(Error{ErrorCode::kOutOfMemory, "the shared store is full"});
   }
   ++orders_;
-  auto answer = order.kind == escrow::Order::Kind::kDraw ? draw(order, life, meter) : settle(order);
+  auto answer = order.kind == escrow::Order::Kind::kDraw  ? draw(order, life, meter)
+                : order.kind == escrow::Order::Kind::kAsk ? take(order, meter)
+                                                          : settle(order);
   if (health_ == Health::kForgets) return tl::make_unexpected(away());
   return answer;
 }
@@ -62,6 +64,14 @@ Result<escrow::OrderAnswer> SharedStore::draw(const escrow::Order& order, int li
                    (is_known ? ", and was granted before" : ""));
   }
   world_.note({verdict->is_allowed ? "grants" : "denies a draw", -1, static_cast<int>(meter), order.amount});
+  return escrow::OrderAnswer{.verdict = *verdict};
+}
+
+Result<escrow::OrderAnswer> SharedStore::take(const escrow::Order& order, std::size_t meter) {
+  const Charge charge{order.limit, order.key, order.amount};
+  const auto verdict = store_.take({.charges = {&charge, 1}});
+  if (!verdict) return tl::make_unexpected(verdict.error());
+  world_.note({verdict->is_allowed ? "admits" : "denies", -1, static_cast<int>(meter), order.amount});
   return escrow::OrderAnswer{.verdict = *verdict};
 }
 

@@ -34,6 +34,7 @@ class SharedStore {
  private:
   [[nodiscard]] store::MeterName name_of(std::size_t meter) const;
   Result<escrow::OrderAnswer> draw(const escrow::Order& order, int life, std::size_t meter);
+  Result<escrow::OrderAnswer> take(const escrow::Order& order, std::size_t meter);
   Result<escrow::OrderAnswer> settle(const escrow::Order& order);
 
   World& world_;

@@ -35,9 +35,9 @@ void answer(std::string_view before, std::string_view input) {
   Counters counters(identity.self);
   CHECK(counters.add("key", 1, kNow).has_value());
   Progress progress;
-  Sender sender(identity, {}, counters, progress, kNow);
-  CHECK(sender.receive(before, kNow).has_value());
-  static_cast<void>(sender.receive(input, kNow));
+  Sender sender(identity, {}, counters, progress, {kNow, kNow});
+  CHECK(sender.receive(before, {kNow, kNow}).has_value());
+  static_cast<void>(sender.receive(input, {kNow, kNow}));
 }
 
 void merge(std::string_view input) {

@@ -15,6 +15,7 @@
 
 #include <mete/time.h>
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -36,6 +37,7 @@ inline constexpr base::Uint128 kSlotMax = base::Uint128{1} << 96;
 // One that has expired says so itself in every state that has its expiry: there it is about clocks that differ.
 inline constexpr Duration kDeletedKept = std::chrono::hours(1);
 inline constexpr Duration kExpiredKept = std::chrono::minutes(1);
+inline constexpr Duration kGoneKept = std::min(kDeletedKept, kExpiredKept);
 
 struct Writer {
   std::string node;

@@ -5,7 +5,7 @@
 // that one has, and asks for what changed since: it gets the counters as they are now, however often they changed.
 //
 //     Counters::Cursor cursor;                                            what the peer has: nothing
-//     auto changes = counters.changes_since(cursor, peer, 64 KiB);        states to send
+//     auto changes = counters.changes_since(cursor, {peer, now}, 65536);  states to send
 //     cursor = changes.cursor;                                            once the peer has acknowledged them
 //
 // Thread safety: every call from any thread; each operation is atomic.
@@ -65,8 +65,8 @@ class Counters {
     Cursor cursor;                    // what whoever has merged them has seen
   };
   // More than bytes_max by one counter at most. What came from the reader itself is left out.
-  [[nodiscard]] Changes changes_since(const Cursor& cursor, Source reader, std::size_t bytes_max);
-  // How many counters changes_since() would yield.
+  [[nodiscard]] Changes changes_since(const Cursor& cursor, const Reader& reader, std::size_t bytes_max);
+  // How many counters changes_since() would yield, and perhaps some that it would leave out as forgotten.
   [[nodiscard]] std::size_t count_changes(const Cursor& cursor, Source reader) const;
   void merge(const CounterState& state, Source source, Instant now);
 

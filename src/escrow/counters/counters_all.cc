@@ -18,8 +18,8 @@ static_assert(Counters::kShards <= std::size_t{1} << (64 - kShardBit));
 constexpr std::size_t kSweptAtOnce = 1000;  // counters of each shard
 constexpr std::uint64_t kSourceSeed = 0x736f75726365;
 
-// What comes from others is told them back for so much longer than it is remembered here: nodes whose clocks differ
-// forget at different times, and must still agree.
+// That a counter has gone is believed for so much longer than it is remembered: nodes whose clocks differ forget at
+// different times, and must still agree. After that it may be another one of the same name that lives here.
 constexpr int kGraceFactor = 2;
 
 // Whether whoever sent the state lacks something of the counter. What it has beside a part is not known: its slots do
@@ -66,7 +66,7 @@ void Counters::sweep(Instant now) {
   }
 }
 
-Counters::Changes Counters::changes_since(const Cursor& cursor, Source reader, std::size_t bytes_max) {
+Counters::Changes Counters::changes_since(const Cursor& cursor, const Reader& reader, std::size_t bytes_max) {
   Changes changes{.states = {}, .cursor = cursor};
   StateWriter states;
   for (std::size_t i = 0; i < kShards && states.bytes() < bytes_max; ++i) {
@@ -87,11 +87,12 @@ std::size_t Counters::count_changes(const Cursor& cursor, Source reader) const {
 }
 
 void Counters::merge(const CounterState& state, Source source, Instant now) {
+  if (state.counter.is_forgotten(now, kGraceFactor)) return;
   Locked& locked = shard_of(state.key);
   const std::lock_guard lock(locked.mutex);
   Shard::Entry* entry = locked.shard.find(state.key, now);
   if (entry == nullptr) {
-    if (state.counter.is_forgotten(now, kGraceFactor)) return;
+    if (state.counter.is_forgotten(now)) return;
     entry = &locked.shard.find_or_make(state.key, now);
   }
   Counter merged = entry->counter;

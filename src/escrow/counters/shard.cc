@@ -9,8 +9,8 @@
 namespace mete::escrow {
 
 std::uint64_t hash_of_key(std::string_view key) {
-  static const std::uint64_t seed = base::random_number();
-  return base::hash_bytes(key, seed);
+  static const std::uint64_t kSeed = base::random_number();
+  return base::hash_bytes(key, kSeed);
 }
 
 Shard::Entry* Shard::find(std::string_view key, Instant now) {
@@ -62,10 +62,12 @@ std::uint64_t Shard::sweep(std::uint64_t after, std::size_t count, Instant now) 
   return 0;
 }
 
-std::uint64_t Shard::read_changes(std::uint64_t after, Source reader, StateWriter& states, std::size_t bytes_max) {
+std::uint64_t Shard::read_changes(std::uint64_t after, const Reader& reader, StateWriter& states,
+                                  std::size_t bytes_max) {
   for (auto at = changes_.upper_bound(after); at != changes_.end() && states.bytes() < bytes_max; ++at) {
     const Entry& entry = *at->second;
-    if (reader == kNobody || entry.source != reader) states.write(*entry.key, entry.counter);
+    const bool is_known = reader.source != kNobody && entry.source == reader.source;
+    if (!is_known && !entry.counter.is_forgotten(reader.now)) states.write(*entry.key, entry.counter);
     after = at->first;
   }
   read_up_to_ = std::max(read_up_to_, after);

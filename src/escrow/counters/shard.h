@@ -26,6 +26,12 @@ namespace mete::escrow {
 using Source = std::uint64_t;
 inline constexpr Source kNobody = 0;
 
+// Who reads changes, and when. kNobody has sent none of them.
+struct Reader {
+  Source source = kNobody;
+  Instant now;
+};
+
 // With a seed of this process: clients cannot choose keys that collide.
 std::uint64_t hash_of_key(std::string_view key);
 
@@ -60,9 +66,9 @@ class Shard {
   // Forgets what need not be remembered among the next few after the number; returns where to go on, 0 for the start.
   std::uint64_t sweep(std::uint64_t after, std::size_t count, Instant now);
 
-  // Appends the states that changed after the number and did not come from `reader`, until there are `bytes_max` bytes;
-  // returns up to which change that is.
-  std::uint64_t read_changes(std::uint64_t after, Source reader, StateWriter& states, std::size_t bytes_max);
+  // Appends the states that changed after the number, are still remembered and did not come from the reader, until
+  // there are `bytes_max` bytes; returns up to which change that is.
+  std::uint64_t read_changes(std::uint64_t after, const Reader& reader, StateWriter& states, std::size_t bytes_max);
   [[nodiscard]] std::size_t count_changes(std::uint64_t after, Source reader) const;
 
  private:

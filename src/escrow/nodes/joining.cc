@@ -22,7 +22,8 @@ Joining::Joining(store::Store& shared, Options options)
             .incarnation = 0,
             .identity = std::move(options.identity),
             .address = std::move(options.address)},
-      remembered_(options.remembered) {
+      remembered_(std::move(options.remembered)),
+      remember_(std::move(options.remember)) {
   CHECK(is_node_name(self_.name));
   CHECK(!self_.identity.empty());
 }
@@ -55,10 +56,14 @@ Result<ClusterNumber> Joining::recognise() {
 
 // Asked before a start is counted: else the count would reach what is remembered after some attempts.
 Result<void> Joining::check_starts() {
-  if (remembered_.name != self_.name) return {};
-  const auto last = roll_.last_incarnation(self_.name);
-  if (!last) return tl::make_unexpected(last.error());
-  if (*last < remembered_.incarnation) return refuse(went_back(self_.name, {*last, remembered_.incarnation}));
+  if (remembered_.name == self_.name) {
+    const auto last = roll_.last_incarnation(self_.name);
+    if (!last) return tl::make_unexpected(last.error());
+    if (*last < remembered_.incarnation) return refuse(went_back(self_.name, {*last, remembered_.incarnation}));
+  }
+  const auto starts = roll_.starts_from(self_.identity);
+  if (!starts) return tl::make_unexpected(starts.error());
+  if (*starts > remembered_.starts) return refuse(copy_started());
   return {};
 }
 
@@ -86,9 +91,24 @@ Result<std::optional<Registry>> Joining::enter(ClusterNumber cluster, const std:
   const auto entered = roll_.enter(self_, 0);
   if (!entered) return tl::make_unexpected(entered.error());
   if (!*entered) return std::nullopt;  // somebody else was faster: the next attempt sees who
-  Registry registry(roll_, self_, cluster);
+  if (const auto counted = count_start(cluster); !counted) {
+    (void)roll_.remove(Roll::hold_id(self_, 0));  // unreachable: it ends by itself
+    return tl::make_unexpected(counted.error());
+  }
+  Registry registry(roll_, self_, remembered_);
   if (const auto counted = registry.count_others(); !counted) return tl::make_unexpected(counted.error());
   return registry;
+}
+
+// By now no other node can start from this directory or a copy of it.
+Result<void> Joining::count_start(ClusterNumber cluster) {
+  remembered_ = {.cluster = cluster, .name = self_.name, .incarnation = self_.incarnation, .starts = 0};
+  if (!remember_) return {};
+  const auto starts = roll_.starts_from(self_.identity);
+  if (!starts) return tl::make_unexpected(starts.error());
+  remembered_.starts = *starts + 1;
+  if (auto noted = remember_(remembered_); !noted) return noted;
+  return roll_.count_start_from(self_.identity);
 }
 
 }  // namespace mete::escrow

@@ -20,7 +20,8 @@ constexpr std::size_t kIdentityBytes = 32;
 std::string text_of(const NodeMemory& memory) {
   const Remembered& known = memory.remembered;
   return "mete-node 1\nidentity " + memory.identity + "\ncluster " + std::to_string(known.cluster) + "\nname " +
-         known.name + "\nincarnation " + std::to_string(known.incarnation) + "\n";
+         known.name + "\nincarnation " + std::to_string(known.incarnation) + "\nstarts " +
+         std::to_string(known.starts) + "\n";
 }
 
 // Takes "WORD value\n" off the text.
@@ -46,12 +47,14 @@ std::optional<NodeMemory> parse(std::string_view text) {
   const auto cluster = number_of(next_value(text, "cluster"));
   const auto name = next_value(text, "name");
   const auto incarnation = number_of(next_value(text, "incarnation"));
-  if (version != "1" || !identity || !cluster || !name || !incarnation || !text.empty()) return std::nullopt;
+  const auto starts = number_of(next_value(text, "starts"));
+  if (version != "1" || !identity || !cluster || !name || !incarnation || !starts || !text.empty()) return std::nullopt;
   const bool is_hex = identity->find_first_not_of("0123456789abcdef") == std::string_view::npos;
   if (identity->size() != kIdentityBytes || !is_hex) return std::nullopt;
-  if (*cluster == 0 ? !name->empty() || *incarnation != 0 : !is_node_name(*name)) return std::nullopt;
-  return NodeMemory{.identity = std::string(*identity),
-                    .remembered = {.cluster = *cluster, .name = std::string(*name), .incarnation = *incarnation}};
+  if (*cluster == 0 ? !name->empty() || *incarnation + *starts != 0 : !is_node_name(*name)) return std::nullopt;
+  return NodeMemory{
+      .identity = std::string(*identity),
+      .remembered = {.cluster = *cluster, .name = std::string(*name), .incarnation = *incarnation, .starts = *starts}};
 }
 
 Result<NodeMemory> read_memory(journal::FileSystem& files, const std::string& path) {

@@ -21,30 +21,33 @@ Result<Registry> join(store::Store& shared, Joining::Options options, const std:
 
 }  // namespace
 
-Place::Place(Registry registry)
-    : registry_(std::move(registry)), self_(registry_.self()), cluster_(registry_.remembered().cluster) {}
+Place::Place(Registry registry, bool is_new)
+    : registry_(std::move(registry)),
+      self_(registry_.self()),
+      cluster_(registry_.remembered().cluster),
+      is_new_(is_new) {}
 
 Result<std::unique_ptr<Place>> Place::take(store::Store& shared, const Options& options) {
   const bool has_disk = !options.directory.empty();
   CHECK(!has_disk || options.files != nullptr);
   auto memory = has_disk ? load_memory(*options.files, options.directory) : NodeMemory{.identity = base::random_id()};
   if (!memory) return tl::make_unexpected(memory.error());
+  std::function<Result<void>(const Remembered&)> remember;
+  if (has_disk) {
+    remember = [&](const Remembered& known) {
+      return save_memory(*options.files, options.directory, {.identity = memory->identity, .remembered = known});
+    };
+  }
   auto registry = join(shared,
                        {.name = options.name,
                         .identity = memory->identity,
                         .address = options.address,
-                        .remembered = memory->remembered},
+                        .remembered = memory->remembered,
+                        .remember = remember},
                        options.wait);
   if (!registry) return tl::make_unexpected(registry.error());
-  // From here on the end of this gives the place back, whatever happens.
-  std::unique_ptr<Place> place(new Place(std::move(*registry)));
-  memory->remembered = place->registry_.remembered();
-  if (has_disk) {
-    if (const auto saved = save_memory(*options.files, options.directory, *memory); !saved) {
-      return tl::make_unexpected(saved.error());
-    }
-  }
-  return place;
+  const bool is_new = memory->remembered.cluster == 0;
+  return std::unique_ptr<Place>(new Place(std::move(*registry), is_new));
 }
 
 Place::~Place() {
@@ -52,9 +55,17 @@ Place::~Place() {
 }
 
 Result<void> Place::keep() {
+  auto confirmed = confirm();
+  const std::lock_guard guard(mutex_);
+  if (registry_.membership() == Membership::kMember) return {};
+  return confirmed;
+}
+
+Result<void> Place::confirm() {
   const std::lock_guard guard(mutex_);
   const auto membership = registry_.refresh();
-  if (!membership || *membership == Membership::kMember) return {};
+  if (!membership) return tl::make_unexpected(membership.error());
+  if (*membership == Membership::kMember) return {};
   return tl::make_unexpected(Error{ErrorCode::kUnavailable, registry_.reason()});
 }
 

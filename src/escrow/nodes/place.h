@@ -40,17 +40,23 @@ class Place {
   // Tells the others that this node is alive. An error: it was fenced, or the shared store was wiped. A store that does
   // not answer is none: who draws from it will see.
   Result<void> keep();
+  // The same before something is done that must not be done to a store of another cluster: here a store that does not
+  // answer is an error.
+  Result<void> confirm();
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
   [[nodiscard]] const Node& self() const { return self_; }
   [[nodiscard]] ClusterNumber cluster() const { return cluster_; }
+  // Whether this data directory was in no cluster before. What it has of shares all the same is from a backup.
+  [[nodiscard]] bool is_new() const { return is_new_; }
 
  private:
-  explicit Place(Registry registry);
+  Place(Registry registry, bool is_new);
 
   mutable std::mutex mutex_;
   Registry registry_;
   const Node self_;
   const ClusterNumber cluster_;
+  const bool is_new_;
 };
 
 }  // namespace mete::escrow

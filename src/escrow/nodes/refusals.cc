@@ -34,6 +34,12 @@ std::string directory_copied(const Node& other) {
          "this one with an empty one";
 }
 
+std::string copy_started() {
+  return "a node has been started from a copy of this data directory since this one was last used, and has gone on "
+         "with "
+         "what it had: start from that one, or begin with an empty directory";
+}
+
 std::string fenced(const Node& self, const Node& successor) {
   return to_string(successor) + " has come in the place of " + to_string(self) +
          " while this one was not heard of: start it again if it is to go on, with a name and a data directory that no "

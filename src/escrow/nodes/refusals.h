@@ -18,6 +18,8 @@ struct Starts {
 std::string went_back(std::string_view name, Starts starts);
 std::string name_taken(const Node& other);
 std::string directory_copied(const Node& other);
+// It is not running any more.
+std::string copy_started();
 std::string fenced(const Node& self, const Node& successor);
 
 }  // namespace mete::escrow

@@ -13,8 +13,8 @@ bool is_gone(const Error& error) { return error.code == ErrorCode::kNoHold || er
 
 }  // namespace
 
-Registry::Registry(const Roll& roll, Node self, ClusterNumber cluster)
-    : roll_(roll), self_(std::move(self)), cluster_(cluster) {}
+Registry::Registry(const Roll& roll, Node self, Remembered remembered)
+    : roll_(roll), self_(std::move(self)), remembered_(std::move(remembered)) {}
 
 Result<Membership> Registry::refresh() {
   if (membership_ != Membership::kMember) return membership_;
@@ -31,7 +31,8 @@ Result<Membership> Registry::refresh() {
 Result<Membership> Registry::come_back() {
   const auto cluster = roll_.cluster();
   if (!cluster) return tl::make_unexpected(cluster.error());
-  if (*cluster != cluster_) return give_up(Membership::kWiped, wiped(cluster_, *cluster));
+  const ClusterNumber own = remembered_.cluster;
+  if (*cluster != own) return give_up(Membership::kWiped, wiped(own, *cluster));
   if (const auto ready = roll_.prepare(); !ready) return tl::make_unexpected(ready.error());
   // If the answer gets lost, the next attempt has the same id, and is told what became of this one.
   const auto entered = roll_.enter(self_, number_ + 1);

@@ -1,13 +1,12 @@
 // Registry: this node among the nodes of its cluster. Joins it, keeps saying that this node is alive, knows the others,
 // and notices when this node must stop to draw: when another one has come in its place, or the shared store was wiped.
 //
-//     Joining joining(shared, {.node = …, .remembered = …});
+//     Joining joining(shared, {.name = …, .remembered = …, .remember = …});
 //     while (true) {                                  // the name and the data directory are free: at the first attempt
 //       auto joined = joining.attempt();              // an error: this node must not start; it says why
 //       if (joined && *joined) break;
 //       wait(kRefreshEvery);
 //     }
-//     remember(registry.remembered());                // on disk, before anything is drawn
 //     every kRefreshEvery: registry.refresh();
 //     registry.leave();
 //
@@ -19,9 +18,14 @@
 // alive, and this directory a copy of its own; what is not is cancelled, and fenced: should it come back, its hold is
 // gone, a higher incarnation is there, and refresh() tells it so.
 //
+// What a node has of a stock is in its data directory. So of several copies of one only the one that was started last
+// may be started again: the store counts the starts from a directory, and the directory remembers them. It does so
+// before the start is counted: a node that is killed between the two is behind by one of its own.
+//
 // Thread safety: one thread at a time. The store is borrowed.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "escrow/nodes/roll.h"
@@ -33,6 +37,7 @@ struct Remembered {
   ClusterNumber cluster = 0;
   std::string name = {};  // a node under another name has starts that are counted apart
   Incarnation incarnation = 0;
+  std::int64_t starts = 0;  // from this data directory
 
   bool operator==(const Remembered&) const = default;
 };
@@ -62,13 +67,13 @@ class Registry {
   [[nodiscard]] Membership membership() const { return membership_; }
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] const Node& self() const { return self_; }
-  [[nodiscard]] Remembered remembered() const { return {cluster_, self_.name, self_.incarnation}; }
+  [[nodiscard]] const Remembered& remembered() const { return remembered_; }
   // All that were alive at the last refresh, by name, with this one.
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
 
  private:
   friend class Joining;
-  Registry(const Roll& roll, Node self, ClusterNumber cluster);
+  Registry(const Roll& roll, Node self, Remembered remembered);
 
   // After the hold was found gone: while this node was not heard of, or because of another.
   Result<Membership> come_back();
@@ -79,7 +84,7 @@ class Registry {
 
   Roll roll_;
   Node self_;
-  ClusterNumber cluster_;
+  Remembered remembered_;
   std::uint64_t number_ = 0;                         // of the hold
   std::map<std::string, Node, std::less<>> others_;  // by the ids of their holds
   Membership membership_ = Membership::kMember;
@@ -93,6 +98,8 @@ class Joining {
     std::string identity;  // of the data directory: random, and the same at every start from it
     std::string address;   // where other nodes find this one; empty: nowhere
     Remembered remembered = {};
+    // Puts it on disk: called before the place is this node's. Empty: there is no disk.
+    std::function<Result<void>(const Remembered&)> remember = {};
   };
 
   Joining(store::Store& shared, Options options);
@@ -114,10 +121,12 @@ class Joining {
   // Whether the other has been silent for long enough; an error if it is alive.
   Result<bool> is_silent(const Presence& other);
   Result<std::optional<Registry>> enter(ClusterNumber cluster, const std::vector<Presence>& predecessors);
+  Result<void> count_start(ClusterNumber cluster);
 
   Roll roll_;
   Node self_;
   Remembered remembered_;
+  const std::function<Result<void>(const Remembered&)> remember_;
   std::map<std::string, Sighting, std::less<>> sightings_;  // by the ids of holds
 };
 

@@ -94,6 +94,18 @@ Result<Incarnation> Roll::last_incarnation(std::string_view name) {
   return usage ? Result<Incarnation>(usage->used) : pass_on(usage);
 }
 
+Result<std::int64_t> Roll::starts_from(std::string_view identity) {
+  const auto usage = store_->usage({kNodes, key_of(kIdentityPrefix, identity)});
+  return usage ? Result<std::int64_t>(usage->used) : pass_on(usage);
+}
+
+Result<void> Roll::count_start_from(std::string_view identity) {
+  const std::string key = key_of(kIdentityPrefix, identity);
+  const Charge charge{kNodes, key, 1};
+  if (const auto taken = store_->take({.charges = {&charge, 1}}); !taken) return pass_on(taken);
+  return {};
+}
+
 std::string Roll::hold_id(const Node& node, std::uint64_t number) {
   return std::string(kTogether) + node.name + ":" + std::to_string(node.incarnation) + ":" + std::to_string(number);
 }

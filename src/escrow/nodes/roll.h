@@ -3,6 +3,7 @@
 //     mete.nodes   stock, without end
 //       {mete}cluster        used: the cluster's number, from 2^52 on, written once by its first node
 //       {mete}node:NAME      used: how often a node of that name has started; the last start's is its incarnation
+//       {mete}id:IDENTITY    used: how often a node has started from that data directory
 //       {mete}at:ADDRESS     held by who is found there
 //     mete.alive   stock of 1: whoever holds it keeps others out
 //       {mete}node:NAME      held by the node of that name
@@ -71,6 +72,10 @@ class Roll {
   // A number that no start of this name has had before.
   Result<Incarnation> next_incarnation(std::string_view name);
   [[nodiscard]] Result<Incarnation> last_incarnation(std::string_view name);
+
+  // How often nodes have started from a data directory, and one more.
+  [[nodiscard]] Result<std::int64_t> starts_from(std::string_view identity);
+  Result<void> count_start_from(std::string_view identity);
 
   // False: another node has the name or the identity. `number` makes the hold's id another one, for a node that has to
   // come back.

@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{16} << 10;
 
-Instant monotonic_now() { return Instant::from_ns(base::monotonic_ns()); }
-
 }  // namespace
 
 Outgoing::Outgoing(const Parts& parts, PeerAddress peer)
@@ -70,6 +68,8 @@ PeerStatus Outgoing::status() const {
   return status;
 }
 
+LinkTime Outgoing::time() const { return {Instant::from_ns(base::monotonic_ns()), parts_.clock.now()}; }
+
 void Outgoing::run() {
   Duration length = kPauseMin;
   do {
@@ -88,7 +88,7 @@ void Outgoing::run() {
 Result<void> Outgoing::talk() {
   auto socket = net::ClientSocket::open(address_, parts_.tls, net::Deadline::in(kConnectWithin));
   if (!socket) return tl::unexpected(socket.error());
-  Sender sender(parts_.identity, peer_.name, parts_.counters, progress_, monotonic_now());
+  Sender sender(parts_.identity, peer_.name, parts_.counters, progress_, time());
   input_.clear();
   use_socket(socket->descriptor());
   auto ended = serve(*socket, sender);
@@ -102,7 +102,7 @@ Result<void> Outgoing::talk() {
 Result<void> Outgoing::serve(net::ClientSocket& socket, Sender& sender) {
   bool is_noted = false;
   while (!is_stopping()) {
-    if (auto done = sender.advance(monotonic_now()); !done) return done;
+    if (auto done = sender.advance(time()); !done) return done;
     if (auto done = flush(socket, sender); !done) return done;
     if (auto done = read(socket, sender); !done) return done;
     if (sender.is_open() && !std::exchange(is_noted, true)) note_open();
@@ -128,7 +128,7 @@ Result<void> Outgoing::read(net::ClientSocket& socket, Sender& sender) {
   if (!bytes) return tl::unexpected(bytes.error());
   input_.append(room.data(), *bytes);
   std::string_view rest = input_;
-  auto received = sender.receive(rest, monotonic_now());
+  auto received = sender.receive(rest, time());
   input_.erase(0, input_.size() - rest.size());
   const std::lock_guard lock(mutex_);
   status_.bytes_received += *bytes;

@@ -65,6 +65,7 @@ class Outgoing {
   // False if it is to stop.
   bool pause(Duration length);
   [[nodiscard]] bool is_stopping() const;
+  [[nodiscard]] LinkTime time() const;
 
   const Parts parts_;
   const PeerAddress peer_;

@@ -3,7 +3,9 @@
 //
 // Batches are numbered, and so are pings; an ack of a number says that all up to it has been merged. What the peer has
 // acknowledged is kept in Progress, over all links to it: the next one goes on from there. A peer that started anew has
-// forgotten everything, and gets everything. Thread safety: none.
+// forgotten everything, and gets everything. So does one that was away for longer than counters which have gone are
+// remembered: what one of the two has forgotten is no change any more, and the other may still have it.
+// Thread safety: none.
 #pragma once
 
 #include <mete/result.h>
@@ -22,6 +24,12 @@ namespace mete::escrow {
 struct Progress {
   Writer peer;
   Counters::Cursor acknowledged;
+  Instant heard_at;  // LinkTime::steady
+};
+
+struct LinkTime {
+  Instant steady;  // of a clock that never stops or steps: for how long things take
+  Instant now;     // that of the counters
 };
 
 class Sender {
@@ -34,13 +42,13 @@ class Sender {
   static constexpr Duration kPingEvery = std::chrono::milliseconds(250);
   static constexpr Duration kAnswerWithin = std::chrono::seconds(1);
 
-  // The three outlive it. `now` is of any clock that does not stop.
-  Sender(const Identity& identity, std::string peer_name, Counters& counters, Progress& progress, Instant now);
+  // The three outlive it.
+  Sender(const Identity& identity, std::string peer_name, Counters& counters, Progress& progress, const LinkTime& time);
 
   // Takes what it has read off the input.
-  Result<void> receive(std::string_view& input, Instant now);
+  Result<void> receive(std::string_view& input, const LinkTime& time);
   // Puts what is to be sent now into the output. An error if the peer does not answer.
-  Result<void> advance(Instant now);
+  Result<void> advance(const LinkTime& time);
   // What is to be sent; the caller takes it away.
   [[nodiscard]] std::string& output() { return output_; }
 
@@ -53,11 +61,11 @@ class Sender {
     Instant sent;
   };
 
-  void begin();
+  void begin(Instant steady);
   // False if there is nothing to send, or nothing yet.
-  bool send_changes(Instant now);
-  void send(FrameType type, std::string_view rest, std::optional<Counters::Cursor> cursor, Instant now);
-  Result<void> acknowledge(std::uint64_t number, Instant now);
+  bool send_changes(const LinkTime& time);
+  void send(FrameType type, std::string_view rest, std::optional<Counters::Cursor> cursor, Instant steady);
+  Result<void> acknowledge(std::uint64_t number, Instant steady);
 
   Channel channel_;
   Counters& counters_;

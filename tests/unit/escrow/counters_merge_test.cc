@@ -250,8 +250,12 @@ TEST(CounterCodec, RefusesWhatNoNodeWrites) {
     const auto states = decode_states(encoded(key, counter));
     return states ? std::string("none") : states.error().message;
   };
-  const auto with_slots = [](std::vector<Slot> slots) { return Counter{.epoch = {}, .expiry = {}, .slots = slots}; };
-  const auto with_epoch = [](Stamp stamp) { return Counter{.epoch = {.stamp = stamp}, .expiry = {}, .slots = {}}; };
+  const auto with_slots = [](const std::vector<Slot>& slots) {
+    return Counter{.epoch = {}, .expiry = {}, .slots = slots};
+  };
+  const auto with_epoch = [](const Stamp& stamp) {
+    return Counter{.epoch = {.stamp = stamp}, .expiry = {}, .slots = {}};
+  };
   const std::string prefix = "counter 1 of a batch cannot be read: ";
   EXPECT_EQ(refusal_of("key", with_slots({{kA, 1, 1}, {kB, 1, 1}})), "none");
   EXPECT_EQ(refusal_of("key", with_slots({{kB, 1, 1}, {kA, 1, 1}})), prefix + "its slots are out of order");

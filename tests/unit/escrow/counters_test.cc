@@ -30,16 +30,17 @@ std::vector<CounterState> states_of(const Counters::Changes& changes) {
   return all;
 }
 
-// Brings everything that `from` has to `to`, and tells how many states that were.
-std::size_t bring(Counters& from, Counters& to, Instant now = kNow, Counters::Cursor cursor = {}) {
-  const auto changes = from.changes_since(cursor, source_of(to.self()), kPlenty);
+// Brings everything that `from` has to `to`, and tells how many states that were. The clock of `from` is late by
+// `late`.
+std::size_t bring(Counters& from, Counters& to, Instant now = kNow, Counters::Cursor cursor = {}, Duration late = {}) {
+  const Instant sent_at = now + Duration::from_ns(-late.ns());
+  const auto changes = from.changes_since(cursor, {source_of(to.self()), sent_at}, kPlenty);
   const auto states = states_of(changes);
   for (const CounterState& state : states) to.merge(state, source_of(from.self()), now);
   return states.size();
 }
 
-class CountersTest : public ::testing::Test {
- protected:
+struct CountersTest : ::testing::Test {
   Counters a{{"a", 1}};
   Counters b{{"b", 1}};
 };
@@ -176,7 +177,7 @@ TEST_F(CountersTest, WhatWaitsForAPeerIsAsManyStatesAsThereAreCounters) {
   for (int i = 0; i < 100'000; ++i) {
     ASSERT_TRUE(a.add("k" + std::to_string(i % 10), 1, kNow).has_value());
     // Somebody else reads all the time, so that the counters move in the order of changes.
-    if (i % 100 == 0) cursor = a.changes_since(cursor, kNobody, kPlenty).cursor;
+    if (i % 100 == 0) cursor = a.changes_since(cursor, {kNobody, kNow}, kPlenty).cursor;
   }
   EXPECT_EQ(a.count_changes({}, source_of(b.self())), 10U);
   EXPECT_EQ(bring(a, b), 10U);
@@ -188,7 +189,7 @@ TEST_F(CountersTest, ChangesComeInPiecesAndOnlyOnce) {
   Counters::Cursor cursor;
   std::set<std::string> keys;
   for (;;) {
-    const auto changes = a.changes_since(cursor, kNobody, 500);
+    const auto changes = a.changes_since(cursor, {kNobody, kNow}, 500);
     cursor = changes.cursor;
     if (changes.states.empty()) break;
     ASSERT_EQ(changes.states.size(), 1U);
@@ -198,7 +199,7 @@ TEST_F(CountersTest, ChangesComeInPiecesAndOnlyOnce) {
   }
   EXPECT_EQ(keys.size(), 1000U);
   ASSERT_TRUE(a.add("k7", 1, kNow).has_value());
-  const auto changes = a.changes_since(cursor, kNobody, 500);
+  const auto changes = a.changes_since(cursor, {kNobody, kNow}, 500);
   const auto states = states_of(changes);
   ASSERT_EQ(states.size(), 1U);
   EXPECT_EQ(states[0].key, "k7");
@@ -220,12 +221,12 @@ TEST_F(CountersTest, WhoSendsAnOldStateIsToldTheNewOne) {
   EXPECT_EQ(a.add("k", 5, kNow).value(), 5);
   bring(a, b);
   EXPECT_TRUE(b.remove("k", kNow));
-  auto seen = b.changes_since({}, kNobody, kPlenty).cursor;
+  auto seen = b.changes_since({}, {kNobody, kNow}, kPlenty).cursor;
   bring(a, b);
   EXPECT_EQ(bring(b, a, kNow, seen), 1U);
   EXPECT_EQ(a.get("k", kNow), std::nullopt);
   // And there it ends.
-  seen = a.changes_since({}, source_of(b.self()), kPlenty).cursor;
+  seen = a.changes_since({}, {source_of(b.self()), kNow}, kPlenty).cursor;
   bring(b, a);
   EXPECT_EQ(bring(a, b, kNow, seen), 0U);
 }
@@ -248,8 +249,27 @@ TEST_F(CountersTest, DeletedAndExpiredCountersAreForgottenInTime) {
 TEST_F(CountersTest, WhatIsForgottenEverywhereIsNotLearnedAgain) {
   EXPECT_EQ(a.add("k", 5, kNow).value(), 5);
   EXPECT_TRUE(a.remove("k", kNow));
-  bring(a, b, kNow + 3h);
+  EXPECT_EQ(bring(a, b, kNow + 61min), 0U);
+  EXPECT_EQ(bring(a, b, kNow + 61min, {}, 2min), 1U) << "the clock of a is late: it remembers";
   EXPECT_EQ(b.count_changes({}, kNobody), 0U);
+}
+
+TEST_F(CountersTest, AnOldEndIsNotTheEndOfANewCounter) {
+  a.set({.key = "k", .value = 1, .expiry = Expiry::in(1s)}, kNow);
+  EXPECT_EQ(b.add("k", 7, kNow + 3min).value(), 7);
+  EXPECT_EQ(bring(a, b, kNow + 3min, {}, 150s), 1U);
+  EXPECT_EQ(b.get("k", kNow + 3min), 7);
+}
+
+TEST_F(CountersTest, NodesWhoseClocksDifferAgreeOnAnEnd) {
+  a.set({.key = "k", .value = 1, .expiry = Expiry::in(1s)}, kNow);
+  bring(a, b);
+  // By the clock of b, a minute has passed and the counter is forgotten; by that of a it has not.
+  EXPECT_EQ(b.add("k", 7, kNow + 62s).value(), 7);
+  bring(b, a, kNow + 60s);
+  bring(a, b, kNow + 62s, {}, 2s);
+  EXPECT_EQ(a.get("k", kNow + 60s), std::nullopt);
+  EXPECT_EQ(b.get("k", kNow + 62s), std::nullopt);
 }
 
 TEST_F(CountersTest, ThreadsAddAndMergeAtOnce) {

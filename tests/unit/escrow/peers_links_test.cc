@@ -200,7 +200,7 @@ TEST(PeerLinks, AReplayedFrameIsRefused) {
   Roster roster;
   const Identity identity{.self = counters.self(), .secret = kSecret, .roster = roster};
   Progress progress;
-  Sender sender(identity, "a", counters, progress, Instant());
+  Sender sender(identity, "a", counters, progress, {});
   ASSERT_TRUE(counters.add("k", 5, clock().now()).has_value());
   std::string input;
   while (!sender.is_open()) {
@@ -210,7 +210,7 @@ TEST(PeerLinks, AReplayedFrameIsRefused) {
     ASSERT_TRUE(bytes.has_value());
     input.append(room.data(), *bytes);
     std::string_view rest = input;
-    ASSERT_TRUE(sender.receive(rest, Instant()).has_value());
+    ASSERT_TRUE(sender.receive(rest, {.steady = {}, .now = clock().now()}).has_value());
     input = rest;
   }
   const std::string batch = std::exchange(sender.output(), {});

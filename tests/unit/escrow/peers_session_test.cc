@@ -16,6 +16,8 @@ using ::testing::HasSubstr;
 constexpr Instant kNow = Instant::from_unix_seconds(1'700'000'000);
 constexpr const char* kSecret = "a secret of some length";
 
+LinkTime at(Instant now) { return {.steady = now, .now = now}; }
+
 struct Node {
   explicit Node(Writer self, std::string secret = kSecret)
       : counters(self), identity{.self = self, .secret = std::move(secret), .roster = roster} {}
@@ -29,12 +31,13 @@ struct Node {
 class Link {
  public:
   Link(Node& from, Node& to, Progress& progress, std::string expected = "")
-      : sender(from.identity, std::move(expected), from.counters, progress, kNow), receiver(to.identity, to.counters) {}
+      : sender(from.identity, std::move(expected), from.counters, progress, at(kNow)),
+        receiver(to.identity, to.counters) {}
 
   // Carries bytes to and fro until there are none; false if one end has refused.
   bool run(Instant now = kNow) {
     for (; failure.empty(); now = now + Sender::kBatchEvery) {
-      if (!note(sender.advance(now))) break;
+      if (!note(sender.advance(at(now)))) break;
       if (sender.output().empty() && back.empty()) return true;
       carry_there(now);
       carry_back(now);
@@ -53,7 +56,7 @@ class Link {
   }
   void carry_back(Instant now = kNow) {
     std::string_view input = back;
-    note(sender.receive(input, now));
+    note(sender.receive(input, at(now)));
     back = input;
   }
 
@@ -74,8 +77,7 @@ class Link {
   }
 };
 
-class PeerSession : public ::testing::Test {
- protected:
+struct PeerSession : ::testing::Test {
   Node a{{"a", 1}};
   Node b{{"b", 1}};
   Progress progress;
@@ -96,13 +98,13 @@ TEST_F(PeerSession, ABusyCounterIsSentOnlyNowAndThen) {
   Link link(a, b, progress);
   ASSERT_TRUE(link.run());
   ASSERT_TRUE(a.counters.add("k", 1, kNow).has_value());
-  ASSERT_TRUE(link.sender.advance(kNow + 100ms).has_value());
+  ASSERT_TRUE(link.sender.advance(at(kNow + 100ms)).has_value());
   link.carry_there(kNow + 100ms);
   link.carry_back(kNow + 100ms);
   ASSERT_TRUE(a.counters.add("k", 1, kNow).has_value());
-  ASSERT_TRUE(link.sender.advance(kNow + 109ms).has_value());
+  ASSERT_TRUE(link.sender.advance(at(kNow + 109ms)).has_value());
   EXPECT_TRUE(link.sender.output().empty());
-  ASSERT_TRUE(link.sender.advance(kNow + 110ms).has_value());
+  ASSERT_TRUE(link.sender.advance(at(kNow + 110ms)).has_value());
   EXPECT_FALSE(link.sender.output().empty());
 }
 
@@ -159,19 +161,19 @@ TEST_F(PeerSession, AnIdleLinkIsTriedAndADeadOneIsNoticed) {
   Link link(a, b, progress);
   ASSERT_TRUE(link.run());
   ASSERT_TRUE(link.run(kNow + 200ms));
-  ASSERT_TRUE(link.sender.advance(kNow + 250ms).has_value());
+  ASSERT_TRUE(link.sender.advance(at(kNow + 250ms)).has_value());
   EXPECT_FALSE(link.sender.output().empty()) << "a ping";
   link.sender.output().clear();  // It is lost.
-  EXPECT_TRUE(link.sender.advance(kNow + 1249ms).has_value());
-  const auto late = link.sender.advance(kNow + 1250ms);
+  EXPECT_TRUE(link.sender.advance(at(kNow + 1249ms)).has_value());
+  const auto late = link.sender.advance(at(kNow + 1250ms));
   ASSERT_FALSE(late.has_value());
   EXPECT_EQ(late.error().message, "no answer within 1s");
 }
 
 TEST_F(PeerSession, APeerThatSaysNothingIsGivenUp) {
   Link link(a, b, progress);
-  EXPECT_TRUE(link.sender.advance(kNow + 999ms).has_value());
-  EXPECT_FALSE(link.sender.advance(kNow + 1s).has_value());
+  EXPECT_TRUE(link.sender.advance(at(kNow + 999ms)).has_value());
+  EXPECT_FALSE(link.sender.advance(at(kNow + 1s)).has_value());
 }
 
 TEST_F(PeerSession, RefusesAnotherSecret) {
@@ -226,7 +228,7 @@ TEST_F(PeerSession, RefusesAReplayedFrame) {
   Link link(a, b, progress);
   ASSERT_TRUE(link.run());
   ASSERT_TRUE(a.counters.remove("k", kNow));
-  ASSERT_TRUE(link.sender.advance(kNow + 100ms).has_value());
+  ASSERT_TRUE(link.sender.advance(at(kNow + 100ms)).has_value());
   link.carry_there();
   link.there += link.last_there;
   link.carry_there();

@@ -20,8 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr auto kLong = 20s;
 
-class PeerTlsTest : public ::testing::Test {
- protected:
+struct PeerTlsTest : ::testing::Test {
   PeerTlsTest() { std::signal(SIGPIPE, SIG_IGN); }
 
   // A certificate for 127.0.0.1 that is its own authority.

@@ -42,7 +42,7 @@ TEST_F(PlaceTest, AStopGivesItBackAndTheNextStartRemembers) {
   EXPECT_EQ(again->self().incarnation, 2);
   EXPECT_EQ(again->cluster(), cluster);
   EXPECT_EQ(waits, 0);
-  EXPECT_EQ(load_memory(disk, "data").value().remembered, (Remembered{cluster, "a", 2}));
+  EXPECT_EQ(load_memory(disk, "data").value().remembered, (Remembered{cluster, "a", 2, 2}));
   EXPECT_EQ(again->nodes().size(), 1U);
 }
 
@@ -56,6 +56,17 @@ TEST_F(PlaceTest, AKilledOneIsWaitedForAndACopyIsRefused) {
   EXPECT_TRUE(successor->keep().has_value());
 }
 
+TEST_F(PlaceTest, OfSeveralCopiesOnlyTheOneStartedLastMayStartAgain) {
+  take("a").value();
+  disk.make_directory("copy").value();
+  disk.put("copy/node", disk.content("data/node"));
+  take("b", "copy").value();
+  EXPECT_THAT(take("a").error().message, HasSubstr("from a copy of this data directory"));
+  EXPECT_THAT(take("b").error().message, HasSubstr("from a copy of this data directory"));
+  EXPECT_TRUE(take("a", "copy").has_value());
+  EXPECT_TRUE(take("b", "copy").has_value());
+}
+
 TEST_F(PlaceTest, WithoutADiskItIsAnotherNodeEachTime) {
   const auto first = take("a", "").value();
   EXPECT_THAT(take("a", "").error().message, HasSubstr("another node 'a'"));
@@ -67,6 +78,7 @@ TEST_F(PlaceTest, AWipedStoreIsAnErrorUntilTheFileIsGone) {
   store.clear().value();
   EXPECT_THAT(place->keep().error().message, HasSubstr("It was wiped"));
   EXPECT_THAT(place->keep().error().message, HasSubstr("It was wiped"));
+  EXPECT_THAT(place->confirm().error().message, HasSubstr("It was wiped"));
   place.reset();
   EXPECT_THAT(take("a").error().message, HasSubstr("remove the file 'node'"));
   disk.remove("data/node").value();
