@@ -46,7 +46,7 @@ def measure_through_server(arguments, findings):
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="mete-escrow-"))
         port, scheme = stack.enter_context(nodes.redis())
         plain = stack.enter_context(servers.start_mete(program))
-        node = stack.enter_context(nodes.start_node(program, "bench", f"{scheme}://127.0.0.1:{port}", directory))
+        node = stack.enter_context(nodes.start_node(program, "bench", f"{scheme}://127.0.0.1:{port}?timeout=10s", directory))
         plain.call(*LIMIT.split(), "node")
         node.call(*LIMIT.split(), "escrow")
         for keys in KEYS_SERVED:
@@ -59,7 +59,7 @@ def compare(program, contestants, keys, rounds, findings):
     options = ("--keys", str(keys), "--pipeline", str(PIPELINE), "--connections", str(CONNECTIONS))
     times = {name: [] for name in contestants}
     for name, server in contestants.items():
-        load(program, server, *options, "--fill", "--duration", "1s", "TAKE", "api", "key:{key}")
+        load(program, server, *options, "--fill", "--duration", "2s", "TAKE", "api", "key:{key}")
     for _ in range(rounds):
         for name, server in contestants.items():
             report = load(program, server, *options, "--warm-up", "100ms", "--duration", "400ms", "TAKE", "api", "key:{key}")

@@ -111,8 +111,8 @@ class EscrowStore final : public store::Store {
   void keep_place();
 
   Result<Split> split(std::span<const Charge> charges);
-  // Decided from shares. None: the share has not enough, or there is none, and nothing has happened.
-  std::optional<Result<core::Verdict>> take_at_once(const Charge& charge, Instant now);
+  // Decided from shares. False: the share has not enough, or there is none, and nothing has happened.
+  bool take_at_once(const Charge& charge, Instant now, Result<core::Verdict>& answer);
   Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode);
   Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
   Result<core::Verdict> take_shares(const Part& drawn);
