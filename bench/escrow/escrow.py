@@ -50,23 +50,32 @@ def measure(arguments, findings):
         far.measure(arguments, nodes.etcd, findings)
 
 
+def simulate(program):
+    """More nodes than a machine holds, by the simulator, if the program has one; it prints and judges its own figures. True: all reached."""
+    if subprocess.run([program, "sim", "--help"], capture_output=True, check=False).returncode != 0:
+        return True
+    return subprocess.run([program, "sim", "--bench"], check=False).returncode == 0
+
+
 def main():
     arguments = parse_arguments()
     findings = Findings()
     try:
         servers.check_program(arguments.program)
         measure(arguments, findings)
+        is_simulated = arguments.only is not None or simulate(str(arguments.program))
     except (servers.Missing, RuntimeError, OSError, subprocess.SubprocessError) as error:
         print(f"escrow.py: {error}", file=sys.stderr)
         return 1
     text = page.sections(findings)
     if arguments.quick or arguments.only:
         print(text)
-        return 0 if all(bar.is_reached for bar in findings.bars) else 1
+        return 0 if is_simulated and all(bar.is_reached for bar in findings.bars) else 1
     facts = [f"commit: {report.commit(ROOT)}",
              f"{arguments.rounds} rounds of each cost through the server, five times as many in one process; what is compared runs in turns, and ratios are\n"
              "  medians of those of neighbours"]
-    return page.finish(arguments.output / "escrow.md", ("bench/escrow/escrow.py", "escrow"), facts, text, findings)
+    status = page.finish(arguments.output / "escrow.md", ("bench/escrow/escrow.py", "escrow"), facts, text, findings)
+    return status if is_simulated else 1
 
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ class EscrowStore final : public store::Store {
   Result<void> do_set_override(const store::MeterName& meter, std::optional<Amount> amount) override;
   Result<std::optional<Amount>> do_override_of(const store::MeterName& meter) override;
   Result<core::Verdict> do_take(const store::TakeRequest& request) override;
+  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
   Result<std::optional<core::Verdict>> do_recall(const store::TakeRequest& request) override;
   Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
   Result<core::Verdict> do_hold(const store::HoldRequest& request) override;
@@ -110,7 +111,8 @@ class EscrowStore final : public store::Store {
   void keep_place();
 
   Result<Split> split(std::span<const Charge> charges);
-  // Decided from shares.
+  // Decided from shares. False: the share has not enough, or there is none, and nothing has happened.
+  bool take_at_once(const Charge& charge, Instant now, Result<core::Verdict>& answer);
   Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode);
   Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
   Result<core::Verdict> take_shares(const Part& drawn);

@@ -36,12 +36,10 @@ Result<core::Verdict> told(Result<core::Verdict> verdict, std::span<Usage> usage
 Result<core::Verdict> EscrowStore::do_take(const store::TakeRequest& request) {
   const Charge& first = request.charges[0];
   const bool is_plain = request.charges.size() == 1 && request.mode == Mode::kTake && request.id.empty();
-  Shares::Taking taking;
-  if (is_plain && first.cost > 0 && shares_.take_at_once(meter_of(first), first.cost, clock_.now(), taking)) {
-    tell_usage(taking.verdict, request.usages);
-    if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
-    if (auto ok = note_spent(taking, first); !ok) return tl::make_unexpected(ok.error());
-    return taking.verdict;
+  Result<core::Verdict> answer;
+  if (is_plain && take_at_once(first, clock_.now(), answer)) {
+    if (answer) tell_usage(*answer, request.usages);
+    return answer;
   }
   const auto parts = split(request.charges);
   if (!parts) return tl::make_unexpected(parts.error());
@@ -55,6 +53,16 @@ Result<core::Verdict> EscrowStore::do_take(const store::TakeRequest& request) {
   return told(
       is_one_share ? take_from_share(*parts->drawn.definitions[0], first, request.mode) : take_apart(request, *parts),
       request.usages);
+}
+
+// The clock is read once for all, and again only after one that had to wait.
+void EscrowStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
+  Instant now = clock_.now();
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (take_at_once(charges[i], now, answers[i])) continue;
+    answers[i] = do_take({.charges = charges.subspan(i, 1)});
+    now = clock_.now();
+  }
 }
 
 Result<EscrowStore::Split> EscrowStore::split(std::span<const Charge> charges) {
@@ -71,6 +79,15 @@ Result<EscrowStore::Split> EscrowStore::split(std::span<const Charge> charges) {
 }
 
 // --- From a share ----------------------------------------------------------------------------------------------------
+
+bool EscrowStore::take_at_once(const Charge& charge, Instant now, Result<core::Verdict>& answer) {
+  Shares::Taking taking;
+  if (charge.cost == 0 || !shares_.take_at_once(meter_of(charge), charge.cost, now, taking)) return false;
+  if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
+  answer = taking.verdict;
+  if (auto ok = note_spent(taking, charge); !ok) answer = tl::make_unexpected(ok.error());
+  return true;
+}
 
 Result<core::Verdict> EscrowStore::take_from_share(const Definition& definition, const Charge& charge, Mode mode) {
   const Instant deadline = clock_.now() + kPatience;

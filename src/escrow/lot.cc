@@ -6,9 +6,7 @@
 
 namespace mete::escrow {
 
-Amount Lot::usable(Instant now) const {
-  if (now >= dies_at) return 0;
-  if (rate == 0) return left;
+Amount Lot::not_leaked(Instant now) const {
   const auto ticks = base::multiply(base::to_unsigned((dies_at - now).ns()), base::to_unsigned(rate));
   return base::saturate(base::div_floor(ticks, base::to_unsigned(period.ns())), left);
 }
@@ -33,13 +31,13 @@ Instant window_end(const Terms& terms, Duration reset_after, Instant sent_at) {
 }
 
 Lot make_lot(const Terms& terms, std::string id, Amount size, const core::Verdict& granted, Instant sent_at) {
-  Lot lot{.id = std::move(id),
-          .size = size,
+  Lot lot{.size = size,
           .spent = 0,
           .left = size,
           .dies_at = window_end(terms, granted.reset_after, sent_at),
           .rate = 0,
-          .period = {}};
+          .period = {},
+          .id = std::move(id)};
   if (terms.kind == Kind::kBucket) {
     // What the bucket lacks is back after `reset_after`: that is its rate, whatever the key's own amount is, and
     // however old the terms are. It lacks this lot at least, and up to a unit less than it says.

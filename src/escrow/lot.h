@@ -12,6 +12,8 @@
 
 #include <mete/decision.h>
 
+#include <boost/container/small_vector.hpp>
+
 #include <cstdint>
 #include <string>
 
@@ -25,19 +27,29 @@ namespace mete::escrow {
 inline constexpr Duration kLotAgeMax = std::chrono::minutes(10);
 inline constexpr std::int64_t kClockDriftDivisor = 1000;
 
+// What every take reads comes first.
 struct Lot {
-  std::string id;   // the draw's, and so the hold's in the shared store
   Amount size = 0;  // what was granted
   Amount spent = 0;
   Amount left = 0;  // what is neither spent nor leaked
   Instant dies_at;  // by this node's clock
   Amount rate = 0;  // of a bucket: units that leak in `period`; 0: none do
   Duration period;
+  std::string id;  // the draw's, and so the hold's in the shared store
 
-  [[nodiscard]] Amount usable(Instant now) const;
+  [[nodiscard]] Amount usable(Instant now) const {
+    if (now >= dies_at) return 0;
+    return rate == 0 ? left : not_leaked(now);
+  }
   // Spends up to `units` of what is usable, and tells how much that was.
   Amount spend(Amount units, Instant now);
+
+ private:
+  [[nodiscard]] Amount not_leaked(Instant now) const;
 };
+
+// Mostly it is one, and lies within the share.
+using Lots = boost::container::small_vector<Lot, 1>;
 
 // The lot of a draw that was first sent at `sent_at` and granted.
 Lot make_lot(const Terms& terms, std::string id, Amount size, const core::Verdict& granted, Instant sent_at);

@@ -41,6 +41,11 @@ bool keeps_lots(const Terms& before, const Terms& after) {
   return before.kind != Kind::kBucket || (before.amount == after.amount && before.capacity == after.capacity);
 }
 
+template <class Predicate>
+void erase_lots(Lots& lots, Predicate is_over) {
+  lots.erase(std::remove_if(lots.begin(), lots.end(), is_over), lots.end());
+}
+
 }  // namespace
 
 // Draws of one key lie with it wherever keys are spread over several servers, if the name has room for the key's tag.
@@ -357,12 +362,12 @@ void Share::settled(const Order& order, std::optional<MeterStanding> standing, I
     know(*standing, now);
   }
   settling_.erase(found);
-  std::erase_if(lots_, [&](const Lot& lot) { return lot.id == order.id; });
+  erase_lots(lots_, [&](const Lot& lot) { return lot.id == order.id; });
 }
 
 // With a bucket's lots that have leaked down to less than a unit.
 void Share::settle_spent(Instant now) {
-  std::erase_if(lots_, [&](const Lot& lot) {
+  erase_lots(lots_, [&](const Lot& lot) {
     if (lot.usable(now) > 0) return false;
     settle(lot, now);
     return true;
@@ -370,17 +375,17 @@ void Share::settle_spent(Instant now) {
 }
 
 void Share::restore(std::string id, Amount units) {
-  lots_.push_back({.id = std::move(id),
-                   .size = units,
+  lots_.push_back({.size = units,
                    .spent = 0,
                    .left = units,
                    .dies_at = Instant::max(),
                    .rate = 0,
-                   .period = {}});
+                   .period = {},
+                   .id = std::move(id)});
 }
 
 void Share::drop_dead(Instant now) {
-  std::erase_if(lots_, [&](const Lot& lot) {
+  erase_lots(lots_, [&](const Lot& lot) {
     if (now < lot.dies_at) return false;
     statistics_.lapsed += static_cast<std::uint64_t>(lot.left);
     return true;

@@ -56,7 +56,7 @@ struct ShareStatistics {
   ShareStatistics& operator+=(const ShareStatistics& other);
 };
 
-class Share {
+class alignas(64) Share {
  public:
   enum class Outcome : std::uint8_t {
     kDecided,
@@ -115,7 +115,7 @@ class Share {
   // What remains of the whole, as of the last answer.
   [[nodiscard]] Amount known_remaining(Instant now) const;
   [[nodiscard]] Amount capacity() const { return capacity_; }
-  [[nodiscard]] const std::vector<Lot>& lots() const { return lots_; }
+  [[nodiscard]] const Lots& lots() const { return lots_; }
   [[nodiscard]] bool has_order_under_way() const;
   // Why the last draw failed.
   [[nodiscard]] const Error& failure() const { return failure_; }
@@ -171,7 +171,7 @@ class Share {
   const Planted planted_;
 
   // What every take reads comes first, close together.
-  std::vector<Lot> lots_;  // the first to die first
+  Lots lots_;  // the first to die first
   Demand demand_;
   Amount last_batch_ = 0;
   bool is_known_ = false;  // there was an answer
