@@ -245,9 +245,8 @@ void Cluster::judge_count(std::size_t meter, const Counting& counting) {
     const std::int64_t counted_ns = (counting.until - counting.from).ns();
     const auto refill = base::multiply(base::to_unsigned(amount), base::to_unsigned(counted_ns));
     available = base::saturate(base::div_floor(refill, base::to_unsigned(limit.period.ns())));
-    // While nobody asks it is full, and what it would refill is nobody's.
-    available = std::min(available, oracle_.possible(meter));
   }
+  available = std::min(available, oracle_.possible(meter));  // It may be that less was asked for.
   if (available == 0 || is_in_debt_[meter]) return;
   const std::int64_t permille = used * 1000 / available;
   utilisation_permille_ = std::min(utilisation_permille_.value_or(permille), permille);
