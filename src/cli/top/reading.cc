@@ -66,6 +66,7 @@ void parse_line(std::string_view line, Reading& reading) {
   for (const DurabilityNumber& each : kDurabilityNumbers) {
     if (each.name == name) reading.durability.*each.member = number(value);
   }
+  parse_cluster_line(name, value, reading.cluster);
   if (name == "journal_failure") reading.durability.failure = wire::unescape(value);
   if (name == "snapshot_failure") reading.durability.snapshot_failure = wire::unescape(value);
 }
@@ -85,6 +86,16 @@ Result<void> read_holds(const wire::RespValue& list, Reading& reading) {
     reading.holds.push_back({reader.text(), reader.text(), reader.text(), reader.integer(), reader.integer()});
     if (auto ok = reader.finish(); !ok) return ok;
   }
+  return {};
+}
+
+Result<void> read_peers(Client& client, Reading& reading) {
+  if (!reading.cluster.is_node()) return {};
+  const auto nodes = client.call({"CLUSTER", "NODES"});
+  if (!nodes) return tl::unexpected(nodes.error());
+  auto peers = parse_peers(*nodes);
+  if (!peers) return tl::unexpected(peers.error());
+  reading.cluster.peers = std::move(*peers);
   return {};
 }
 
@@ -110,6 +121,7 @@ Result<Reading> read_server(Client& client, std::size_t count) {
   Reading reading = parse_info(whole.text());
   if (const auto ok = whole.finish(); !ok) return tl::unexpected(ok.error());
   reading.at_ns = at_ns;
+  if (const auto ok = read_peers(client, reading); !ok) return tl::unexpected(ok.error());
   ReplyReader reader(*top);
   while (reader.has_more()) {
     const std::string name = reader.text();
