@@ -167,6 +167,18 @@ class DemonstrationOfACluster(unittest.TestCase):
         self.assertEqual(demonstration.stop(), 0)
         self.assert_all_gone(demonstration)
 
+    def test_a_node_without_the_shared_store_can_still_be_watched(self):
+        demonstration = Demonstration(self, "--shared", "mete", temporary=str(self.folder.path))
+        with Resp(demonstration.port) as node:
+            self.assertEqual(node.line("TAKE demo bob")[0], 1)
+        shared = next(child for child in demonstration.children if "--escrow-node" not in command_line(child))
+        os.kill(shared, signal.SIGKILL)
+        demonstration.wait_for("mete: shared was killed by signal 9")
+        words = (harness.program, "top", "--server", f"127.0.0.1:{demonstration.port}", "--once", "--interval", "100ms")
+        harness.wait_until(lambda: "\nSHARED STORE UNREACHABLE: " in harness.run(*words).stdout, "a node that says so")
+        self.assertEqual(demonstration.stop(), 0)
+        self.assert_all_gone(demonstration)
+
     def test_without_a_node_there_is_nothing_to_go_on_with(self):
         demonstration = Demonstration(self, "--shared", "mete", nodes=1, temporary=str(self.folder.path))
         node = next(child for child in demonstration.children if "node-1" in command_line(child))

@@ -1,6 +1,7 @@
 #include "cli/cluster/child.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,8 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <fstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@ constexpr std::streamoff kLastBytes = 8'192;
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
+  all.reserve(texts.size() + 1);
   for (std::string& text : texts) all.push_back(text.data());
   all.push_back(nullptr);
   return all;
@@ -36,7 +38,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 [[noreturn]] void become(char* const* words, char* const* environment, int input, int output, pid_t parent) {
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kNotExecuted);  // it has gone already, and no signal will tell
@@ -49,7 +51,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   ::_exit(kNotExecuted);
 }
 
-Error system_error(const std::string& what) { return {ErrorCode::kUnavailable, what + ": " + std::strerror(errno)}; }
+Error system_error(const std::string& what) {
+  return {ErrorCode::kUnavailable, what + ": " + std::generic_category().message(errno)};
+}
 
 }  // namespace
 
@@ -59,7 +63,8 @@ Result<Child> Child::start(const PlannedProcess& planned, const std::map<std::st
   if (!input.is_open() || !output.is_open()) return tl::unexpected(system_error("cannot write to " + planned.log));
   std::vector<std::string> words = planned.words;
   std::vector<std::string> variables;
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  variables.reserve(environment.size());
+  for (const auto& [name, value] : environment) variables.push_back(fmt::format("{}={}", name, value));
   const std::vector<char*> word_pointers = pointers(words);
   const std::vector<char*> variable_pointers = pointers(variables);
   const pid_t parent = ::getpid();

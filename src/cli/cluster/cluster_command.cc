@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <ostream>
 #include <sstream>
@@ -32,7 +31,8 @@ class Directory {
     std::string path = (std::filesystem::temp_directory_path(error) / "mete-cluster-XXXXXX").string();
     if (!error && ::mkdtemp(path.data()) != nullptr) return Directory(path, true);
     return tl::unexpected(Error{ErrorCode::kUnavailable, "cannot make a temporary directory (" + shown(path) +
-                                                             "): " + std::strerror(errno) + "; --data names another"});
+                                                             "): " + std::generic_category().message(errno) +
+                                                             "; --data names another"});
   }
   Directory(Directory&& other) noexcept
       : path_(std::move(other.path_)), is_temporary_(std::exchange(other.is_temporary_, false)) {}
@@ -58,7 +58,7 @@ std::string find_program(const std::string& name, const Console& console) {
   if (path == console.environment.end()) return {};
   std::istringstream folders(path->second);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    std::string file = (folder.empty() ? "." : folder) + "/" + name;
     std::error_code error;
     if (std::filesystem::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0) return file;
   }
