@@ -108,8 +108,8 @@ Result<void> read_lists(Client& client, std::size_t count, Reading& reading) {
   while (reader.has_more()) {
     const std::string name = reader.text();
     const wire::RespValue& list = reader.any();
-    if (const auto ok = name == "keys" ? read_keys(list, reading) : Result<void>(); !ok) return ok;
-    if (const auto ok = name == "holds" ? read_holds(list, reading) : Result<void>(); !ok) return ok;
+    if (auto ok = name == "keys" ? read_keys(list, reading) : Result<void>(); !ok) return ok;
+    if (auto ok = name == "holds" ? read_holds(list, reading) : Result<void>(); !ok) return ok;
   }
   return reader.finish();
 }
