@@ -2,6 +2,7 @@
 #include "cli/bench/bench_command.h"
 #include "cli/builtin.h"
 #include "cli/check_config.h"
+#include "cli/cluster/cluster_command.h"
 #include "cli/command.h"
 #include "cli/data/data_commands.h"
 #include "cli/decision_commands.h"
@@ -50,6 +51,7 @@ std::span<const Command> commands() {
       sync_command(),
       import_redis_command(),
       top_command(),
+      cluster_command(),
       bench_command(),
       sim_command(),
       help_command(),

@@ -26,6 +26,9 @@ class BootClock final : public Clock {
   }
 };
 
+// Tags of holds that nodes make for themselves begin so.
+constexpr std::string_view kReservedTag = "mete-";
+
 // How many keys are looked at to tell what is outstanding.
 constexpr int kOutstandingPagesMax = 10;
 constexpr std::size_t kOutstandingPage = 1000;
@@ -400,12 +403,14 @@ Result<std::vector<std::string>> EscrowStore::do_holds_tagged(std::string_view t
   return here;
 }
 
+// Without those that nodes make for themselves: shares, and signs of life.
 Result<std::vector<HoldInfo>> EscrowStore::do_oldest_holds(std::size_t count_max) {
   auto here = local_->oldest_holds(count_max);
   if (!here) return here;
   auto there = shared_->oldest_holds(count_max);
   if (!there) return there;
   std::move(there->begin(), there->end(), std::back_inserter(*here));
+  std::erase_if(*here, [](const HoldInfo& hold) { return hold.tag.starts_with(kReservedTag); });
   std::stable_sort(here->begin(), here->end(), [](const HoldInfo& a, const HoldInfo& b) { return a.age > b.age; });
   if (here->size() > count_max) here->resize(count_max);
   return here;

@@ -30,7 +30,7 @@ expect() {
   fi
 }
 
-expect "check-config commit cancel completion" mete c
+expect "check-config commit cancel cluster completion" mete c
 expect "set get list del override" mete limit ""
 expect "" mete limit set ""
 expect "bucket window sliding calendar stock" mete limit set api ""

@@ -45,7 +45,7 @@ Error explain(std::string_view reply) {
   for (const Advice& advice : kAdvice) {
     if (advice.code == code) message += advice.next;
   }
-  return {ErrorCode::kInvalid, std::move(message)};
+  return {code == "UNAVAILABLE" ? ErrorCode::kUnavailable : ErrorCode::kInvalid, std::move(message)};
 }
 
 std::string word_for_shell(std::string_view name) {

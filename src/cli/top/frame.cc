@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/math.h"
 #include "cli/answers.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/top/rate.h"
 
 namespace mete::cli {
 
@@ -15,14 +15,6 @@ constexpr std::size_t kTitleRows = 2;  // of a table: an empty line, and its tit
 constexpr std::size_t kNamesPerRow =
     3;  // a name takes at most such a part of the row, so that the numbers stay in sight
 constexpr std::size_t kNameColumnsMin = 8;
-
-// To the nearest. A server that has started again counts from nothing.
-std::int64_t rate(std::int64_t before, std::int64_t after, std::uint64_t elapsed_ns) {
-  constexpr base::Uint128 kSecondNs = 1'000'000'000;
-  const std::int64_t count = after >= before ? after - before : after;
-  const base::Uint128 scaled = static_cast<base::Uint128>(count) * kSecondNs;
-  return static_cast<std::int64_t>((scaled + elapsed_ns / 2) / std::max<std::uint64_t>(elapsed_ns, 1));
-}
 
 DecisionCount rates(const DecisionCount& before, const DecisionCount& after, std::uint64_t elapsed_ns) {
   return {rate(before.decisions, after.decisions, elapsed_ns), rate(before.denied, after.denied, elapsed_ns)};
@@ -70,6 +62,16 @@ std::vector<ScreenLine> durability_lines(const Durability& durability, std::size
   return lines;
 }
 
+// Nothing, unless the server is a node of a cluster.
+std::vector<ScreenLine> cluster_lines(const Frame& frame, std::size_t columns) {
+  const ClusterReading& cluster = frame.reading.cluster;
+  if (!cluster.is_node()) return {};
+  auto lines = flow(cluster_parts(cluster, frame.has_rates ? std::optional(frame.cluster) : std::nullopt), columns);
+  const std::string trouble = cluster_trouble(cluster);
+  if (!trouble.empty()) lines.insert(lines.begin(), {trouble, true});
+  return lines;
+}
+
 std::vector<ScreenLine> header(const Frame& frame, std::size_t columns) {
   const Reading& reading = frame.reading;
   auto lines = flow({"mete top", printable(frame.server), "up " + duration_text(reading.uptime_seconds * 1'000),
@@ -80,6 +82,7 @@ std::vector<ScreenLine> header(const Frame& frame, std::size_t columns) {
                                                  number_text(frame.per_second.denied) + "/s"
                                            : "measuring …"});
   for (ScreenLine& line : durability_lines(reading.durability, columns)) lines.push_back(std::move(line));
+  for (ScreenLine& line : cluster_lines(frame, columns)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -128,6 +131,15 @@ class Tables {
   std::vector<Shown> tables_;
 };
 
+Table peers_table(const Frame& frame, const Tables& tables) {
+  Table table({{"PEER"}, {"ADDRESS"}, {"LINK"}, {"LAG", Table::kRight}});
+  for (const PeerReading& each : frame.reading.cluster.peers) {
+    table.add({tables.name(each.name), tables.name(each.address), each.is_linked ? "up" : "down",
+               each.is_linked ? number_text(each.lag) : "-"});
+  }
+  return table;
+}
+
 Table limits_table(const Frame& frame, const Tables& tables) {
   Table table({{"LIMIT"}, {"DECISIONS/S", Table::kRight}, {"DENIED/S", Table::kRight}});
   for (const auto& [limit, count] : frame.limits) {
@@ -169,7 +181,8 @@ void write_durability(const Durability& durability, wire::JsonWriter& writer) {
 }  // namespace
 
 Frame first_frame(std::string server, Reading reading) {
-  Frame frame{.server = std::move(server), .reading = std::move(reading), .per_second = {}, .limits = {}};
+  Frame frame{
+      .server = std::move(server), .reading = std::move(reading), .per_second = {}, .cluster = {}, .limits = {}};
   for (const auto& [limit, count] : frame.reading.limits) frame.limits.emplace_back(limit, DecisionCount());
   return frame;
 }
@@ -177,10 +190,12 @@ Frame first_frame(std::string server, Reading reading) {
 Frame next_frame(std::string server, const Reading& before, Reading after) {
   const std::uint64_t elapsed_ns = after.at_ns - before.at_ns;
   const DecisionCount per_second = rates(before.all, after.all, elapsed_ns);
+  const ClusterRates cluster = cluster_rates(before.cluster, after.cluster, elapsed_ns);
   Frame frame{.server = std::move(server),
               .reading = std::move(after),
               .has_rates = true,
               .per_second = per_second,
+              .cluster = cluster,
               .limits = {}};
   for (const auto& [limit, count] : frame.reading.limits) {
     const auto earlier = before.limits.find(limit);
@@ -195,6 +210,7 @@ Frame next_frame(std::string server, const Reading& before, Reading after) {
 std::vector<ScreenLine> render(const Frame& frame, ScreenSize size) {
   std::vector<ScreenLine> lines = header(frame, size.columns);
   Tables tables(size);
+  tables.add(peers_table(frame, tables));
   tables.add(limits_table(frame, tables));
   tables.add(keys_table(frame, tables));
   tables.add(holds_table(frame, tables));
@@ -210,6 +226,7 @@ void write_frame(const Frame& frame, wire::JsonWriter& writer) {
   writer.member("connections", reading.connections).member("meters", reading.meters);
   writer.member("holds", reading.open_holds).member("memory_bytes", reading.memory_bytes);
   write_durability(reading.durability, writer);
+  if (reading.cluster.is_node()) write_cluster(reading.cluster, frame.cluster, writer);
   write_rates(frame.per_second, writer);
   writer.name("limits").begin_array();
   for (const auto& [limit, count] : frame.limits) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/top/cluster_frame.h"
 #include "cli/top/reading.h"
 #include "wire/json.h"
 
@@ -27,6 +28,7 @@ struct Frame {
   Reading reading;         // the later one
   bool has_rates = false;  // there was an earlier one
   DecisionCount per_second;
+  ClusterRates cluster;                                       // of a node
   std::vector<std::pair<std::string, DecisionCount>> limits;  // a second, the busiest first
 };
 

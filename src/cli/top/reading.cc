@@ -66,6 +66,7 @@ void parse_line(std::string_view line, Reading& reading) {
   for (const DurabilityNumber& each : kDurabilityNumbers) {
     if (each.name == name) reading.durability.*each.member = number(value);
   }
+  parse_cluster_line(name, value, reading.cluster);
   if (name == "journal_failure") reading.durability.failure = wire::unescape(value);
   if (name == "snapshot_failure") reading.durability.snapshot_failure = wire::unescape(value);
 }
@@ -88,6 +89,31 @@ Result<void> read_holds(const wire::RespValue& list, Reading& reading) {
   return {};
 }
 
+Result<void> read_peers(Client& client, Reading& reading) {
+  if (!reading.cluster.is_node()) return {};
+  const auto nodes = client.call({"CLUSTER", "NODES"});
+  if (!nodes) return tl::unexpected(nodes.error());
+  auto peers = parse_peers(*nodes);
+  if (!peers) return tl::unexpected(peers.error());
+  reading.cluster.peers = std::move(*peers);
+  return {};
+}
+
+Result<void> read_lists(Client& client, std::size_t count, Reading& reading) {
+  const auto top = client.call({"TOP", "COUNT", std::to_string(count)});
+  // A node that cannot reach the shared store has no lists to tell, and this is when one wants to see the rest.
+  if (!top && top.error().code == ErrorCode::kUnavailable && reading.cluster.is_node()) return {};
+  if (!top) return tl::unexpected(top.error());
+  ReplyReader reader(*top);
+  while (reader.has_more()) {
+    const std::string name = reader.text();
+    const wire::RespValue& list = reader.any();
+    if (auto ok = name == "keys" ? read_keys(list, reading) : Result<void>(); !ok) return ok;
+    if (auto ok = name == "holds" ? read_holds(list, reading) : Result<void>(); !ok) return ok;
+  }
+  return reader.finish();
+}
+
 }  // namespace
 
 Reading parse_info(std::string_view text) {
@@ -103,23 +129,13 @@ Reading parse_info(std::string_view text) {
 Result<Reading> read_server(Client& client, std::size_t count) {
   const auto info = client.call({"INFO"});
   if (!info) return tl::unexpected(info.error());
-  const std::uint64_t at_ns = base::monotonic_ns();
-  const auto top = client.call({"TOP", "COUNT", std::to_string(count)});
-  if (!top) return tl::unexpected(top.error());
   ReplyReader whole(*info);
   Reading reading = parse_info(whole.text());
   if (const auto ok = whole.finish(); !ok) return tl::unexpected(ok.error());
-  reading.at_ns = at_ns;
-  ReplyReader reader(*top);
-  while (reader.has_more()) {
-    const std::string name = reader.text();
-    const wire::RespValue& list = reader.any();
-    if (const auto ok = name == "keys" ? read_keys(list, reading) : Result<void>(); !ok)
-      return tl::unexpected(ok.error());
-    if (const auto ok = name == "holds" ? read_holds(list, reading) : Result<void>(); !ok)
-      return tl::unexpected(ok.error());
-  }
-  return reader.finish().map([&](Done) { return reading; });
+  reading.at_ns = base::monotonic_ns();
+  if (const auto ok = read_peers(client, reading); !ok) return tl::unexpected(ok.error());
+  if (const auto ok = read_lists(client, count, reading); !ok) return tl::unexpected(ok.error());
+  return reading;
 }
 
 }  // namespace mete::cli

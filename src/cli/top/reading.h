@@ -1,4 +1,4 @@
-// Reading: how a server is doing at one moment, from its replies to INFO and TOP.
+// Reading: how a server is doing at one moment, from its replies to INFO, TOP and CLUSTER NODES.
 #pragma once
 
 #include <mete/result.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/client/client.h"
+#include "cli/top/cluster_reading.h"
 
 namespace mete::cli {
 
@@ -51,6 +52,7 @@ struct Reading {
   std::int64_t open_holds = 0;
   std::int64_t memory_bytes = 0;
   Durability durability;
+  ClusterReading cluster;
   DecisionCount all;  // since the server started
   std::map<std::string, DecisionCount> limits;
   std::vector<BusyKey> keys;   // the busiest first
@@ -60,7 +62,7 @@ struct Reading {
 // At most `count` keys and holds.
 Result<Reading> read_server(Client& client, std::size_t count);
 
-// Without keys and holds, which INFO does not tell. Lines that are not known are passed over.
+// Without keys, holds and peers, which INFO does not tell. Lines that are not known are passed over.
 Reading parse_info(std::string_view text);
 
 }  // namespace mete::cli

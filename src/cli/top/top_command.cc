@@ -110,7 +110,9 @@ int run_top(const Invocation& invocation, Console& console) {
 Command top_command() {
   return {.name = "top",
           .summary = "Watch a server: decisions and denials a second, the busiest keys, the oldest holds",
-          .description = {"q or Ctrl-C quits. Without a terminal, with --once or with --json it measures for one "
+          .description = {"Of a node of a cluster it also shows the other nodes, the shares that it holds, draws a "
+                          "second, and how many of its decisions were made from shares, without asking anybody.",
+                          "q or Ctrl-C quits. Without a terminal, with --once or with --json it measures for one "
                           "interval, prints what it found and ends."},
           .options = client_options({{.name = "interval",
                                       .kind = ValueKind::kDuration,

@@ -9,6 +9,10 @@ namespace mete::cli {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(TopReading, TakesWhatItKnowsFromInfo) {
   const Reading reading = parse_info(
@@ -43,6 +47,49 @@ TEST(TopReading, TakesTheDurabilityFromInfo) {
   EXPECT_EQ(durability.saving_percent, 42);
   EXPECT_EQ(durability.failure, "disk: no\nspace");
   EXPECT_EQ(durability.snapshot_failure, "");
+}
+
+TEST(TopReading, TakesTheClusterFromInfo) {
+  EXPECT_FALSE(parse_info("cluster_enabled:0\r\n").cluster.is_node());
+  const ClusterReading cluster =
+      parse_info(
+          "cluster_enabled:0\r\ncluster_state:halted\r\ncluster_halted:wiped\\nout\r\ncluster_known_nodes:3\r\nnode:"
+          "n1\r\n"
+          "incarnation:1\r\nshares:4\r\nshares_usable:90\r\nshares_outstanding:95\r\ndraws:7\r\ndraws_denied:1\r\n"
+          "units_drawn:200\r\nunits_stranded:5\r\nescrow_decisions:100\r\nescrow_decisions_local:93\r\n")
+          .cluster;
+  EXPECT_TRUE(cluster.is_node());
+  EXPECT_EQ(cluster.node, "n1");
+  EXPECT_EQ(cluster.state, "halted");
+  EXPECT_EQ(cluster.halted, "wiped\nout");
+  EXPECT_EQ(cluster.shares, 4);
+  EXPECT_EQ(cluster.held, 90);
+  EXPECT_EQ(cluster.outstanding, 95);
+  EXPECT_EQ(cluster.stranded, 5);
+  EXPECT_EQ(cluster.draws, 7);
+  EXPECT_EQ(cluster.decisions, 100);
+  EXPECT_EQ(cluster.local_decisions, 93);
+}
+
+wire::RespValue reply_of(std::string_view bytes) {
+  wire::ReplyParser parser;
+  parser.append(bytes);
+  return parser.next().value().value();
+}
+
+TEST(TopReading, TakesThePeersFromClusterNodes) {
+  const auto peers =
+      parse_peers(reply_of("*3\r\n*6\r\n+name\r\n+n1\r\n+self\r\n:1\r\n+linked\r\n:0\r\n"
+                           "*10\r\n+name\r\n+n2\r\n+address\r\n+h:1\r\n+self\r\n:0\r\n+linked\r\n:1\r\n+lag\r\n:12\r\n"
+                           "*8\r\n+name\r\n+n3\r\n+self\r\n:0\r\n+linked\r\n:0\r\n+lag\r\n:-1\r\n"));
+  ASSERT_TRUE(peers);
+  ASSERT_EQ(peers->size(), 2U) << "without the node itself";
+  EXPECT_EQ(peers->at(0).name, "n2");
+  EXPECT_EQ(peers->at(0).address, "h:1");
+  EXPECT_TRUE(peers->at(0).is_linked);
+  EXPECT_EQ(peers->at(0).lag, 12);
+  EXPECT_FALSE(peers->at(1).is_linked);
+  EXPECT_FALSE(parse_peers(reply_of("*1\r\n*1\r\n+name\r\n"))) << "a name without its value";
 }
 
 Reading reading_at(std::uint64_t at_ns, std::int64_t decisions, std::int64_t denied) {
@@ -109,6 +156,59 @@ TEST(TopFrame, ShowsHowDurableItIs) {
   const auto lines = texts(render(frame, {}));
   EXPECT_EQ(lines[2], R"(*DISK FAILED, restart needed: no\nspace)");
   EXPECT_EQ(lines[4], "*SNAPSHOT FAILED: none");
+}
+
+Frame node_frame() {
+  Reading before = reading_at(0, 0, 0);
+  before.cluster = {.node = "n1", .state = "ok", .draws = 10, .decisions = 100, .local_decisions = 90};
+  Reading after = reading_at(2'000'000'000, 0, 0);
+  after.cluster = {.node = "n1",
+                   .state = "ok",
+                   .shares = 2,
+                   .held = 1'500,
+                   .outstanding = 1'600,
+                   .stranded = 7,
+                   .draws = 16,
+                   .decisions = 1'100,
+                   .local_decisions = 1'087,
+                   .peers = {{"n2", "127.0.0.1:7000", true, 12}, {"n\033", "127.0.0.1:7001", false, -1}}};
+  return next_frame("x", before, after);
+}
+
+TEST(TopFrame, ShowsTheClusterOfANode) {
+  const auto lines = texts(render(node_frame(), {}));
+  EXPECT_EQ(lines[3],
+            "node n1 of 3  linked 1 of 2  shares 2  held 1,500  outstanding 1,600  stranded 7  draws 3/s  local 99.7%");
+  EXPECT_EQ(lines[5], "*PEER     ADDRESS         LINK  LAG");
+  EXPECT_EQ(lines[6], "n2       127.0.0.1:7000  up     12");
+  EXPECT_EQ(lines[7], R"("n\x1b"  127.0.0.1:7001  down    -)");
+}
+
+TEST(TopFrame, WithoutDecisionsThereIsNoHitRate) {
+  const Reading reading = node_frame().reading;
+  EXPECT_THAT(texts(render(next_frame("x", reading, reading), {}))[3], EndsWith("draws 0/s  local -"));
+  EXPECT_THAT(texts(render(first_frame("x", reading), {}))[3], EndsWith("draws -  local -"));
+}
+
+TEST(TopFrame, ANodeThatCannotDrawSaysSo) {
+  Frame frame = node_frame();
+  frame.reading.cluster.state = "unreachable";
+  EXPECT_THAT(texts(render(frame, {}))[3], StartsWith("*SHARED STORE UNREACHABLE: "));
+  frame.reading.cluster.halted = "the store was wiped\n";
+  EXPECT_EQ(texts(render(frame, {}))[3], R"(*NOTHING IS DRAWN ANY MORE: the store was wiped\n)");
+}
+
+TEST(TopFrame, AsJsonOnlyANodeHasACluster) {
+  const auto json = [](const Frame& frame) {
+    std::string text;
+    wire::JsonWriter writer(text);
+    writer.begin_object();
+    write_frame(frame, writer);
+    writer.end_object();
+    return text;
+  };
+  EXPECT_THAT(json(node_frame()), HasSubstr(R"("draws_per_s":3,"local_permille":997,"peers":[{"name":"n2",)"));
+  EXPECT_THAT(json(full_frame()), Not(HasSubstr("cluster")));
 }
 
 TEST(TopFrame, FitsIntoAnySize) {

@@ -120,11 +120,45 @@ TEST_F(ShareTest, OtherTermsSendBackWhatWasDrawnUnderTheOld) {
   EXPECT_EQ(share.usable(now), 0);
 }
 
-TEST(BucketShare, GivesNothingBack) {
-  Share share("limit", "key", terms_for(bucket("limit").amount(1000).per(60s)), Planted::kNone);
-  DrawNames names("node", 1);
+class BucketShare : public ::testing::Test {
+ protected:
+  // The shared store decides on a take and tells what remains.
+  void ask(Amount remaining) {
+    ASSERT_EQ(share.take(1, Mode::kTake, kStart, verdict), Share::Outcome::kAsk);
+    const Order order = share.ask(kStart);
+    EXPECT_EQ(order.kind, Order::Kind::kAsk);
+    EXPECT_EQ(order.amount, 1);
+    share.answered(order, {.is_allowed = true, .remaining = remaining, .limit = 1000, .reset_after = 60s}, kStart);
+  }
+
+  Share share{"limit", "key", terms_for(bucket("limit").amount(1000).per(60s)), Planted::kNone};
+  DrawNames names{"node", 1};
   core::Verdict verdict;
-  ASSERT_EQ(share.take(1, Mode::kTake, kStart, verdict), Share::Outcome::kDraw);
+};
+
+TEST_F(BucketShare, AsksForWhatItDoesNotHaveAndDrawsAheadOnlyWhatIsWorthIt) {
+  ask(999);
+  EXPECT_FALSE(share.wants_draw(kStart)) << "who asks once need not ask again";
+  ask(998);
+  EXPECT_TRUE(share.wants_draw(kStart));
+  ask(60);
+  EXPECT_FALSE(share.wants_draw(kStart)) << "a quarter of it is too little";
+}
+
+TEST_F(BucketShare, RemembersADenial) {
+  ASSERT_EQ(share.take(5, Mode::kTake, kStart, verdict), Share::Outcome::kAsk);
+  const core::Verdict no = {.is_allowed = false, .violated = 1, .remaining = 4, .limit = 1000, .retry_after = 60ms};
+  share.answered(share.ask(kStart), no, kStart);
+  EXPECT_EQ(share.take(5, Mode::kTake, kStart, verdict), Share::Outcome::kDecided);
+  EXPECT_FALSE(verdict.is_allowed);
+  EXPECT_EQ(verdict.retry_after, Duration(60ms));
+  EXPECT_EQ(share.take(4, Mode::kTake, kStart, verdict), Share::Outcome::kAsk) << "less may fit";
+  EXPECT_EQ(share.take(5, Mode::kTake, kStart + 60ms, verdict), Share::Outcome::kAsk);
+}
+
+TEST_F(BucketShare, GivesNothingBack) {
+  ask(999);
+  ask(998);
   const Order order = share.draw(names, kStart);
   share.granted(order, {.is_allowed = true, .remaining = 0, .limit = 1000, .reset_after = 60s}, kStart);
   ASSERT_EQ(share.take(1, Mode::kTake, kStart, verdict), Share::Outcome::kDecided);
