@@ -56,10 +56,10 @@ Result<ClusterNumber> Joining::recognise() {
 
 // Asked before a start is counted: else the count would reach what is remembered after some attempts.
 Result<void> Joining::check_starts() {
-  if (remembered_.name == self_.name) {
-    const auto last = roll_.last_incarnation(self_.name);
+  if (remembered_.cluster != 0) {
+    const auto last = roll_.last_incarnation(remembered_.name);
     if (!last) return tl::make_unexpected(last.error());
-    if (*last < remembered_.incarnation) return refuse(went_back(self_.name, {*last, remembered_.incarnation}));
+    if (*last < remembered_.incarnation) return refuse(went_back(remembered_.name, {*last, remembered_.incarnation}));
   }
   const auto starts = roll_.starts_from(self_.identity);
   if (!starts) return tl::make_unexpected(starts.error());
