@@ -68,6 +68,11 @@ class alignas(64) Share {
 
   Share(std::string limit, std::string key, std::shared_ptr<const Terms> terms, Planted planted);
 
+  // Has what a take reads on its way from memory, all of it at once.
+  void prefetch() const {
+    const auto* const lines = reinterpret_cast<const char*>(this);
+    for (std::size_t line = 0; line < kHotLines; ++line) __builtin_prefetch(lines + line * kLineBytes);
+  }
   [[nodiscard]] const std::string& limit() const { return limit_; }
   [[nodiscard]] const std::string& key() const { return key_; }
   [[nodiscard]] const Terms* terms() const { return terms_.get(); }
@@ -122,6 +127,9 @@ class alignas(64) Share {
   [[nodiscard]] const ShareStatistics& statistics() const { return statistics_; }
 
  private:
+  static constexpr std::size_t kLineBytes = 64;
+  static constexpr std::size_t kHotLines = 5;
+
   // An order, and when it is asked again: longer and longer pauses while there is no answer.
   struct Asking {
     Order order;

@@ -133,7 +133,10 @@ class Shares {
   struct Equal {
     using is_transparent = void;
     static store::MeterName name_of(const Probe& probe) { return probe.meter; }
-    static store::MeterName name_of(const std::unique_ptr<Share>& share) { return {share->limit(), share->key()}; }
+    static store::MeterName name_of(const std::unique_ptr<Share>& share) {
+      share->prefetch();  // Mostly it is the one: what a take reads of it comes while its name is compared.
+      return {share->limit(), share->key()};
+    }
     template <class A, class B>
     bool operator()(const A& a, const B& b) const {
       const store::MeterName x = name_of(a);
