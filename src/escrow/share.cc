@@ -82,10 +82,11 @@ void Share::revise(std::shared_ptr<const Terms> terms, Instant now) {
 // --- Taking ----------------------------------------------------------------------------------------------------------
 
 bool Share::spend_at_once(Amount cost, Instant now, core::Verdict& verdict) {
-  if (usable(now) < cost) return false;
+  const Amount here = usable(now);
+  if (here < cost) return false;
   demand_.add(cost, now);
   spend(cost, now);
-  verdict = admitted(cost, now);
+  verdict = admitted(cost, here - cost, now);
   return true;
 }
 
@@ -105,7 +106,7 @@ Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& v
   demand_.add(cost, now);
   if (mode == Mode::kUpTo && here > 0) {
     spend(here, now);
-    verdict = admitted(here, now);
+    verdict = admitted(here, 0, now);
   } else {
     verdict = turned_down(cost, now);
   }
@@ -130,11 +131,11 @@ Amount Share::unspend(Amount cost) {
   return undone;
 }
 
-core::Verdict Share::admitted(Amount cost, Instant now) const {
+core::Verdict Share::admitted(Amount cost, Amount here, Instant now) const {
   core::Verdict verdict;
   verdict.is_allowed = true;
   verdict.taken = cost;
-  verdict.remaining = std::min(capacity_, usable(now) + known_remaining(now));
+  verdict.remaining = std::min(capacity_, here + known_remaining(now));
   verdict.limit = capacity_;
   verdict.reset_after = until(resets_at_, now);
   return verdict;
@@ -143,7 +144,7 @@ core::Verdict Share::admitted(Amount cost, Instant now) const {
 // The denial that is remembered may be of less: when that fits says nothing about what never does.
 core::Verdict Share::turned_down(Amount cost, Instant now) const {
   const bool can_never_fit = cost > capacity_ || denial_->retry_at == Instant::max();
-  core::Verdict verdict = admitted(0, now);
+  core::Verdict verdict = admitted(0, usable(now), now);
   verdict.is_allowed = false;
   verdict.violated = 1;
   verdict.retry_after = can_never_fit ? Duration::never() : until(denial_->retry_at, now);

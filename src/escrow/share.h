@@ -170,7 +170,7 @@ class alignas(64) Share {
   [[nodiscard]] Duration horizon() const;
   [[nodiscard]] Duration far_horizon(Instant now) const;
   [[nodiscard]] Duration idle_time() const;
-  [[nodiscard]] core::Verdict admitted(Amount cost, Instant now) const;
+  [[nodiscard]] core::Verdict admitted(Amount cost, Amount here, Instant now) const;
   [[nodiscard]] core::Verdict turned_down(Amount cost, Instant now) const;
 
   const std::string limit_;
