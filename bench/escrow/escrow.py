@@ -54,7 +54,7 @@ def simulate(program):
     """More nodes than a machine holds, by the simulator, if the program has one; it prints and judges its own figures. True: all reached."""
     if subprocess.run([program, "sim", "--help"], capture_output=True, check=False).returncode != 0:
         return True
-    return subprocess.run([program, "sim", "--bench"], check=False).returncode == 0
+    return subprocess.run([program, "sim", "--measure"], check=False).returncode == 0
 
 
 def main():
