@@ -5,7 +5,8 @@
 //     S4, S9, M2    expiry and hash tags of Redis keys: tests of the Redis store
 //     F13           trust in X-Forwarded-For: the HTTP server
 //     Q6            replay after a restart: the journal
-//     Q9..Q11, Q14, Q15, Q17   grants between nodes: escrow
+//     Q9..Q11, Q14   grants between nodes: tests/sim/cluster_test.cc, whose planted bugs they are
+//     Q15, Q17       counters and the port of other nodes: unit/escrow, integration/cluster_bad_input_test.py
 //     R6            cost of a reservation by history: bench/; unit/engine counts what a hold leaves behind
 #include <atomic>
 #include <functional>
