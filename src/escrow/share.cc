@@ -22,8 +22,10 @@ constexpr std::int64_t kWindowDivisor = 4;  // of what is left of the window
 constexpr std::int64_t kRoundTripsAhead = 4;
 constexpr std::int64_t kRoundTripsSpent = 2;  // one to half of it, when the next draw is asked for, and one for that
 constexpr const char* kReturnSuffix = ".r";   // what is given back is an operation of its own
-// A bucket's lot leaks, and what is left of it is rounded down: less than this is not worth it.
-constexpr Amount kBucketBatchMin = 20;
+// A bucket's lot leaks, and what is left of it is rounded down. While half of the bucket is left nobody misses that;
+// below, a lot has to be worth it.
+constexpr Amount kBucketBatchMin = 2;
+constexpr Amount kScarceBucketBatchMin = 20;
 constexpr Duration kForgottenAfter = seconds(10);
 constexpr Duration kDenialPauseMin = milliseconds(10);
 constexpr Duration kDenialPauseMax = milliseconds(500);
@@ -160,7 +162,10 @@ bool Share::is_denied(Amount need, Instant now) const {
 bool Share::wants_draw(Instant now) const {
   const bool is_bucket = terms_->kind == Kind::kBucket;
   if (usable(now) * 2 >= (is_bucket ? batch(now) : last_batch_) || draw_ || !is_known_) return false;
-  if (is_bucket && batch(now) < kBucketBatchMin) return false;
+  if (is_bucket) {
+    const bool is_scarce = known_remaining(now) * 2 < capacity_;
+    if (batch(now) < (is_scarce ? kScarceBucketBatchMin : kBucketBatchMin)) return false;
+  }
   if (denial_ && now < denial_->until) return false;
   return demand_.is_repeated() && expected(now) > 0 && known_remaining(now) > 0;
 }

@@ -35,13 +35,14 @@ constexpr std::size_t kOtherDescriptors = 64;
 
 // An event loop with few connections wakes up for each of their requests, one with many for several at a time: so there
 // are fewer loops than cores. But where the store lies elsewhere, a loop waits for it most of the time, and others go
-// on meanwhile: one that syncs its disk for each call does so for all who wait at the same time. A node decides from
-// its shares, and waits seldom.
+// on meanwhile: one that syncs its disk for each call does so for all who wait at the same time. A node waits seldom:
+// for a key that is new, or whose share is used up.
 std::size_t worker_count(const Config& config, const store::Store& store) {
   if (config.threads != 0) return config.threads;
   const std::size_t cores = std::thread::hardware_concurrency();
+  if (store.draws_shares()) return std::clamp<std::size_t>(cores * 2, 4, 32);
   const auto remote = store.remote();
-  if (!remote || store.draws_shares()) return std::clamp<std::size_t>(cores / 2, 1, 16);
+  if (!remote) return std::clamp<std::size_t>(cores / 2, 1, 16);
   return std::clamp<std::size_t>(std::max(remote->connections_max, cores * 2), 4, 32);
 }
 

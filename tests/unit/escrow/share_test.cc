@@ -141,8 +141,8 @@ TEST_F(BucketShare, AsksForWhatItDoesNotHaveAndDrawsAheadOnlyWhatIsWorthIt) {
   EXPECT_FALSE(share.wants_draw(kStart)) << "who asks once need not ask again";
   ask(998);
   EXPECT_TRUE(share.wants_draw(kStart));
-  ask(60);
-  EXPECT_FALSE(share.wants_draw(kStart)) << "a quarter of it is too little";
+  ask(70);
+  EXPECT_FALSE(share.wants_draw(kStart)) << "it is scarce, and a quarter of it too little";
 }
 
 TEST_F(BucketShare, RemembersADenial) {
