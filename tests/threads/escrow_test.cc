@@ -48,8 +48,12 @@ TEST_F(EscrowThreads, TogetherTheyGetTheLimitAndNoMore) {
         const Charge seat{"seats", "k", 1};
         if (node_->take({.charges = {&seat, 1}}).value().is_allowed) ++seats;
       }
-      if (random.one_in(500)) ASSERT_TRUE(node_->usage({"api", "k"}));
-      if (random.one_in(1000)) ASSERT_GE(node_->status().shares.usable, 0);
+      if (random.one_in(500)) {
+        ASSERT_TRUE(node_->usage({"api", "k"}));
+      }
+      if (random.one_in(1000)) {
+        ASSERT_GE(node_->status().shares.usable, 0);
+      }
     }
   });
   // What is left was given back, or is denied for a moment yet.
@@ -70,8 +74,12 @@ TEST_F(EscrowThreads, RedefinedAndDroppedMeanwhile) {
       const std::array charges = {Charge{"api", key, 1}, Charge{"api", "all", 1}};
       const auto verdict = node_->take({.charges = charges});
       ASSERT_TRUE(verdict || verdict.error().code == ErrorCode::kNoLimit) << verdict.error().message;
-      if (random.one_in(200)) ASSERT_TRUE(node_->define(hourly(kAmount + random.below(100))));
-      if (thread == 0 && random.one_in(100)) ASSERT_TRUE(node_->drop("api"));
+      if (random.one_in(200)) {
+        ASSERT_TRUE(node_->define(hourly(kAmount + random.below(100))));
+      }
+      if (thread == 0 && random.one_in(100)) {
+        ASSERT_TRUE(node_->drop("api"));
+      }
       if (random.one_in(100)) static_cast<void>(node_->give({charges.data(), 1}, {}));
     }
   });
