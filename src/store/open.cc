@@ -5,12 +5,12 @@
 #include "store/embedded/embedded_store.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/url.h"
-#include "store/peers/peer_store.h"
-#include "store/peers/url.h"
+#include "store/mete/mete_store.h"
+#include "store/mete/url.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/url.h"
+#include "store/redis/client/url.h"
 #include "store/redis/redis_store.h"
-#include "store/redis/url.h"
 
 namespace mete {
 

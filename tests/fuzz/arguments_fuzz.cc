@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "server/arguments.h"
-#include "server/command_table.h"
+#include "server/doors/resp/arguments.h"
+#include "server/doors/resp/command_table.h"
 #include "wire/text.h"
 
 namespace mete::server {

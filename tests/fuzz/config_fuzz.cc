@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "server/config.h"
+#include "server/configuration/config.h"
 #include "wire/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "server/http_session.h"
+#include "server/doors/http/http_session.h"
 #include "store/embedded/embedded_store.h"
 #include "sync/postgres_source.h"
 #include "sync/worker.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "server/resp_session.h"
+#include "server/doors/resp/resp_session.h"
 #include "store/embedded/embedded_store.h"
 #include "wire/resp_reply.h"
 #include "wire/text.h"

@@ -24,15 +24,15 @@ MAY_INCLUDE = {
     "net": ["base"],
     "store": ["base", "core", "calendar", "engine", "journal", "wire", "net"],
     "escrow": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store"],
-    "sim": ["base", "core", "calendar", "engine", "store", "escrow"],
     "sync": ["base", "core", "calendar", "wire", "net", "store"],
     "server": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sync"],
-    "cli": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sim", "sync", "server"],
+    "cli": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sync", "server"],
+    "lab": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sync", "server", "cli"],
 }
 
 # Public headers that stand above the engine, and the modules that may include them.
 ABOVE_THE_ENGINE = {"mete/limiter.h", "mete/mete.h"}
-MAY_INCLUDE_THEM = {"store", "escrow", "server", "cli"}
+MAY_INCLUDE_THEM = {"store", "escrow", "server", "cli", "lab"}
 
 # What public headers may include, besides <mete/…> and the standard library.
 PUBLIC_LIBRARIES = {"tl/expected.hpp"}

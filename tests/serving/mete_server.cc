@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "server/resp_session.h"
+#include "server/doors/resp/resp_session.h"
 
 namespace mete::serving {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "net/listener.h"
-#include "server/service.h"
+#include "server/running/service.h"
 #include "store/store.h"
 
 namespace mete::serving {

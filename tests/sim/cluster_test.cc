@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "sim/measure.h"
-#include "sim/run.h"
+#include "lab/sim/measure.h"
+#include "lab/sim/run.h"
 
 namespace mete::sim {
 namespace {

@@ -1,4 +1,4 @@
-// What a file holds, such as the words of a server.
+// Files that tests read.
 #pragma once
 
 #include <filesystem>
@@ -16,5 +16,8 @@ inline std::string read_file(const std::filesystem::path& path) {
 }
 
 inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// Where the sources of Mete are: tests read documents and golden files from there.
+std::filesystem::path repository();
 
 }  // namespace mete::support

@@ -5,11 +5,11 @@
 
 #include <thread>
 
-#include "server/readings.h"
-#include "server/resp_session.h"
+#include "server/doors/resp/resp_session.h"
+#include "server/observation/readings.h"
 #include "store/embedded/embedded_store.h"
 #include "threads/many.h"
-#include "unit/server/synced_store.h"
+#include "unit/server/doors/synced_store.h"
 #include "wire/resp_reply.h"
 
 namespace mete::threads {

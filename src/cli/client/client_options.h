@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/client/connection.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 namespace mete::cli {
 

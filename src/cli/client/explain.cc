@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "cli/text.h"
+#include "cli/frame/text.h"
 
 namespace mete::cli {
 

@@ -3,8 +3,8 @@
 
 #include "base/time_text.h"
 #include "cli/data/data_commands.h"
-#include "cli/data/progress_bar.h"
-#include "cli/text.h"
+#include "cli/frame/progress_bar.h"
+#include "cli/frame/text.h"
 #include "journal/posix_file_system.h"
 #include "store/embedded/data_copy.h"
 

@@ -1,7 +1,7 @@
 // The subcommands for data directories. They need no server, and all but `restore` and `repair` only look.
 #pragma once
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 namespace mete::cli {
 

@@ -2,14 +2,14 @@
 #include <ostream>
 
 #include "base/time_text.h"
-#include "cli/answers.h"
 #include "cli/data/change_lines.h"
 #include "cli/data/data_commands.h"
-#include "cli/data/progress_bar.h"
-#include "cli/table.h"
-#include "cli/text.h"
+#include "cli/decisions/answers.h"
+#include "cli/frame/progress_bar.h"
+#include "cli/frame/table.h"
+#include "cli/frame/text.h"
 #include "journal/posix_file_system.h"
-#include "server/limit_description.h"
+#include "server/limits/limit_description.h"
 #include "store/embedded/data_reader.h"
 
 namespace mete::cli {

@@ -1,7 +1,7 @@
 #include "cli/import/findings.h"
 
 #include "base/check.h"
-#include "cli/text.h"
+#include "cli/frame/text.h"
 #include "core/validate.h"
 
 namespace mete::cli {

@@ -3,13 +3,13 @@
 #include <ostream>
 #include <variant>
 
-#include "cli/answers.h"
 #include "cli/client/client_options.h"
-#include "cli/data/progress_bar.h"
+#include "cli/decisions/answers.h"
+#include "cli/frame/progress_bar.h"
+#include "cli/frame/text.h"
 #include "cli/import/import_report.h"
 #include "cli/import/import_target.h"
 #include "cli/import/redis_source.h"
-#include "cli/text.h"
 
 namespace mete::cli {
 

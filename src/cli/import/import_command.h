@@ -1,7 +1,7 @@
 // `mete import redis`: takes over what counters in Redis say.
 #pragma once
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 namespace mete::cli {
 

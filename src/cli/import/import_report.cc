@@ -2,8 +2,8 @@
 
 #include <ostream>
 
-#include "cli/table.h"
-#include "cli/text.h"
+#include "cli/frame/table.h"
+#include "cli/frame/text.h"
 
 namespace mete::cli {
 

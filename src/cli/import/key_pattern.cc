@@ -1,7 +1,7 @@
 #include "cli/import/key_pattern.h"
 
 #include "base/check.h"
-#include "cli/text.h"
+#include "cli/frame/text.h"
 
 namespace mete::cli {
 

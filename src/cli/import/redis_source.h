@@ -14,7 +14,7 @@
 
 #include "cli/import/findings.h"
 #include "cli/import/key_pattern.h"
-#include "store/redis/link.h"
+#include "store/redis/client/link.h"
 
 namespace mete::cli {
 

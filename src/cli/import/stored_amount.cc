@@ -1,6 +1,6 @@
 #include "cli/import/stored_amount.h"
 
-#include "cli/text.h"
+#include "cli/frame/text.h"
 #include "wire/text.h"
 
 namespace mete::cli {

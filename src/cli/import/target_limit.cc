@@ -1,7 +1,7 @@
 #include "cli/import/target_limit.h"
 
 #include "cli/client/explain.h"
-#include "cli/text.h"
+#include "cli/frame/text.h"
 
 namespace mete::cli {
 

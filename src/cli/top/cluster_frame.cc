@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/text.h"
+#include "cli/frame/text.h"
 #include "cli/top/rate.h"
 
 namespace mete::cli {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cli/answers.h"
-#include "cli/table.h"
-#include "cli/text.h"
+#include "cli/decisions/answers.h"
+#include "cli/frame/table.h"
+#include "cli/frame/text.h"
 #include "cli/top/rate.h"
 
 namespace mete::cli {

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "cli/command.h"
-#include "cli/text.h"
+#include "cli/frame/command.h"
+#include "cli/frame/text.h"
 
 namespace mete::cli {
 

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "base/monotonic.h"
-#include "cli/answers.h"
 #include "cli/client/client.h"
 #include "cli/client/client_options.h"
+#include "cli/decisions/answers.h"
 #include "cli/top/frame.h"
 #include "cli/top/terminal.h"
 #include "wire/text.h"

@@ -1,7 +1,7 @@
 // `mete top`: what a server is doing, live.
 #pragma once
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 namespace mete::cli {
 

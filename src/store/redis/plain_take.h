@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/redis/batch.h"
+#include "store/redis/client/batch.h"
 #include "store/redis/limit_book.h"
 
 namespace mete::store::redis {

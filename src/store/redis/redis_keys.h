@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "store/keys.h"
+#include "store/redis/client/link.h"
 #include "store/redis/key_record.h"
-#include "store/redis/link.h"
 #include "store/redis/names.h"
 #include "store/redis/session.h"
 

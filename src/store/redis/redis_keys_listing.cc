@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "store/redis/client/slots.h"
 #include "store/redis/redis_keys.h"
 #include "store/redis/replies.h"
-#include "store/redis/slots.h"
 
 namespace mete::store::redis {
 

@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "store/redis/client/link.h"
 #include "store/redis/limit_book.h"
-#include "store/redis/link.h"
 #include "store/redis/meter_image.h"
 #include "store/redis/plain_take.h"
 #include "store/redis/redis_keys.h"

@@ -1,9 +1,9 @@
-#include "cli/charges.h"
+#include "cli/decisions/charges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/parse.h"
+#include "cli/frame/parse.h"
 
 namespace mete::cli {
 namespace {

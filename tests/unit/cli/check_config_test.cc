@@ -1,4 +1,4 @@
-#include "cli/check_config.h"
+#include "cli/serving/check_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

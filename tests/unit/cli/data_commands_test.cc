@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cli/data/progress_bar.h"
+#include "cli/frame/progress_bar.h"
 #include "unit/cli/table.h"
 #include "unit/store/data_fixture.h"
 #include "wire/json.h"

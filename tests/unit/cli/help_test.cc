@@ -1,5 +1,5 @@
 // What is written from the table of commands: help, Markdown, manual pages and completions.
-#include "cli/help.h"
+#include "cli/help/help.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <set>
 #include <sstream>
 
-#include "cli/builtin.h"
-#include "cli/completion.h"
-#include "cli/man.h"
+#include "cli/help/builtin.h"
+#include "cli/help/completion.h"
+#include "cli/help/man.h"
 #include "unit/cli/table.h"
 
 namespace mete::cli {

@@ -1,4 +1,4 @@
-#include "cli/parse.h"
+#include "cli/frame/parse.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

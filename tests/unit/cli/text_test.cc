@@ -1,10 +1,10 @@
-#include "cli/text.h"
+#include "cli/frame/text.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "cli/table.h"
+#include "cli/frame/table.h"
 
 namespace mete::cli {
 namespace {

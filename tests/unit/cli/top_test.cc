@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/text.h"
+#include "cli/frame/text.h"
 
 namespace mete::cli {
 namespace {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "support/files.h"
 #include "support/simulated_disk.h"
 #include "unit/journal/random_run.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 using support::SimulatedDisk;
 
-const std::filesystem::path kGolden = METE_SOURCE_DIRECTORY "/tests/golden/journal-v1";
+const std::filesystem::path kGolden = support::repository() / "tests/golden/journal-v1";
 constexpr std::uint64_t kRecords = 7;
 
 // A snapshot of three records, a segment of two batches behind it, and one that has just begun.

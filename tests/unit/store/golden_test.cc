@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "store/open.h"
+#include "support/files.h"
 
 namespace mete::store {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
-const std::filesystem::path kGolden = METE_SOURCE_DIRECTORY "/tests/golden/store-v1";  // NOLINT(cert-err58-cpp)
+const std::filesystem::path kGolden = support::repository() / "tests/golden/store-v1";  // NOLINT(cert-err58-cpp)
 constexpr Instant kWrittenAt = Instant::from_unix_seconds(1'700'000'000);
 
 std::unique_ptr<Store> open_at(const std::filesystem::path& directory, const Clock& clock) {

@@ -173,8 +173,7 @@ TEST(PostgresMigrate, ItsTextDoesWhatItDoes) {
 
 TEST(PostgresMigrate, TheSchemaIsWhatItsFilesSay) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(METE_SOURCE_DIRECTORY) + "/src/store/postgres/sql")) {
+  for (const auto& entry : std::filesystem::directory_iterator(support::repository() / "src/store/postgres/sql")) {
     if (entry.is_regular_file()) files.push_back(entry.path());
   }
   std::ranges::sort(files);

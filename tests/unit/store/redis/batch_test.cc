@@ -1,4 +1,4 @@
-#include "store/redis/batch.h"
+#include "store/redis/client/batch.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/redis/link.h"
+#include "store/redis/client/link.h"
 
 namespace mete::store::redis {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/math.h"
+#include "support/files.h"
 #include "support/redis_client.h"
 #include "support/redis_server.h"
 
@@ -19,7 +20,7 @@ using base::Uint128;
 __extension__ using Int128 = __int128;
 
 std::string text_of(std::string_view file) {
-  std::ifstream stream(METE_SOURCE_DIRECTORY "/src/store/redis/lua/" + std::string(file));
+  std::ifstream stream(support::repository() / "src/store/redis/lua" / std::string(file));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 

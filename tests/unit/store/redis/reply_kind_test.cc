@@ -1,4 +1,4 @@
-#include "store/redis/reply_kind.h"
+#include "store/redis/client/reply_kind.h"
 
 #include <gtest/gtest.h>
 

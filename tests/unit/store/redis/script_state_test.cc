@@ -1,4 +1,4 @@
-#include "store/redis/script_state.h"
+#include "store/redis/client/script_state.h"
 
 #include <gtest/gtest.h>
 

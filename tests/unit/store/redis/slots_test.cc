@@ -1,4 +1,4 @@
-#include "store/redis/slots.h"
+#include "store/redis/client/slots.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "store/redis/url.h"
+#include "store/redis/client/url.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,95 @@
+#include "cli/data/migrate_command.h"
+
+#include <chrono>
+#include <ostream>
+
+#include "store/postgres/event_months.h"
+#include "store/postgres/migrate.h"
+#include "store/postgres/url.h"
+#include "wire/text.h"
+
+namespace mete::cli {
+
+namespace {
+
+using store::postgres::Connection;
+
+constexpr Duration kConnectMax = std::chrono::seconds(10);  // the URL's own is for decisions
+
+// The last one, if there is nothing about it on the command line.
+Result<std::optional<int>> wanted_version(const Invocation& invocation) {
+  const auto given = invocation.given("to");
+  if (!given) return std::nullopt;
+  const auto number = wire::parse_integer(*given);
+  const auto last = static_cast<std::int64_t>(store::postgres::migrations().size());
+  if (!number || *number < 0 || *number > last) {
+    return tl::unexpected(Error{ErrorCode::kInvalid, "--to is a version, 0 (nothing installed) to " +
+                                                         std::to_string(last) + ", and not " + wire::quote(*given)});
+  }
+  return static_cast<int>(*number);
+}
+
+int print(const Invocation& invocation, Console& console, std::optional<int> to) {
+  if (!invocation.argument(0).empty()) {
+    return fail_usage(invocation, console, "--print shows what an empty database gets; it takes no URL");
+  }
+  if (to == 0) return fail_usage(invocation, console, "--print shows how a version is installed; 0 is none");
+  console.out << store::postgres::migration_text(to);
+  return kExitDone;
+}
+
+int run_migrate(const Invocation& invocation, Console& console) {
+  const auto to = wanted_version(invocation);
+  if (!to) return fail_usage(invocation, console, to.error().message);
+  if (invocation.is_on("print")) return print(invocation, console, *to);
+  if (invocation.argument(0).empty()) return fail_usage(invocation, console, "the argument URL is missing");
+  const auto url = store::postgres::parse_url(invocation.argument(0));
+  if (!url) return fail(console, url.error().message);
+  auto connection = Connection::open(url->libpq, net::Deadline::in(kConnectMax));
+  if (!connection) return fail(console, "cannot connect: " + connection.error().message);
+  const auto report = store::postgres::migrate(*connection, *to);
+  if (!report) return fail(console, report.error().message);
+  if (report->to != 0) {
+    const auto months = store::postgres::make_event_months(*connection, net::Deadline::in(kConnectMax));
+    if (!months) return fail(console, months.error().message);
+  }
+  for (const auto& step : report->steps) {
+    console.out << "version " << step.version << ", " << step.name << (step.is_up ? ": installed\n" : ": taken back\n");
+  }
+  console.out << "the schema mete at " << connection->address();
+  if (report->to == 0) {
+    console.out << (report->steps.empty() ? " is not installed\n" : " is gone\n");
+  } else {
+    console.out << " is at version " << report->to << (report->steps.empty() ? " already\n" : "\n");
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command migrate_command() {
+  return {
+      .name = "migrate",
+      .summary = "Install or upgrade the schema of Mete in a PostgreSQL",
+      .description =
+          {"Makes the schema 'mete' with its tables and functions, or brings it to a later version, in one "
+           "transaction: all of it is done, or nothing. Where it is done already nothing changes, and several may run "
+           "at once. It needs PostgreSQL 13 or later, a database whose encoding is UTF8, and a role that may create "
+           "schemas there. The roles mete_use and mete_admin are created if they are missing, and stay if the schema "
+           "goes.",
+           "A version is left for one before only where nothing is lost by that. A password is better kept out of the "
+           "command line: PGPASSWORD and ~/.pgpass have it for psql, and for this command."},
+      .arguments = {{.name = "URL",
+                     .help = "The database, as in postgres://user@host:5432/database; not with --print",
+                     .is_optional = true}},
+      .options = {{.name = "to",
+                   .kind = ValueKind::kNumber,
+                   .value_name = "VERSION",
+                   .help = "The version to go to, instead of the last one; 0 takes the schema away"},
+                  {.name = "print", .help = "Print the SQL that an empty database gets, and do nothing"}},
+      .examples = {{"mete migrate postgres://admin@db.example/shop", "Install the schema, or upgrade it"},
+                   {"mete migrate --print | less", "Read what it does first"}},
+      .run = run_migrate};
+}
+
+}  // namespace mete::cli

@@ -1,0 +1,192 @@
+#include "cli/frame/parse.h"
+
+#include <algorithm>
+
+#include "base/suggest.h"
+#include "cli/frame/text.h"
+#include "wire/text.h"
+
+namespace mete::cli {
+
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+std::string list_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    if (index > 0) text += index + 1 == words.size() ? " or " : ", ";
+    text += words[index];
+  }
+  return text;
+}
+
+// `what` names the option or argument in the error.
+struct Slot {
+  std::string what;
+  ValueKind kind;
+  const std::vector<std::string>& choices;
+};
+
+Result<void> check_value(const Slot& slot, const std::string& value) {
+  if (slot.kind == ValueKind::kNone && value != "true" && value != "false") {
+    return invalid(slot.what + " takes no value but true or false, not " + shown(value));
+  }
+  if (slot.kind == ValueKind::kNumber && !wire::parse_integer(value)) {
+    return invalid(slot.what + " must be an integer, not " + shown(value));
+  }
+  if (slot.kind == ValueKind::kDuration) {
+    if (const auto duration = wire::parse_duration(value); !duration) {
+      return invalid(slot.what + ": " + duration.error().message);
+    }
+  }
+  if (slot.kind == ValueKind::kChoice &&
+      std::find(slot.choices.begin(), slot.choices.end(), value) == slot.choices.end()) {
+    return invalid(slot.what + " must be " + list_text(slot.choices) + ", not " + shown(value));
+  }
+  return {};
+}
+
+class Parser {
+ public:
+  Parser(const Command& command, std::span<const Command> all) {
+    invocation_.command = &command, invocation_.all = all;
+  }
+
+  Result<Invocation> parse(std::span<const std::string> words) {
+    bool are_options_over = false;
+    for (words_ = words; !words_.empty() && !invocation_.wants_help;) {
+      const std::string& word = words_.front();
+      words_ = words_.subspan(1);
+      if (are_options_over || word == "-" || !word.starts_with('-')) {
+        invocation_.arguments.push_back(word);
+      } else if (word == "--") {
+        are_options_over = true;
+      } else if (auto ok = read_option(word); !ok) {
+        return tl::make_unexpected(std::move(ok.error()));
+      }
+    }
+    if (!invocation_.wants_help) {
+      if (auto ok = check_arguments(); !ok) return tl::make_unexpected(std::move(ok.error()));
+      if (auto ok = check_required(); !ok) return tl::make_unexpected(std::move(ok.error()));
+    }
+    return std::move(invocation_);
+  }
+
+ private:
+  // The value stands behind '=', or is the next word.
+  Result<void> read_option(const std::string& word) {
+    if (word == "-h" || word == "--help") {
+      invocation_.wants_help = true;
+      return {};
+    }
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const Option* option = find_option(name);
+    if (option == nullptr) return invalid("unknown option " + shown(name) + suggest(name));
+    std::string value = "true";
+    if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    } else if (option->kind != ValueKind::kNone) {
+      if (words_.empty()) return invalid("option '" + name + "' needs a value: " + name + " " + option->value_name);
+      value = words_.front();
+      words_ = words_.subspan(1);
+    }
+    if (auto ok = check_value({"option '" + name + "'", option->kind, option->choices}, value); !ok) return ok;
+    std::vector<std::string>& values = invocation_.options[option->name];
+    if (!values.empty() && !option->is_repeatable) return invalid("option '" + name + "' is given twice");
+    values.push_back(std::move(value));
+    invocation_.places[option->name].push_back(invocation_.arguments.size());
+    return {};
+  }
+
+  [[nodiscard]] const Option* find_option(const std::string& word) const {
+    for (const Option& option : invocation_.command->options) {
+      if ("--" + option.name == word) return &option;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] std::string suggest(const std::string& word) const {
+    std::vector<std::string> names = {"--help"};
+    for (const Option& option : invocation_.command->options) names.push_back("--" + option.name);
+    return base::did_you_mean(word, names);
+  }
+
+  Result<void> check_arguments() {
+    const std::vector<Argument>& declared = invocation_.command->arguments;
+    const std::vector<std::string>& given = invocation_.arguments;
+    for (std::size_t index = 0; index < std::max(declared.size(), given.size()); ++index) {
+      if (index >= given.size()) {
+        if (declared[index].is_optional) break;
+        return invalid(declared[index].name + " is missing");
+      }
+      const bool is_beyond = index >= declared.size();
+      if (is_beyond && (declared.empty() || !declared.back().is_repeated)) {
+        return invalid("one argument too many: " + shown(given[index]));
+      }
+      const Argument& argument = is_beyond ? declared.back() : declared[index];
+      if (auto ok = check_value({argument.name, argument.kind, argument.choices}, given[index]); !ok) return ok;
+    }
+    return {};
+  }
+
+  Result<void> check_required() {
+    for (const Option& option : invocation_.command->options) {
+      if (!option.is_required || invocation_.given(option.name)) continue;
+      return invalid("option '--" + option.name + "' is missing: --" + option.name + " " + option.value_name);
+    }
+    return {};
+  }
+
+  Invocation invocation_;
+  std::span<const std::string> words_;
+};
+
+// The names that may follow: commands and groups, or the commands of one group.
+std::vector<std::string> names_after(std::span<const Command> all, const std::string& group) {
+  std::vector<std::string> names;
+  const std::string prefix = group.empty() ? "" : group + " ";
+  for (const Command& command : all) {
+    if (command.is_hidden || !command.name.starts_with(prefix)) continue;
+    const std::string rest = command.name.substr(prefix.size());
+    const std::string name = rest.substr(0, rest.find(' '));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+const Command* find_command(std::span<const Command> all, std::string_view name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Command& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool is_group(std::span<const Command> all, std::string_view name) {
+  const std::string prefix = std::string(name) + " ";
+  return std::any_of(all.begin(), all.end(), [&](const Command& each) { return each.name.starts_with(prefix); });
+}
+
+Result<Invocation> parse(std::span<const Command> all, const std::vector<std::string>& words) {
+  if (words.empty()) return invalid("a command is missing");
+  const bool is_pair = is_group(all, words[0]);
+  if (is_pair && words.size() < 2) {
+    return invalid(words[0] + " needs one of: " + list_text(names_after(all, words[0])));
+  }
+  const std::string name = is_pair ? words[0] + " " + words[1] : words[0];
+  const Command* command = find_command(all, name);
+  if (command == nullptr) {
+    const std::string& unknown = is_pair ? words[1] : words[0];
+    const auto names = names_after(all, is_pair ? words[0] : "");
+    return invalid((is_pair ? words[0] + ": " : "") + "unknown command " + shown(unknown) +
+                   base::did_you_mean(unknown, names));
+  }
+  auto invocation = Parser(*command, all).parse(std::span(words).subspan(is_pair ? 2 : 1));
+  if (!invocation) return invalid(name + ": " + invocation.error().message);
+  return invocation;
+}
+
+}  // namespace mete::cli

@@ -1,0 +1,273 @@
+#include "cli/help/completion.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace mete::cli {
+
+namespace {
+
+// In single quotes, as all three shells read them; fish alone lets a backslash escape in them.
+std::string quoted(std::string_view text, bool is_fish = false) {
+  std::string result = "'";
+  for (const char letter : text) {
+    if (letter == '\'') {
+      result += is_fish ? "\\'" : "'\\''";
+    } else if (letter == '\\' && is_fish) {
+      result += "\\\\";
+    } else {
+      result += letter;
+    }
+  }
+  return result + "'";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+struct Node {
+  std::string name;  // "limit", "set"
+  std::string summary;
+};
+
+// The words that may follow `prefix` ("" or "limit "), each once.
+std::vector<Node> nodes(std::span<const Command> all, const std::string& prefix) {
+  std::vector<Node> result;
+  for (const Command& command : all) {
+    if (command.is_hidden || !command.name.starts_with(prefix)) continue;
+    const std::string rest = command.name.substr(prefix.size());
+    const std::size_t space = rest.find(' ');
+    const std::string name = rest.substr(0, space);
+    const bool is_new = std::none_of(result.begin(), result.end(), [&](const Node& node) { return node.name == name; });
+    if (is_new) result.push_back({name, space == std::string::npos ? command.summary : name + " commands"});
+  }
+  return result;
+}
+
+std::vector<std::string> names(const std::vector<Node>& all) {
+  std::vector<std::string> result;
+  result.reserve(all.size());
+  for (const Node& node : all) result.push_back(node.name);
+  return result;
+}
+
+std::vector<std::string> groups(std::span<const Command> all) {
+  std::vector<std::string> result;
+  for (const Command& command : all) {
+    const std::size_t space = command.name.find(' ');
+    if (command.is_hidden || space == std::string::npos) continue;
+    const std::string group = command.name.substr(0, space);
+    if (std::find(result.begin(), result.end(), group) == result.end()) result.push_back(group);
+  }
+  return result;
+}
+
+// --- bash ------------------------------------------------------------------------------------------------------------
+
+std::string bash_action(ValueKind kind, const std::vector<std::string>& choices) {
+  if (kind == ValueKind::kFile) return "_mete_files -f";
+  if (kind == ValueKind::kFolder) return "_mete_files -d";
+  return choices.empty() ? ":" : "_mete_words " + quoted(joined(choices));
+}
+
+// What may follow as an argument, by its place; nothing if there is nothing to offer at any.
+std::string bash_arguments(const Command& command, const std::string& options_with_value) {
+  std::string cases;
+  bool offers_any = false;
+  for (std::size_t index = 0; index < command.arguments.size(); ++index) {
+    const Argument& argument = command.arguments[index];
+    const std::string action = bash_action(argument.kind, argument.choices);
+    offers_any = offers_any || action != ":";
+    cases += "        " + (argument.is_repeated ? "*" : std::to_string(index)) + ") " + action + " ;;\n";
+  }
+  if (!offers_any) return {};
+  const std::string start = command.name.find(' ') == std::string::npos ? "2" : "3";
+  return "      case $(_mete_place " + start + " " + quoted(options_with_value) + ") in\n" + cases + "      esac\n";
+}
+
+// What may follow the options that take a value, and which options there are.
+std::string bash_command(const Command& command) {
+  std::string options = "--help";
+  std::vector<std::string> with_value;
+  std::string text;
+  for (const Option& option : command.options) {
+    options += " --" + option.name;
+    if (option.kind == ValueKind::kNone) continue;
+    with_value.push_back("--" + option.name);
+    text += "        --" + option.name + ") " + bash_action(option.kind, option.choices) + "; return ;;\n";
+  }
+  if (!text.empty()) text = "      case $previous in\n" + text + "      esac\n";
+  text += "      if [[ $current == -* ]]; then _mete_words " + quoted(options) + "; return; fi\n";
+  text += bash_arguments(command, joined(with_value));
+  return "    " + quoted(command.name) + ")\n" + text + "      ;;\n";
+}
+
+constexpr std::string_view kBashStart = R"(# Completion of mete(1) for bash, written by `mete completion bash`.
+
+_mete_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
+
+_mete_files() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+}
+
+# _mete_place START OPTIONS: how many arguments stand between word START and the present one; OPTIONS take a value.
+_mete_place() {
+  local index=$1 place=0
+  for (( ; index < COMP_CWORD; ++index)); do
+    if [[ ${COMP_WORDS[index]} != -* ]]; then
+      place=$((place + 1))
+    elif [[ ${COMP_WORDS[index + 1]} == '=' ]]; then
+      index=$((index + 2))
+    elif [[ " $2 " == *" ${COMP_WORDS[index]} "* ]]; then
+      index=$((index + 1))
+    fi
+  done
+  echo "$place"
+}
+
+_mete() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+  COMPREPLY=()
+  # Of --option=value bash makes three words.
+  if [[ $current == '=' ]]; then
+    current=''
+  elif [[ $previous == '=' ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+)";
+
+// --- zsh -------------------------------------------------------------------------------------------------------------
+
+// Text within the brackets or between the colons of a specification of _arguments.
+std::string zsh_text(std::string_view text) {
+  std::string result;
+  for (const char letter : text) {
+    if (letter == '[' || letter == ']' || letter == ':' || letter == '\\') result += '\\';
+    result += letter;
+  }
+  return result;
+}
+
+std::string zsh_action(ValueKind kind, const std::vector<std::string>& choices) {
+  if (kind == ValueKind::kFile) return "_files";
+  if (kind == ValueKind::kFolder) return "_files -/";
+  return choices.empty() ? " " : "(" + joined(choices) + ")";
+}
+
+std::string zsh_arguments(const Command& command, const std::string& indent) {
+  std::string text = indent + "_arguments -S \\\n" + indent + "  " + quoted("--help[Print a summary]");
+  for (const Option& option : command.options) {
+    const std::string many = option.is_repeatable ? "*" : "";
+    const bool is_switch = option.kind == ValueKind::kNone;
+    std::string spec = many + "--" + option.name + (is_switch ? "" : "=") + "[" + zsh_text(option.help) + "]";
+    if (!is_switch) spec += ":" + zsh_text(option.value_name) + ":" + zsh_action(option.kind, option.choices);
+    text += " \\\n" + indent + "  " + quoted(spec);
+  }
+  for (std::size_t index = 0; index < command.arguments.size(); ++index) {
+    const Argument& argument = command.arguments[index];
+    const std::string place =
+        argument.is_repeated ? "*" : std::to_string(index + 1) + (argument.is_optional ? ":" : "");
+    text += " \\\n" + indent + "  " +
+            quoted(place + ":" + zsh_text(argument.name) + ":" + zsh_action(argument.kind, argument.choices));
+  }
+  return text + "\n";
+}
+
+std::string zsh_describe(const std::vector<Node>& all, const std::string& indent) {
+  std::string text = indent + "commands=(\n";
+  for (const Node& node : all) text += indent + "  " + quoted(zsh_text(node.name) + ":" + node.summary) + "\n";
+  return text + indent + ")\n" + indent + "_describe -t commands command commands\n";
+}
+
+// `depth` words name the commands of `prefix`; the shell's list of words is cut down to what follows them.
+std::string zsh_case(std::span<const Command> all, const std::string& prefix, const std::string& indent) {
+  std::string text = indent + "if (( CURRENT == 2 )); then\n" + zsh_describe(nodes(all, prefix), indent + "  ") +
+                     indent + "  return\n" + indent + "fi\n" + indent + "shift words\n" + indent + "(( CURRENT-- ))\n" +
+                     indent + "case $words[1] in\n";
+  for (const Node& node : nodes(all, prefix)) {
+    const std::string name = prefix + node.name;
+    text += indent + "  " + node.name + ")\n";
+    const auto command = std::find_if(all.begin(), all.end(), [&](const Command& each) { return each.name == name; });
+    text +=
+        command == all.end() ? zsh_case(all, name + " ", indent + "    ") : zsh_arguments(*command, indent + "    ");
+    text += indent + "    ;;\n";
+  }
+  return text + indent + "esac\n";
+}
+
+// --- fish ------------------------------------------------------------------------------------------------------------
+
+std::string fish_value(ValueKind kind, const std::vector<std::string>& choices) {
+  if (kind == ValueKind::kFile) return " -r -F";
+  if (kind == ValueKind::kFolder) return " -x -a '(__fish_complete_directories)'";
+  return choices.empty() ? " -x" : " -x -a " + quoted(joined(choices), true);
+}
+
+std::string fish_option(const Option& option) {
+  const std::string value = option.kind == ValueKind::kNone ? "" : fish_value(option.kind, option.choices);
+  return " -l " + option.name + value + " -d " + quoted(option.help, true) + "\n";
+}
+
+std::string fish_command(const Command& command) {
+  std::string condition = "__fish_seen_subcommand_from " + command.name;
+  if (const std::size_t space = command.name.find(' '); space != std::string::npos) {
+    condition = "__fish_seen_subcommand_from " + command.name.substr(0, space) + "; and __fish_seen_subcommand_from " +
+                command.name.substr(space + 1);
+  }
+  const std::string start = "complete -c mete -n " + quoted(condition, true);
+  std::string text = start + " -l help -s h -d 'Print a summary'\n";
+  for (const Option& option : command.options) text += start + fish_option(option);
+  for (const Argument& argument : command.arguments) {
+    if (argument.kind == ValueKind::kFile) text += start + " -F\n";
+    if (!argument.choices.empty()) text += start + " -a " + quoted(joined(argument.choices), true) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string bash_completion(std::span<const Command> all) {
+  std::string text(kBashStart);
+  text += "  if ((COMP_CWORD == 1)); then _mete_words " + quoted(joined(names(nodes(all, "")))) + "; return; fi\n";
+  for (const std::string& group : groups(all)) {
+    text += "  if [[ $command == " + group + " ]]; then\n    if ((COMP_CWORD == 2)); then _mete_words " +
+            quoted(joined(names(nodes(all, group + " ")))) + "; return; fi\n    command+=\" ${COMP_WORDS[2]}\"\n  fi\n";
+  }
+  text += "  case $command in\n";
+  for (const Command& command : all) {
+    if (!command.is_hidden) text += bash_command(command);
+  }
+  return text + "  esac\n}\n\ncomplete -F _mete mete\n";
+}
+
+std::string zsh_completion(std::span<const Command> all) {
+  return "#compdef mete\n# Completion of mete(1) for zsh, written by `mete completion zsh`.\n\n"
+         "_mete() {\n  local -a commands\n" +
+         zsh_case(all, "", "  ") + "}\n\n_mete \"$@\"\n";
+}
+
+std::string fish_completion(std::span<const Command> all) {
+  std::string text = "# Completion of mete(1) for fish, written by `mete completion fish`.\n\ncomplete -c mete -f\n";
+  for (const Node& node : nodes(all, "")) {
+    text += "complete -c mete -n __fish_use_subcommand -a " + node.name + " -d " + quoted(node.summary, true) + "\n";
+  }
+  for (const std::string& group : groups(all)) {
+    const auto inner = nodes(all, group + " ");
+    const std::string condition =
+        "__fish_seen_subcommand_from " + group + "; and not __fish_seen_subcommand_from " + joined(names(inner));
+    for (const Node& node : inner) {
+      text += "complete -c mete -n " + quoted(condition, true) + " -a " + node.name + " -d " +
+              quoted(node.summary, true) + "\n";
+    }
+  }
+  for (const Command& command : all) {
+    if (!command.is_hidden) text += fish_command(command);
+  }
+  return text;
+}
+
+}  // namespace mete::cli

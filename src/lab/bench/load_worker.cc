@@ -1,0 +1,250 @@
+#include "lab/bench/load_worker.h"
+
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <system_error>
+
+#include "base/check.h"
+#include "base/math.h"
+#include "base/random.h"
+
+namespace mete::cli {
+
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+constexpr std::size_t kEventsMax = 256;
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kWaitMax = kSecond / 100;          // so that a new phase is noticed
+constexpr std::uint64_t kPauseWaitMax = kSecond / 10'000;  // the time is measured from its end on
+constexpr std::uint64_t kDrainMax = kSecond;
+constexpr unsigned long kTimerSlack = 1'000;  // the system's 50 us would be seen in the latencies
+
+// SplitMix64: a few instructions, and random enough to choose keys.
+std::uint64_t next_random(std::uint64_t& state) {
+  state += 0x9E3779B97F4A7C15;
+  std::uint64_t mixed = state;
+  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
+  return mixed ^ (mixed >> 31);
+}
+
+// Only one thread adds, so that a plain load and store are enough.
+void add(std::atomic<std::uint64_t>& count, std::uint64_t more) {
+  count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+tl::unexpected<Error> system_failure(std::string_view what) {
+  return tl::unexpected(
+      Error{ErrorCode::kUnavailable, std::string(what) + ": " + std::generic_category().message(errno)});
+}
+
+}  // namespace
+
+std::uint64_t steady_now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+LoadWorker::LoadWorker(const LoadPlan& plan, LoadControl& control, std::size_t index,
+                       std::vector<net::Descriptor> sockets)
+    : plan_(plan),
+      control_(control),
+      index_(index),
+      room_(kReadBytes),
+      random_state_(base::random_number()),
+      fill_key_(index) {
+  for (net::Descriptor& socket : sockets) {
+    LoadConnection& connection = connections_.emplace_back(std::move(socket), plan.workload.is_http);
+    // Each connection has numbers of its own: those that leave its place as the rest when divided by all places.
+    connection.operation.sequence = plan.first_sequence + index + (connections_.size() - 1) * plan.workers;
+  }
+  for (std::size_t step = 0; step < plan.workload.steps.size(); ++step) {
+    batches_.emplace_back(plan.workload.steps, step, plan.pipeline, plan.keys);
+  }
+}
+
+void LoadWorker::run() {
+  ::prctl(PR_SET_TIMERSLACK, kTimerSlack, 0, 0, 0);
+  const auto done = run_until_drained();
+  if (done) return;
+  failure_ = done.error();
+  has_failed_.store(true, std::memory_order_release);
+}
+
+LoadCounts LoadWorker::counts() const {
+  return {.replies = replies_.load(std::memory_order_relaxed),
+          .errors = errors_.load(std::memory_order_relaxed),
+          .denials = denials_.load(std::memory_order_relaxed)};
+}
+
+Result<void> LoadWorker::run_until_drained() {
+  if (auto done = watch_connections(); !done) return done;
+  std::uint64_t drain_until_ns = 0;
+  for (;;) {
+    const std::uint64_t now_ns = steady_now_ns();
+    if (auto done = enter(control_.phase.load(std::memory_order_acquire), now_ns); !done) return done;
+    if (phase_ == LoadPhase::kDraining) {
+      if (drain_until_ns == 0) drain_until_ns = now_ns + kDrainMax;
+      if (is_drained() || now_ns > drain_until_ns) return Done{};
+    } else if (phase_ == LoadPhase::kPaused) {
+      if (is_drained()) is_paused_.store(true, std::memory_order_release);
+    } else if (is_scheduled()) {
+      if (auto done = send_due(now_ns); !done) return done;
+    }
+    if (auto done = wait_and_handle(); !done) return done;
+  }
+}
+
+// Without a rate, each reply makes the next batch go: where there were none under way, the first ones go here. With
+// one, time begins with the phase, unless it goes on from the last.
+Result<void> LoadWorker::enter(LoadPhase phase, std::uint64_t now_ns) {
+  if (phase_ == phase) return Done{};
+  const bool was_silent = !phase_ || phase_ == LoadPhase::kPaused;
+  const bool was_filling = phase_ == LoadPhase::kFilling;
+  phase_ = phase;
+  if (phase == LoadPhase::kPaused || phase == LoadPhase::kDraining) return Done{};
+  if (is_scheduled() && (was_silent || was_filling)) {
+    schedule_start_ns_ = now_ns;
+    scheduled_ = 0;
+  }
+  return was_silent && !is_scheduled() ? start_connections() : Done{};
+}
+
+Result<void> LoadWorker::start_connections() {
+  for (LoadConnection& connection : connections_) {
+    if (!claim_batch()) break;
+    if (auto done = send_batch(connection, steady_now_ns()); !done) return done;
+  }
+  return Done{};
+}
+
+bool LoadWorker::claim_batch() {
+  if (phase_ == LoadPhase::kPaused || phase_ == LoadPhase::kDraining) return false;
+  return !plan_.is_counted || phase_ != LoadPhase::kMeasuring ||
+         control_.batches_left.fetch_sub(1, std::memory_order_relaxed) > 0;
+}
+
+Result<void> LoadWorker::watch_connections() {
+  epoll_ = net::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_.is_open()) return system_failure("epoll_create1");
+  for (LoadConnection& connection : connections_) {
+    watch(connection, true);
+  }
+  return Done{};
+}
+
+// Replies are always waited for; room to write only when something is left to send.
+void LoadWorker::watch(LoadConnection& connection, bool is_new) {
+  epoll_event event = {};
+  event.events = EPOLLIN | (connection.has_unsent() ? static_cast<std::uint32_t>(EPOLLOUT) : 0U);
+  event.data.ptr = &connection;
+  CHECK(::epoll_ctl(epoll_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, connection.socket(), &event) == 0);
+}
+
+Result<void> LoadWorker::send_due(std::uint64_t now_ns) {
+  std::size_t full = 0;  // connections in a row that take no more
+  while (full < connections_.size() && due_ns(scheduled_) <= now_ns) {
+    LoadConnection& connection = connections_[next_connection_];
+    next_connection_ = (next_connection_ + 1) % connections_.size();
+    if (!connection.has_room()) {
+      ++full;
+      continue;
+    }
+    full = 0;
+    if (!claim_batch()) return Done{};
+    if (auto done = send_batch(connection, due_ns(scheduled_)); !done) return done;
+    ++scheduled_;
+  }
+  is_full_ = full == connections_.size();
+  return Done{};
+}
+
+Result<void> LoadWorker::send_batch(LoadConnection& connection, std::uint64_t due_ns) {
+  const bool had_unsent = connection.has_unsent();
+  const std::string_view bytes =
+      batches_[connection.step].fill(connection.operation, [this](Operation& operation) { advance(operation); });
+  connection.step = (connection.step + plan_.pipeline) % batches_.size();
+  if (auto done = connection.send(bytes, plan_.pipeline, due_ns); !done) return done;
+  if (!had_unsent && connection.has_unsent()) watch(connection, false);
+  return Done{};
+}
+
+Result<void> LoadWorker::wait_and_handle() {
+  std::uint64_t wait_ns = phase_ == LoadPhase::kPaused ? kPauseWaitMax : kWaitMax;
+  if (is_scheduled() && phase_ != LoadPhase::kPaused && phase_ != LoadPhase::kDraining) {
+    const std::uint64_t now_ns = steady_now_ns();
+    const std::uint64_t due = due_ns(scheduled_);
+    // What is due and was not sent waits for room: replies will make it. Or it has become due just now.
+    if (!is_full_) wait_ns = due > now_ns ? std::min(wait_ns, due - now_ns) : 0;
+  }
+  const timespec timeout = {.tv_sec = 0, .tv_nsec = static_cast<long>(wait_ns)};
+  std::array<epoll_event, kEventsMax> events = {};
+  const int ready = ::epoll_pwait2(epoll_.get(), events.data(), kEventsMax, &timeout, nullptr);
+  if (ready < 0 && errno != EINTR) return system_failure("epoll_pwait2");
+  for (int index = 0; index < ready; ++index) {
+    const epoll_event& event = events[static_cast<std::size_t>(index)];
+    if (auto done = handle(*static_cast<LoadConnection*>(event.data.ptr), event.events); !done) return done;
+  }
+  return Done{};
+}
+
+Result<void> LoadWorker::handle(LoadConnection& connection, std::uint32_t events) {
+  if ((events & EPOLLOUT) != 0 && connection.has_unsent()) {
+    if (auto done = connection.send_rest(); !done) return done;
+    if (!connection.has_unsent()) watch(connection, false);
+  }
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return Done{};
+  if (auto done = read_replies(connection); !done) return done;
+  if (!connection.is_idle() || is_scheduled() || !claim_batch()) return Done{};
+  return send_batch(connection, steady_now_ns());
+}
+
+Result<void> LoadWorker::read_replies(LoadConnection& connection) {
+  LoadCounts seen;
+  const auto replies = connection.receive(room_, [&](const wire::SkimmedReply& reply) {
+    if (reply.is_error) {
+      ++seen.errors;
+      if (first_error_.empty()) first_error_ = reply.error;
+    } else if (reply.has_integer && plan_.workload.denial == reply.integer) {
+      ++seen.denials;
+    }
+  });
+  if (!replies) return tl::unexpected(replies.error());
+  add(replies_, *replies);
+  add(errors_, seen.errors);
+  add(denials_, seen.denials);
+  const std::uint64_t now_ns = steady_now_ns();
+  return connection.settle(*replies, [&](std::uint64_t due, std::size_t answered) {
+    if (phase_ == LoadPhase::kMeasuring) latencies_.record(now_ns > due ? now_ns - due : 0, answered);
+  });
+}
+
+void LoadWorker::advance(Operation& operation) {
+  operation.sequence += plan_.connections;
+  if (phase_ == LoadPhase::kFilling) {
+    operation.key = fill_key_ % plan_.keys;
+    fill_key_ += plan_.workers;
+    return;
+  }
+  operation.key = static_cast<std::uint64_t>(base::multiply(next_random(random_state_), plan_.keys) >> 64);
+}
+
+std::uint64_t LoadWorker::due_ns(std::uint64_t batch) const {
+  // Workers take turns.
+  const double turn = static_cast<double>(index_) / static_cast<double>(plan_.workers);
+  const double after = (static_cast<double>(batch) + turn) / plan_.batches_per_second * static_cast<double>(kSecond);
+  return schedule_start_ns_ + static_cast<std::uint64_t>(after);
+}
+
+bool LoadWorker::is_drained() const {
+  return std::all_of(connections_.begin(), connections_.end(), [](const auto& each) { return each.is_idle(); });
+}
+
+}  // namespace mete::cli

@@ -1,0 +1,42 @@
+// Child: a process that this one has started, with its output in a file. It does not outlive this one, even if this one
+// is killed; it has a process group of its own, so that Ctrl-C at the terminal reaches only whoever started it.
+//
+// Thread safety: none. The thread that starts a child must live as long as the child.
+#pragma once
+
+#include <mete/result.h>
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "lab/cluster/plan.h"
+
+namespace mete::cli {
+
+class Child {
+ public:
+  static Result<Child> start(const PlannedProcess& planned, const std::map<std::string, std::string>& environment);
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&&) = delete;
+  ~Child();  // kills it, if it still runs
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] bool is_running();
+  void signal(int signal);
+  // "ended with status 2", "was killed by signal 9"; once it has ended.
+  [[nodiscard]] std::string ending() const;
+  // The last lines of its output, each on a new line and indented; nothing that a terminal would obey.
+  [[nodiscard]] std::string last_lines() const;
+
+ private:
+  Child(const PlannedProcess& planned, pid_t process) : name_(planned.name), log_(planned.log), process_(process) {}
+
+  std::string name_;
+  std::string log_;
+  pid_t process_;                   // 0: moved away
+  std::optional<int> status_ = {};  // as waitpid() tells it; none: it runs
+};
+
+}  // namespace mete::cli

@@ -1,0 +1,42 @@
+// Running seeds. A seed is a whole run of a simulated cluster, always the same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "escrow/planted.h"
+#include "lab/sim/node.h"
+#include "lab/sim/world.h"
+
+namespace mete::sim {
+
+inline constexpr std::size_t kNodesMax = 1000;
+
+struct RunOptions {
+  std::size_t nodes = 0;  // 0: as the seed says
+  escrow::Planted planted = escrow::Planted::kNone;
+  std::ostream* trace = nullptr;
+};
+
+struct Report {
+  std::uint64_t seed = 0;
+  std::optional<Violation> violation;
+  std::uint64_t trace_hash = 0;
+  NodeStatistics statistics;
+  std::uint64_t orders = 0;  // that the shared store carried out
+};
+
+Report run_seed(std::uint64_t seed, const RunOptions& options);
+// What went wrong, when, and how to see it again: three lines.
+std::string explain(const Report& report, const RunOptions& options);
+
+// By name, as the command line has it; none if there is no such bug.
+std::optional<escrow::Planted> planted_named(std::string_view name);
+std::string_view name_of(escrow::Planted planted);
+std::vector<std::string_view> planted_names();
+
+}  // namespace mete::sim

@@ -1,0 +1,161 @@
+#include "server/configuration/config.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include "server/configuration/config_check.h"
+#include "server/configuration/config_draft.h"
+#include "server/configuration/config_settings.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+tl::unexpected<Error> refuse(const std::string& place, const std::string& message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, place + ": " + message});
+}
+
+std::string system_error_text() { return std::generic_category().message(errno); }
+
+// A plain read(2): the file may be a pipe, as from a shell's <(…).
+Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return refuse(path, "cannot open it: " + system_error_text());
+  std::string text;
+  std::array<char, 16'384> part{};
+  ssize_t count = 0;
+  while ((count = ::read(file, part.data(), part.size())) > 0 || (count < 0 && errno == EINTR)) {
+    if (count > 0) text.append(part.data(), static_cast<std::size_t>(count));
+    if (text.size() > bytes_max) break;
+  }
+  const std::string reason = count < 0 ? system_error_text() : "";
+  ::close(file);
+  if (count < 0) return refuse(path, "cannot read it: " + reason);
+  if (text.size() > bytes_max) return refuse(path, "it has more than " + std::to_string(bytes_max) + " bytes");
+  return text;
+}
+
+// What a pod finds in its environment if there is a service of the name "mete-server", "mete-store" or "mete-escrow"
+// beside it.
+bool is_from_kubernetes(std::string_view after_prefix) {
+  return after_prefix == "PORT" || after_prefix.starts_with("PORT_") || after_prefix.starts_with("SERVICE_");
+}
+
+Result<void> read_environment(ConfigDraft& draft, const std::map<std::string, std::string>& environment) {
+  for (const Setting& setting : settings()) {
+    const std::string name = environment_name(setting);
+    const auto found = environment.find(name);
+    if (found == environment.end()) continue;
+    if (auto ok = draft.set(setting, found->second, {Rank::kEnvironment, name}); !ok) return ok;
+  }
+  for (const auto& [name, value] : environment) {
+    for (const std::string_view prefix : {"METE_SERVER_", "METE_STORE_", "METE_ESCROW_"}) {
+      if (!name.starts_with(prefix) || is_from_kubernetes(std::string_view(name).substr(prefix.size()))) continue;
+      bool is_known = false;
+      for (const Setting& setting : settings()) is_known = is_known || environment_name(setting) == name;
+      if (!is_known)
+        return refuse(wire::quote(name), "there is no such setting" + suggest_setting(name, environment_name));
+    }
+  }
+  return {};
+}
+
+Result<void> read_flags(ConfigDraft& draft, const std::map<std::string, std::string>& flags) {
+  std::size_t used = 0;
+  for (const Setting& setting : settings()) {
+    const auto found = flags.find(flag_name(setting));
+    if (found == flags.end()) continue;
+    ++used;
+    if (auto ok = draft.set(setting, found->second, {Rank::kFlag, "--" + found->first}); !ok) return ok;
+  }
+  if (used == flags.size()) return {};
+  for (const auto& [name, value] : flags) {
+    bool is_known = false;
+    for (const Setting& setting : settings()) is_known = is_known || flag_name(setting) == name;
+    if (!is_known) return refuse("--" + name, "there is no such setting" + suggest_setting(name, flag_name));
+  }
+  return {};
+}
+
+Result<void> read_password(const std::string& file, std::string& password) {
+  if (file.empty()) return {};
+  auto text = read_whole(file, kPasswordBytesMax + 2);
+  if (!text) return tl::make_unexpected(std::move(text.error()));
+  if (text->ends_with('\n')) text->pop_back();
+  if (text->ends_with('\r')) text->pop_back();
+  if (text->empty() || text->size() > kPasswordBytesMax || text->find('\0') != std::string::npos) {
+    return refuse(file,
+                  "a password is one line of 1 to " + std::to_string(kPasswordBytesMax) + " bytes, none of them zero");
+  }
+  password = std::move(*text);
+  return {};
+}
+
+}  // namespace
+
+Result<Config> load_config(const ConfigSources& sources) {
+  std::string text;
+  if (!sources.file.empty()) {
+    auto contents = read_whole(sources.file, kConfigBytesMax);
+    if (!contents) return tl::make_unexpected(std::move(contents.error()));
+    text = std::move(*contents);
+  }
+  auto config = parse_config(text, sources);
+  if (!config) return config;
+  for (const auto& [file, password] : {std::pair{&config->password_file, &config->password},
+                                       std::pair{&config->use_password_file, &config->use_password},
+                                       std::pair{&config->escrow_secret_file, &config->escrow_secret}}) {
+    if (auto ok = read_password(*file, *password); !ok) return tl::make_unexpected(std::move(ok.error()));
+  }
+  if (const auto conflict = find_conflict(*config))
+    return refuse(config->place_of(conflict->setting), conflict->message);
+  return config;
+}
+
+Result<Config> parse_config(std::string_view text, const ConfigSources& sources) {
+  ConfigDraft draft;
+  if (auto ok = read_file_text(draft, text, sources.file); !ok) return tl::make_unexpected(std::move(ok.error()));
+  if (auto ok = read_environment(draft, sources.environment); !ok) return tl::make_unexpected(std::move(ok.error()));
+  if (auto ok = read_flags(draft, sources.flags); !ok) return tl::make_unexpected(std::move(ok.error()));
+  return std::move(draft).finish();
+}
+
+Result<void> set_value(Config& config, std::string_view name, std::string_view text) {
+  const Setting* setting = find_setting(name);
+  if (setting == nullptr) return refuse(wire::quote(name), "there is no such setting");
+  auto ok = set_value(config, *setting, text);
+  if (!ok) return refuse(std::string(name), ok.error().message);
+  return ok;
+}
+
+std::vector<ConfigValue> list_values(const Config& config) {
+  std::vector<ConfigValue> values;
+  values.reserve(settings().size());
+  for (const Setting& setting : settings()) values.push_back({setting.name, value_text(config, setting)});
+  return values;
+}
+
+std::vector<std::string_view> changes_for_restart(const Config& running, const Config& next) {
+  std::vector<std::string_view> names;
+  for (const Setting& setting : settings()) {
+    const auto differs = [&](auto member) { return running.*member != next.*member; };
+    if (setting.reload == Reload::kAtStart && std::visit(differs, setting.member)) names.push_back(setting.name);
+  }
+  return names;
+}
+
+Config in_effect(const Config& running, Config next) {
+  for (const Setting& setting : settings()) {
+    const auto keep = [&](auto member) { next.*member = running.*member; };
+    if (setting.reload == Reload::kAtStart) std::visit(keep, setting.member);
+  }
+  return next;
+}
+
+}  // namespace mete::server

@@ -1,0 +1,420 @@
+#include "server/configuration/config_settings.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/duration_text.h"
+#include "escrow/nodes/names.h"
+#include "net/address.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+constexpr std::size_t kKib = 1024;
+constexpr std::size_t kMib = 1024 * kKib;
+constexpr std::size_t kGib = 1024 * kMib;
+constexpr std::size_t kDayMs = 86'400'000;
+constexpr std::size_t kTenYearsMs = 3653 * kDayMs;
+
+constexpr std::array<std::string_view, 3> kLogFormats = {"auto", "text", "json"};
+constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
+
+using enum SettingKind;
+using enum Reload;
+
+constexpr Setting kSettings[] = {
+    {"server.resp", kAddresses, &Config::resp, kAtStart, "Where to listen for RESP clients (redis-cli and its like)"},
+    {"server.http", kAddresses, &Config::http, kAtStart, "Where to listen for HTTP clients"},
+    {"server.insecure", kBoolean, &Config::insecure, kAtStart,
+     "Listen to the network without a password or a certificate"},
+    {"server.data", kFolder, &Config::data, kAtStart, "Where the state is kept; \"\" keeps it in memory alone"},
+    {"server.password", kSecret, &Config::password, kAtStart, "The password that allows everything"},
+    {"server.password_file", kFile, &Config::password_file, kAtStart,
+     "A file with that password, so that it need not stand on the command line"},
+    {"server.use_password", kSecret, &Config::use_password, kAtStart,
+     "The password that allows to take, give, hold and look, and nothing that changes limits or the server"},
+    {"server.use_password_file", kFile, &Config::use_password_file, kAtStart, "A file with that password"},
+    {"server.tls.cert", kFile, &Config::tls_cert, kAtStart,
+     "The certificate chain (PEM) of all TCP listeners; without one they speak plain text"},
+    {"server.tls.key", kFile, &Config::tls_key, kAtStart, "The certificate's private key (PEM)"},
+    {"server.tls.client_ca", kFile, &Config::tls_client_ca, kAtStart,
+     "Only clients with a certificate from one of these authorities (PEM) may connect"},
+    {"server.threads",
+     kInteger,
+     &Config::threads,
+     kAtStart,
+     "Threads that serve connections; 0: one for every two cores",
+     {.min = 0, .max = 1024}},
+    {"server.max_connections",
+     kInteger,
+     &Config::max_connections,
+     kAtOnce,
+     "Connections at a time; further ones are closed at once",
+     {.min = 1, .max = 1'000'000}},
+    {"server.idle_timeout",
+     kDuration,
+     &Config::idle_timeout,
+     kAtStart,
+     "A connection that is silent for so long is closed; 0: never",
+     {.min = 1000, .max = 365 * kDayMs, .is_zero_special = true}},
+    {"server.query_buffer_max",
+     kSize,
+     &Config::query_buffer_max,
+     kAtStart,
+     "Bytes of one RESP command, and of all that a client has sent ahead",
+     {.min = 16 * kKib, .max = kGib}},
+    {"server.bulk_max",
+     kSize,
+     &Config::bulk_max,
+     kAtStart,
+     "Bytes of one argument of a RESP command",
+     {.min = kKib, .max = kGib}},
+    {"server.arguments_max",
+     kInteger,
+     &Config::arguments_max,
+     kAtStart,
+     "Arguments of one RESP command",
+     {.min = 128, .max = 1'048'576}},
+    {"server.pipeline_max",
+     kInteger,
+     &Config::pipeline_max,
+     kAtStart,
+     "Commands of one connection that are answered in a row; then others have their turn",
+     {.min = 1, .max = 1'000'000}},
+    {"server.output_buffer_max",
+     kSize,
+     &Config::output_buffer_max,
+     kAtStart,
+     "Bytes of replies that a client has not read yet; beyond that its commands wait, and if it reads nothing for 30s "
+     "it is disconnected",
+     {.min = 64 * kKib, .max = 16 * kGib}},
+    {"server.http_header_max",
+     kSize,
+     &Config::http_header_max,
+     kAtStart,
+     "Bytes of the header of an HTTP request",
+     {.min = kKib, .max = 16 * kMib}},
+    {"server.http_body_max",
+     kSize,
+     &Config::http_body_max,
+     kAtStart,
+     "Bytes of the body of an HTTP request",
+     {.min = kKib, .max = kGib}},
+    {"server.waiters_max",
+     kInteger,
+     &Config::waiters_max,
+     kAtStart,
+     "Operations with WAIT that may wait at a time",
+     {.min = 0, .max = 10'000'000}},
+    {"server.max_memory",
+     kSize,
+     &Config::max_memory,
+     kAtStart,
+     "Above so many bytes new meters, holds and ids are refused, and what exists goes on working; 0: no ceiling",
+     {.min = 4 * kMib, .max = 1024 * kGib, .is_zero_special = true}},
+    {"server.snapshot_after",
+     kSize,
+     &Config::snapshot_after,
+     kAtStart,
+     "A snapshot is written when the journal has grown by so many bytes since the last one, and beyond its size; 0: "
+     "never for that",
+     {.min = kMib, .max = 1024 * kGib, .is_zero_special = true}},
+    {"server.snapshot_every",
+     kDuration,
+     &Config::snapshot_every,
+     kAtStart,
+     "A snapshot is written when the last one is so old and something has been written since; 0: never for that",
+     {.min = 1000, .max = 365 * kDayMs, .is_zero_special = true}},
+    {"server.log_format",
+     kChoice,
+     &Config::log_format,
+     kAtOnce,
+     "Lines for people or JSON; auto: for people on a terminal, JSON elsewhere",
+     {},
+     kLogFormats},
+    {"server.log_level", kChoice, &Config::log_level, kAtOnce, "The least level that is logged", {}, kLogLevels},
+    {"server.slowlog_threshold",
+     kDuration,
+     &Config::slowlog_threshold,
+     kAtOnce,
+     "Commands that take longer are kept for SLOWLOG; 0: none are",
+     {.min = 1, .max = kDayMs, .is_zero_special = true}},
+    {"store.url",
+     kUrl,
+     &Config::store_url,
+     kAtStart,
+     "The store, as \"embedded:./mete-data\", \"redis://127.0.0.1:6379\" or \"mete://127.0.0.1:6380\"; instead of "
+     "server.data",
+     {},
+     {},
+     "store"},
+    {"store.id_retention",
+     kDuration,
+     &Config::id_retention,
+     kAtStart,
+     "How long operation ids and finished holds are remembered",
+     {.min = 1000, .max = kTenYearsMs}},
+    {"store.ids_max",
+     kInteger,
+     &Config::ids_max,
+     kAtStart,
+     "How many of them at most",
+     {.min = 1, .max = 1'000'000'000}},
+    {"escrow.shared", kUrl, &Config::escrow_shared, kAtStart,
+     "The store that the nodes of a cluster share, as \"etcd://127.0.0.1:2379\"; limits of scope escrow are decided "
+     "from shares that are drawn from it"},
+    {"escrow.node", kName, &Config::escrow_node, kAtStart, "This node's name: no other node of the cluster has it"},
+    {"escrow.peers", kAddresses, &Config::escrow_peers, kAtStart,
+     "Nodes to exchange counters with, besides those that are found through the shared store"},
+    {"escrow.listen", kAddress, &Config::escrow_listen, kAtStart,
+     "Where to listen for other nodes; without one: nowhere"},
+    {"escrow.advertise", kAddress, &Config::escrow_advertise, kAtStart,
+     "Where other nodes find this one, if that is not escrow.listen"},
+    {"escrow.secret", kSecret, &Config::escrow_secret, kAtStart, "The secret that all nodes of the cluster have"},
+    {"escrow.secret_file", kFile, &Config::escrow_secret_file, kAtStart, "A file with that secret"},
+    {"escrow.tls.cert", kFile, &Config::escrow_tls_cert, kAtStart,
+     "The certificate chain (PEM) that this node shows to other nodes; with one they speak TLS"},
+    {"escrow.tls.key", kFile, &Config::escrow_tls_key, kAtStart, "The certificate's private key (PEM)"},
+    {"escrow.tls.ca", kFile, &Config::escrow_tls_ca, kAtStart,
+     "Only nodes with a certificate from one of these authorities (PEM) are spoken with"},
+};
+
+struct SizeUnit {
+  std::string_view name;
+  std::size_t bytes;
+};
+constexpr SizeUnit kSizeUnits[] = {{"gb", kGib}, {"mb", kMib}, {"kb", kKib}, {"b", 1}};
+
+tl::unexpected<Error> invalid(std::string message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+std::string size_text(std::size_t bytes) {
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (bytes != 0 && unit.bytes > 1 && bytes % unit.bytes == 0) {
+      return std::to_string(bytes / unit.bytes) + std::string(unit.name);
+    }
+  }
+  return std::to_string(bytes);
+}
+
+std::string number_text(const Setting& setting, std::size_t number) {
+  if (setting.kind == kSize) return size_text(number);
+  if (setting.kind == kDuration) {
+    return base::duration_text(std::chrono::milliseconds(static_cast<std::int64_t>(number)));
+  }
+  return std::to_string(number);
+}
+
+std::string quoted_list(std::span<const std::string_view> words) {
+  std::string text;
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    if (index > 0) text += index + 1 == words.size() ? " or " : ", ";
+    text += words[index];
+  }
+  return text;
+}
+
+Result<std::size_t> check_range(const Setting& setting, std::size_t number, std::string_view text) {
+  const SettingRange& range = setting.range;
+  if (number == 0 && range.is_zero_special) return number;
+  if (number >= range.min && number <= range.max) return number;
+  return invalid(wire::quote(text) + " is out of range; it must be " + range_text(setting));
+}
+
+Result<std::size_t> parse_count(const Setting& setting, std::string_view text) {
+  const auto number = wire::parse_integer(text);
+  if (!number) return invalid(wire::quote(text) + " is no integer; it must be " + range_text(setting));
+  if (*number < 0) return invalid(wire::quote(text) + " is out of range; it must be " + range_text(setting));
+  return check_range(setting, static_cast<std::size_t>(*number), text);
+}
+
+Result<std::size_t> parse_size(const Setting& setting, std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto number = wire::parse_integer(text.substr(0, digits));
+  std::size_t unit_bytes = digits == text.size() ? 1 : 0;
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (wire::equals_ignoring_case(text.substr(digits), unit.name)) unit_bytes = unit.bytes;
+  }
+  std::int64_t bytes = 0;
+  if (!number || unit_bytes == 0 || __builtin_mul_overflow(*number, unit_bytes, &bytes)) {
+    return invalid(wire::quote(text) +
+                   " is no size; write bytes, or 64kb, 1mb or 2gb (1kb is 1024 bytes); it must be " +
+                   range_text(setting));
+  }
+  return check_range(setting, static_cast<std::size_t>(bytes), text);
+}
+
+Result<Duration> parse_duration(const Setting& setting, std::string_view text) {
+  auto duration = wire::parse_duration(text);
+  if (!duration) return duration;
+  const auto ms = check_range(setting, static_cast<std::size_t>(duration->ms()), text);
+  if (!ms) return tl::make_unexpected(ms.error());
+  return duration;
+}
+
+Result<bool> parse_boolean(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return invalid(wire::quote(text) + " is neither true nor false");
+}
+
+// "" and "off" stand for no address at all.
+bool is_off(std::string_view addresses) { return addresses.empty() || addresses == "off"; }
+
+Result<std::vector<std::string>> parse_addresses(std::string_view text) {
+  std::vector<std::string> addresses;
+  if (is_off(text)) return addresses;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view one = text.substr(0, comma);
+    if (auto address = net::parse_address(one); !address) return tl::make_unexpected(std::move(address.error()));
+    if (std::find(addresses.begin(), addresses.end(), one) != addresses.end()) {
+      return invalid(wire::quote(one) + " stands there twice");
+    }
+    addresses.emplace_back(one);
+    if (comma == std::string_view::npos) return addresses;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool is_scheme(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string_view::npos;
+}
+
+Result<void> check_string(const Setting& setting, std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return invalid("it must not have zero bytes");
+  // A variable that turns out empty must not take a password away from the file in silence.
+  const bool needs_text =
+      setting.kind == kSecret || setting.kind == kFile || setting.kind == kUrl || setting.kind == kName;
+  if (text.empty() && needs_text) return invalid("it is empty; leave it out if none is meant");
+  if (setting.kind == kChoice &&
+      std::find(setting.choices.begin(), setting.choices.end(), text) == setting.choices.end()) {
+    return invalid(wire::quote(text) + " is unknown; it must be " + range_text(setting));
+  }
+  if (setting.kind == kSecret && text.size() > kPasswordBytesMax) {
+    return invalid("a password has at most " + std::to_string(kPasswordBytesMax) + " bytes");
+  }
+  const std::size_t colon = text.find(':');
+  if (setting.kind == kUrl && (colon == std::string_view::npos || !is_scheme(text.substr(0, colon)))) {
+    return invalid(R"(that is no URL; write "embedded:DIRECTORY", "etcd://HOST:PORT" or the like)");
+  }
+  if (setting.kind == kName && !escrow::is_node_name(text)) {
+    return invalid(wire::quote(text) + " is no name of a node; it must be " + range_text(setting));
+  }
+  if (setting.kind == kAddress && !is_off(text)) {
+    if (auto address = net::parse_address(text); !address) return tl::make_unexpected(std::move(address.error()));
+  }
+  return {};
+}
+
+std::string string_text(const Setting& setting, const std::string& value) {
+  if (setting.kind == kSecret) return value.empty() ? "" : "***";
+  return setting.kind == kUrl ? without_password(value) : value;
+}
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 14 does not find this by itself
+
+// Puts what was parsed into its member, or hands on the error.
+template <class T>
+Result<void> store(T& member, Result<T> parsed) {
+  if (!parsed) return tl::make_unexpected(std::move(parsed.error()));
+  member = std::move(*parsed);
+  return {};
+}
+
+}  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+std::string environment_name(const Setting& setting) {
+  std::string name = "METE_" + std::string(setting.name);
+  for (char& letter : name) {
+    if (letter == '.') letter = '_';
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  return name;
+}
+
+std::string flag_name(const Setting& setting) {
+  if (!setting.own_flag.empty()) return std::string(setting.own_flag);
+  // What a server listens on and what a node does are different things: --listen would not tell which.
+  std::string name(setting.name.starts_with("escrow.") ? setting.name
+                                                       : setting.name.substr(setting.name.find('.') + 1));
+  std::replace_if(
+      name.begin(), name.end(), [](char letter) { return letter == '.' || letter == '_'; }, '-');
+  return name;
+}
+
+std::string default_text(const Setting& setting) { return value_text(Config{}, setting); }
+
+std::string range_text(const Setting& setting) {
+  if (setting.kind == kChoice) return quoted_list(setting.choices);
+  if (setting.kind == kName) {
+    return "1 to " + std::to_string(escrow::kNodeNameBytesMax) + " letters, digits, '.', '_' and '-'";
+  }
+  if (setting.kind != kInteger && setting.kind != kSize && setting.kind != kDuration) return {};
+  const std::string range = number_text(setting, setting.range.min) + " to " + number_text(setting, setting.range.max);
+  return setting.range.is_zero_special ? "0 or " + range : range;
+}
+
+std::string without_password(std::string url) {
+  const std::size_t start = url.find("//");
+  const std::size_t end = url.rfind('@');
+  const bool has_user = start != std::string::npos && end != std::string::npos && end >= start + 2;
+  if (has_user) url = url.substr(0, start + 2) + "***" + url.substr(end);
+  constexpr std::string_view kPassword = "password=";
+  for (std::size_t at = url.find(kPassword); at != std::string::npos; at = url.find(kPassword, at + 1)) {
+    const std::size_t value = at + kPassword.size();
+    url.replace(value, std::min(url.find('&', value), url.size()) - value, "***");
+  }
+  return url;
+}
+
+const Setting* find_setting(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kSettings), std::end(kSettings),
+                                   [&](const Setting& setting) { return setting.name == name; });
+  return found == std::end(kSettings) ? nullptr : found;
+}
+
+Result<void> set_value(Config& config, const Setting& setting, std::string_view text) {
+  const Overloaded set{
+      [&](std::string Config::*member) -> Result<void> {
+        if (auto ok = check_string(setting, text); !ok) return ok;
+        config.*member = std::string(setting.kind == kAddress && is_off(text) ? "" : text);
+        return {};
+      },
+      [&](bool Config::*member) { return store(config.*member, parse_boolean(text)); },
+      [&](std::size_t Config::*member) {
+        return store(config.*member, setting.kind == kSize ? parse_size(setting, text) : parse_count(setting, text));
+      },
+      [&](Duration Config::*member) { return store(config.*member, parse_duration(setting, text)); },
+      [&](std::vector<std::string> Config::*member) { return store(config.*member, parse_addresses(text)); },
+  };
+  return std::visit(set, setting.member);
+}
+
+std::string value_text(const Config& config, const Setting& setting) {
+  const Overloaded print{
+      [&](std::string Config::*member) { return string_text(setting, config.*member); },
+      [&](bool Config::*member) { return std::string(config.*member ? "true" : "false"); },
+      [&](std::size_t Config::*member) { return number_text(setting, config.*member); },
+      [&](Duration Config::*member) { return base::duration_text(config.*member); },
+      [&](std::vector<std::string> Config::*member) {
+        std::string text;
+        for (const std::string& address : config.*member) text += (text.empty() ? "" : ",") + address;
+        return text.empty() ? "off" : text;
+      },
+  };
+  return std::visit(print, setting.member);
+}
+
+}  // namespace mete::server

@@ -1,0 +1,127 @@
+#include "server/configuration/config_sync.h"
+
+#include <algorithm>
+
+#include "base/duration_text.h"
+#include "base/suggest.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+tl::unexpected<Error> refuse(std::string message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+Result<std::string> text_of(const Field& field) {
+  if (const auto* text = std::get_if<std::string_view>(&field.value)) return std::string(*text);
+  return refuse(std::string(field.name) + ": it must be a string");
+}
+
+// A number may be written as one.
+Result<std::string> text_or_number(const Field& field) {
+  if (const auto* number = std::get_if<std::int64_t>(&field.value)) return std::to_string(*number);
+  return text_of(field);
+}
+
+template <std::string sync::Plan::*member>
+Result<void> set_text(sync::Plan& plan, const Field& field) {
+  auto text = text_of(field);
+  if (!text) return tl::make_unexpected(std::move(text.error()));
+  plan.*member = std::move(*text);
+  return {};
+}
+
+Result<void> set_missing(sync::Plan& plan, const Field& field) {
+  const auto text = text_of(field);
+  if (!text) return tl::make_unexpected(text.error());
+  const auto missing = sync::parse_missing(*text);
+  if (!missing) return refuse(R"(missing: it must be "keep" or "zero", not )" + wire::quote(*text));
+  plan.missing = *missing;
+  return {};
+}
+
+Result<void> set_max_change(sync::Plan& plan, const Field& field) {
+  const auto text = text_or_number(field);
+  if (!text) return tl::make_unexpected(text.error());
+  const auto max = sync::MaxChange::parse(*text);
+  if (!max) return tl::make_unexpected(max.error());
+  plan.max_change = *max;
+  return {};
+}
+
+Result<void> set_timeout(sync::Plan& plan, const Field& field) {
+  const auto text = text_or_number(field);
+  if (!text) return tl::make_unexpected(text.error());
+  const auto timeout = wire::parse_duration(*text);
+  if (!timeout) return refuse("timeout: " + timeout.error().message);
+  plan.timeout = *timeout;
+  return {};
+}
+
+constexpr bool kRequired = true;
+constexpr bool kOptional = false;
+
+constexpr SyncKey kKeys[] = {
+    {"limit", kRequired, "the limit: a stock, a window or a calendar", set_text<&sync::Plan::limit>},
+    {"source", kRequired,
+     "`postgres://USER@HOST:PORT/DATABASE`, with the parameters, variables and password file of libpq; `?timeout=5s` "
+     "for "
+     "one that is slow to connect",
+     set_text<&sync::Plan::source>},
+    {"query", kRequired, "a SELECT with two columns: the key, and what it has used, a whole number; each key once",
+     set_text<&sync::Plan::query>},
+    {"schedule", kOptional,
+     "when to run it, as cron writes it: `\"0 3 * * *\"`, `\"*/15 * * * *\"`, `\"@daily\"`; only on demand where there "
+     "is none",
+     set_text<&sync::Plan::schedule>},
+    {"zone", kOptional, R"(the time zone of the schedule; `"UTC"` where there is none)", set_text<&sync::Plan::zone>},
+    {"missing", kOptional,
+     R"(`"keep"` (if nothing is said) or `"zero"`: what becomes of keys in use that the query does not return)",
+     set_missing},
+    {"max_change", kOptional,
+     "`\"20%\"` of all that is in use, or a number of units: if more would change, nothing does, unless it is forced",
+     set_max_change},
+    {"timeout", kOptional, R"(how long the query may take, `"1s"` to `"24h"`; `"10m"` where nothing is said)",
+     set_timeout},
+};
+
+Result<void> set_field(sync::Plan& plan, const Field& field) {
+  const auto key =
+      std::find_if(std::begin(kKeys), std::end(kKeys), [&](const SyncKey& each) { return each.name == field.name; });
+  if (key != std::end(kKeys)) return key->set(plan, field);
+  std::vector<std::string> names;
+  for (const SyncKey& each : kKeys) names.emplace_back(each.name);
+  return refuse(wire::quote(field.name) + " is no key of [[sync]]" + base::did_you_mean(field.name, names));
+}
+
+}  // namespace
+
+std::span<const SyncKey> sync_keys() { return kKeys; }
+
+Result<sync::Plan> make_plan(std::span<const Field> fields) {
+  sync::Plan plan;
+  for (const Field& field : fields) {
+    if (auto ok = set_field(plan, field); !ok) return tl::make_unexpected(std::move(ok.error()));
+  }
+  for (const SyncKey& key : kKeys) {
+    const bool is_there =
+        std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.name == key.name; });
+    if (key.is_required && !is_there) return refuse(std::string(key.name) + " is missing");
+  }
+  if (auto ok = sync::check_plan(plan); !ok) return tl::make_unexpected(std::move(ok.error()));
+  return plan;
+}
+
+std::vector<LimitField> describe_plan(const sync::Plan& plan) {
+  std::vector<LimitField> fields = {{"limit", plan.limit}, {"source", plan.source}, {"query", plan.query}};
+  if (!plan.schedule.empty()) fields.push_back({"schedule", plan.schedule});
+  fields.push_back({"zone", plan.zone});
+  fields.push_back({"missing", std::string(sync::to_string(plan.missing))});
+  if (plan.max_change) fields.push_back({"max_change", plan.max_change->text()});
+  fields.push_back({"timeout", base::duration_text(plan.timeout)});
+  return fields;
+}
+
+}  // namespace mete::server

@@ -1,0 +1,125 @@
+#include "server/configuration/config_toml.h"
+
+#include <toml++/toml.h>
+#include <algorithm>
+
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+Place place_of(const toml::source_region& source) { return {source.begin.line, source.begin.column}; }
+
+tl::unexpected<Error> refuse(Place place, std::string message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::to_string(place.line) + ":" +
+                                                            std::to_string(place.column) + ": " + std::move(message)});
+}
+
+std::string_view type_name(toml::node_type type) {
+  switch (type) {
+    case toml::node_type::table:
+      return "table";
+    case toml::node_type::array:
+      return "array";
+    case toml::node_type::floating_point:
+      return "float";
+    case toml::node_type::date:
+    case toml::node_type::time:
+    case toml::node_type::date_time:
+      return "date or time";
+    default:
+      return "value";
+  }
+}
+
+using Value = decltype(FileValue::value);
+
+Value read_array(const toml::array& array) {
+  std::vector<std::string> items;
+  for (const toml::node& item : array) {
+    const auto* text = item.as_string();
+    if (text == nullptr) return OtherType{"array of other things than strings"};
+    items.push_back(text->get());
+  }
+  return items;
+}
+
+Value read_value(const toml::node& node) {
+  if (const auto* integer = node.as_integer()) return integer->get();
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* boolean = node.as_boolean()) return boolean->get();
+  if (const auto* array = node.as_array()) return read_array(*array);
+  return OtherType{type_name(node.type())};
+}
+
+// The library bounds how deep tables can be nested.
+void flatten(const toml::table& table, const std::string& prefix, std::vector<FileValue>& values) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + std::string(key.str());
+    const auto* inner = node.as_table();
+    if (inner != nullptr && !inner->empty()) {
+      flatten(*inner, name + ".", values);
+    } else {
+      values.push_back({name, read_value(node), place_of(key.source()), place_of(node.source())});
+    }
+  }
+}
+
+std::vector<FileValue> flatten_in_order(const toml::table& table) {
+  std::vector<FileValue> values;
+  flatten(table, "", values);
+  std::stable_sort(values.begin(), values.end(),
+                   [](const FileValue& left, const FileValue& right) { return left.key_place < right.key_place; });
+  return values;
+}
+
+// Takes the [[name]] tables out of `root`.
+Result<std::vector<FileTable>> take_tables(toml::table& root, std::string_view name) {
+  std::vector<FileTable> tables;
+  const toml::node* node = root.get(name);
+  if (node == nullptr) return tables;
+  const std::string wanted = std::string(name) + " must be written [[" + std::string(name) + "]], once for each";
+  const toml::array* array = node->as_array();
+  if (array == nullptr) return refuse(place_of(node->source()), wanted);
+  for (const toml::node& item : *array) {
+    const toml::table* table = item.as_table();
+    if (table == nullptr) return refuse(place_of(item.source()), wanted);
+    tables.push_back({flatten_in_order(*table), place_of(item.source())});
+  }
+  root.erase(name);
+  return tables;
+}
+
+Result<FileContents> read_root(toml::table& root) {
+  FileContents contents;
+  for (const auto& [name, tables] : {std::pair{"limit", &contents.limits}, std::pair{"sync", &contents.syncs}}) {
+    auto taken = take_tables(root, name);
+    if (!taken) return tl::make_unexpected(std::move(taken.error()));
+    *tables = std::move(*taken);
+  }
+  contents.values = flatten_in_order(root);
+  return contents;
+}
+
+// The library's messages may quote the file's bytes.
+std::string printable(std::string_view message) {
+  std::string text(message);
+  std::replace_if(
+      text.begin(), text.end(), [](char letter) { return static_cast<unsigned char>(letter) < 0x20; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+Result<FileContents> read_toml(std::string_view text) {
+  if (!wire::is_utf8(text)) return refuse({1, 1}, "the file is not UTF-8");
+  try {
+    toml::table root = toml::parse(text);
+    return read_root(root);
+  } catch (const toml::parse_error& error) {
+    return refuse(place_of(error.source()), printable(error.description()));
+  }
+}
+
+}  // namespace mete::server

@@ -1,0 +1,169 @@
+#include "server/decisions/wait_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace mete::server {
+
+namespace {
+
+constexpr Duration kRetryMin = std::chrono::milliseconds(1);
+// A hold that expires makes room that nobody announces: so the first of a meter looks now and then, and more often
+// where nothing but that can help.
+constexpr Duration kRetryMax = std::chrono::seconds(1);
+constexpr Duration kRetryMaxUntimed = std::chrono::milliseconds(50);
+
+std::string meter_of(const Charge& charge) {
+  std::string meter(charge.limit);
+  meter += '\0';  // no name of a limit has one
+  meter += charge.key;
+  return meter;
+}
+
+}  // namespace
+
+WaitQueue::Waiter::Waiter(const core::TakeRequest& request, Duration patience)
+    : mode_(request.mode), id_(request.id), patience_(patience) {
+  names_.reserve(request.charges.size() * 2);  // The views below must not move.
+  for (const Charge& charge : request.charges) {
+    const std::string_view limit = names_.emplace_back(charge.limit);
+    const std::string_view key = names_.emplace_back(charge.key);
+    charges_.push_back({limit, key, charge.cost});
+    meters_.push_back(meter_of(charge));
+  }
+  std::sort(meters_.begin(), meters_.end());
+  meters_.erase(std::unique(meters_.begin(), meters_.end()), meters_.end());
+}
+
+void WaitQueue::wait(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
+  loop_.post(
+      [this, caller, waiter = std::move(waiter), deliver = std::move(deliver)] { enter(caller, waiter, deliver); });
+}
+
+void WaitQueue::cancel(std::uint64_t caller) {
+  loop_.post([this, caller] { leave(caller); });
+}
+
+void WaitQueue::nudge(std::span<const Charge> charges) {
+  if (size() == 0) return;
+  std::vector<std::string> meters;
+  for (const Charge& charge : charges) meters.push_back(meter_of(charge));
+  loop_.post([this, meters = std::move(meters)] { try_first(meters); });
+}
+
+void WaitQueue::nudge_all() {
+  if (size() == 0) return;
+  loop_.post([this] {
+    std::vector<std::string> meters;
+    for (const auto& [meter, queue] : queues_) meters.push_back(meter);
+    try_first(meters);
+  });
+}
+
+void WaitQueue::finish() {
+  loop_.post([this] {
+    is_finished_ = true;
+    while (!places_.empty()) give_up(places_.begin()->first);
+  });
+}
+
+void WaitQueue::enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
+  if (places_.size() >= waiters_max_) {
+    deliver(
+        tl::unexpected(Error{ErrorCode::kUnavailable, "too many takes are waiting (" + std::to_string(waiters_max_) +
+                                                          "): try again later, or raise server.waiters_max"}),
+        0);
+    return;
+  }
+  for (const std::string& meter : waiter->meters()) queues_[meter].push_back(caller);
+  const Duration patience = is_finished_ ? Duration() : waiter->patience();
+  Place place{std::move(waiter), std::move(deliver)};
+  place.deadline = loop_.after(patience, [this, caller] { give_up(caller); });
+  places_.emplace(caller, std::move(place));
+  size_.store(places_.size(), std::memory_order_relaxed);
+  attempt(caller);
+}
+
+bool WaitQueue::is_first_everywhere(std::uint64_t caller, const Waiter& waiter) const {
+  return std::all_of(waiter.meters().begin(), waiter.meters().end(),
+                     [&](const std::string& meter) { return queues_.find(meter)->second.front() == caller; });
+}
+
+void WaitQueue::attempt(std::uint64_t caller) {
+  const auto found = places_.find(caller);
+  if (found == places_.end()) return;
+  Place& place = found->second;
+  if (!is_first_everywhere(caller, *place.waiter)) return;
+  core::TakeRequest request = place.waiter->request();
+  request.remembers_denial = false;
+  const store::Deferral deferral;
+  const auto verdict = store_.take(request);
+  if (!verdict || verdict->is_allowed || can_never_fit(*place.waiter, *verdict)) {
+    answer(caller, verdict, deferral.ticket());
+    return;
+  }
+  const Duration latest = verdict->retry_after.is_never() ? kRetryMaxUntimed : kRetryMax;
+  loop_.cancel(place.retry);
+  place.retry = loop_.after(std::clamp(verdict->retry_after, kRetryMin, latest), [this, caller] { attempt(caller); });
+}
+
+// The time is over: what would the answer be now? It is a denial, or the take's if it has just come to fit.
+void WaitQueue::give_up(std::uint64_t caller) {
+  const auto found = places_.find(caller);
+  if (found == places_.end()) return;
+  const Waiter& waiter = *found->second.waiter;
+  const store::Deferral deferral;
+  const auto verdict = is_first_everywhere(caller, waiter) ? store_.take(waiter.request()) : answer_out_of_turn(waiter);
+  answer(caller, verdict, deferral.ticket());
+}
+
+// Those before it come first, whatever is left; but somebody else may have asked by the same id meanwhile.
+Result<core::Verdict> WaitQueue::answer_out_of_turn(const Waiter& waiter) {
+  const auto known = store_.recall(waiter.request());
+  if (!known) return tl::make_unexpected(known.error());
+  if (*known) return **known;
+  auto verdict = store_.take({waiter.charges(), Mode::kPeek, {}});
+  if (!verdict) return verdict;
+  verdict->is_allowed = false;
+  verdict->taken = 0;
+  return verdict;
+}
+
+std::optional<WaitQueue::Place> WaitQueue::leave(std::uint64_t caller) {
+  const auto found = places_.find(caller);
+  if (found == places_.end()) return std::nullopt;
+  Place place = std::move(found->second);
+  places_.erase(found);
+  size_.store(places_.size(), std::memory_order_relaxed);
+  loop_.cancel(place.retry);
+  loop_.cancel(place.deadline);
+  for (const std::string& meter : place.waiter->meters()) {
+    const auto queue = queues_.find(meter);
+    CHECK(queue != queues_.end());
+    std::erase(queue->second, caller);
+    if (queue->second.empty()) queues_.erase(queue);
+  }
+  // Not at once: a long line of takes that all fit must not nest.
+  if (!queues_.empty()) loop_.post([this, meters = place.waiter->meters()] { try_first(meters); });
+  return place;
+}
+
+void WaitQueue::answer(std::uint64_t caller, const Result<core::Verdict>& verdict, store::Ticket ticket) {
+  if (const auto place = leave(caller)) place->deliver(verdict, ticket);
+}
+
+void WaitQueue::try_first(const std::vector<std::string>& meters) {
+  for (const std::string& meter : meters) {
+    const auto queue = queues_.find(meter);
+    if (queue != queues_.end()) attempt(queue->second.front());
+  }
+}
+
+// Of one charge this can be told: more than a fresh meter has.
+bool WaitQueue::can_never_fit(const Waiter& waiter, const core::Verdict& verdict) {
+  return waiter.charges().size() == 1 && verdict.retry_after.is_never() && waiter.charges()[0].cost > verdict.limit;
+}
+
+}  // namespace mete::server

@@ -1,0 +1,39 @@
+// Authentication: which password gives which role.
+//
+// Two roles: `use` (take, hold, …) and `admin` (everything). Comparing takes the same time whatever is wrong with the
+// password. Thread safety: immutable.
+#pragma once
+
+#include <mete/time.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/doors/role.h"
+
+namespace mete::server {
+
+// How long a wrong password waits for its answer.
+inline constexpr Duration kWrongPasswordDelay = std::chrono::milliseconds(200);
+
+class Authentication {
+ public:
+  // An empty password is none. With neither, everyone is an admin.
+  Authentication(std::string_view admin_password, std::string_view use_password);
+
+  [[nodiscard]] bool is_needed() const { return admin_.has_value() || use_.has_value(); }
+  [[nodiscard]] std::optional<Role> role_of(std::string_view password) const;
+
+ private:
+  using Digest = std::array<unsigned char, 32>;
+
+  [[nodiscard]] static Digest digest_of(std::string_view password);
+
+  std::optional<Digest> admin_;
+  std::optional<Digest> use_;
+};
+
+}  // namespace mete::server

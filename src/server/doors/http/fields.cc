@@ -1,0 +1,73 @@
+#include "server/doors/http/fields.h"
+
+#include "base/check.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+template <class T>
+const T* field(const wire::JsonValue& body, std::string_view name) {
+  const wire::JsonValue* value = find_member(body, name);
+  return value == nullptr ? nullptr : value->as<T>();
+}
+
+}  // namespace
+
+const std::string* HttpCall::find_query(std::string_view name) const {
+  for (const wire::QueryParameter& parameter : query) {
+    if (parameter.name == name) return &parameter.value;
+  }
+  return nullptr;
+}
+
+std::string_view text_field(const wire::JsonValue& body, std::string_view name, std::string_view otherwise) {
+  const auto* text = field<std::string>(body, name);
+  return text == nullptr ? otherwise : *text;
+}
+
+std::int64_t integer_field(const wire::JsonValue& body, std::string_view name, std::int64_t otherwise) {
+  const auto* integer = field<std::int64_t>(body, name);
+  return integer == nullptr ? otherwise : *integer;
+}
+
+bool boolean_field(const wire::JsonValue& body, std::string_view name, bool otherwise) {
+  const auto* boolean = field<bool>(body, name);
+  return boolean == nullptr ? otherwise : *boolean;
+}
+
+Result<Duration> ttl_field(const wire::JsonValue& body) {
+  const auto* seconds = field<std::int64_t>(body, "ttl");
+  auto ttl = wire::parse_duration(seconds == nullptr ? text_field(body, "ttl") : std::to_string(*seconds));
+  if (!ttl) ttl.error().message.insert(0, "ttl: ");
+  return ttl;
+}
+
+std::vector<Charge> charges_field(const wire::JsonValue& body) {
+  std::vector<Charge> charges;
+  const auto* list = field<wire::JsonArray>(body, "charges");
+  CHECK(list != nullptr);
+  charges.reserve(list->size());
+  for (const wire::JsonValue& charge : *list) {
+    charges.push_back({text_field(charge, "limit"), text_field(charge, "key"), integer_field(charge, "cost", 1)});
+  }
+  return charges;
+}
+
+Result<std::string_view> id_field(const wire::JsonValue& body) {
+  const auto* id = field<std::string>(body, "id");
+  if (id == nullptr) return std::string_view();
+  if (!id->empty()) return std::string_view(*id);
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, "id must not be empty: leave it out"});
+}
+
+Result<wire::HttpResponse> settlement_answer(const Result<Settlement>& settlement, std::string_view amount_name) {
+  if (!settlement) return tl::make_unexpected(settlement.error());
+  return json_answer([&](wire::JsonWriter& writer) {
+    writer.member(amount_name, settlement->amount).member("remaining", settlement->remaining);
+    writer.member("limit", settlement->limit);
+  });
+}
+
+}  // namespace mete::server

@@ -1,0 +1,70 @@
+// HttpSession: one client's conversation in HTTP/1.x: requests in, answers out in their order, no I/O.
+//
+// Pipelined requests are answered as long as there is room for answers; what is left waits in the input. An answer to a
+// request that could not be read is the last one: nobody knows where the next request starts.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "net/session.h"
+#include "server/decisions/sync_gate.h"
+#include "server/doors/http/api.h"
+#include "server/observation/metrics.h"
+#include "wire/http_request.h"
+#include "wire/http_response.h"
+
+namespace mete::server {
+
+// How a session gets answers to its connection that do not come at once; without these, all do.
+struct HttpLater {
+  // Runs `work` beside the event loop, and sends what it returns; false if too much is waiting already.
+  std::function<bool(std::function<std::string()> work)> run_beside;
+  // Sends the bytes after a while: guessing passwords takes time.
+  std::function<void(std::string bytes)> answer_late;
+  // Answers wait here for what they tell of to be on disk.
+  SyncGate* gate = nullptr;
+};
+
+// Whom a session tells what its client does that it should not.
+struct HttpReports {
+  std::function<void()> wrong_password;
+  std::function<void(std::string_view reason)> protocol_error;
+};
+
+class HttpSession final : public net::Session {
+ public:
+  HttpSession(const HttpApi& api, LoopMetrics& metrics, const wire::HttpLimits& limits = {}, HttpLater later = {},
+              HttpReports reports = {})
+      : api_(api),
+        metrics_(metrics),
+        limits_(limits),
+        parser_(limits),
+        later_(std::move(later)),
+        reports_(std::move(reports)) {}
+
+  Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
+  // A request that never came to its end is answered with 408; a client that was idle just sees the connection close.
+  void on_timeout(base::Output& output) override;
+  void on_lost(base::Output& output) override;
+
+ private:
+  Received answer_all(std::string_view input, base::Output& output, std::size_t output_max);
+  Next answer_request(std::string_view bytes, base::Output& output);
+  bool answer_beside(std::string_view bytes);
+  void answer_failure(base::Output& output);
+  void write(const wire::HttpResponse& response, const wire::HttpDelivery& delivery, base::Output& output);
+
+  const HttpApi& api_;
+  LoopMetrics& metrics_;
+  const wire::HttpLimits limits_;
+  wire::HttpRequestParser parser_;
+  HttpLater later_;
+  HttpReports reports_;
+  wire::HttpDate date_;
+  std::string buffer_;  // an answer on its way to the output; kept for its memory
+  bool has_continued_ = false;
+  std::uint64_t requests_ = 0;  // of the call of receive() that is under way
+};
+
+}  // namespace mete::server

@@ -1,0 +1,185 @@
+#include "server/doors/http/schema.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "base/check.h"
+#include "server/doors/http/schemas.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+using wire::JsonArray;
+using wire::JsonNumber;
+using wire::JsonObject;
+using wire::JsonValue;
+
+// Where a value stands, as in charges[2].cost; made into text only for a message.
+struct Place {
+  const Place* parent = nullptr;
+  std::string_view name = {};
+  std::optional<std::size_t> index = std::nullopt;
+
+  [[nodiscard]] std::string text() const {
+    if (index) return parent->text() + "[" + std::to_string(*index) + "]";
+    const std::string prefix = parent == nullptr ? "" : parent->text();
+    return prefix + (prefix.empty() ? "" : ".") + std::string(name);
+  }
+};
+
+tl::unexpected<Error> invalid(std::string message) {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+// What stands where something else was wanted.
+std::string description(const JsonValue& value) {
+  if (const auto* text = value.as<std::string>()) return wire::quote(*text);
+  if (value.as<JsonObject>() != nullptr) return "an object";
+  if (value.as<JsonArray>() != nullptr) return "an array";
+  std::string json;
+  if (const auto* number = value.as<JsonNumber>()) return number->text.substr(0, 64);
+  wire::JsonWriter(json).value(value);
+  return json;
+}
+
+std::string_view wanted(MemberType type) {
+  switch (type) {
+    case MemberType::kText:
+      return "a string";
+    case MemberType::kInteger:
+      return "an integer";
+    case MemberType::kBoolean:
+      return "true or false";
+    case MemberType::kDuration:
+      return "a string such as \"1h\", or an integer of seconds";
+    case MemberType::kTexts:
+    case MemberType::kIntegers:
+    case MemberType::kCharges:
+    case MemberType::kHeldCharges:
+    case MemberType::kDifferences:
+    case MemberType::kSyncs:
+    case MemberType::kSyncRuns:
+      return "an array";
+  }
+  __builtin_unreachable();
+}
+
+bool is_array(MemberType type) {
+  return type == MemberType::kTexts || type == MemberType::kIntegers || element_schema(type) != nullptr;
+}
+
+bool is_of(const JsonValue& value, MemberType type) {
+  const bool is_text = value.as<std::string>() != nullptr;
+  const bool is_integer = value.as<std::int64_t>() != nullptr;
+  switch (type) {
+    case MemberType::kText:
+      return is_text;
+    case MemberType::kInteger:
+      return is_integer;
+    case MemberType::kBoolean:
+      return value.as<bool>() != nullptr;
+    case MemberType::kDuration:
+      return is_text || is_integer;
+    default:
+      return value.as<JsonArray>() != nullptr;
+  }
+}
+
+Result<void> check_choice(const std::string& text, std::string_view choices, const Place& place) {
+  if (choices.empty()) return {};
+  bool is_one = false;
+  std::string list;
+  for_each_choice(choices, [&](std::string_view choice) {
+    is_one |= choice == text;
+    list += (list.empty() ? "" : ", ") + wire::quote(choice);
+  });
+  if (is_one) return {};
+  return invalid(place.text() + " must be one of " + list + ", not " + wire::quote(text));
+}
+
+// An integer, but of more than 64 bits.
+bool is_out_of_range(const JsonValue& value, MemberType type) {
+  const auto* number = value.as<JsonNumber>();
+  const bool takes_integers = type == MemberType::kInteger || type == MemberType::kDuration;
+  return takes_integers && number != nullptr && number->text != "-0" &&
+         number->text.find_first_not_of("-0123456789") == std::string::npos;
+}
+
+Result<void> check_scalar(const JsonValue& value, const MemberSpec& member, const Place& place) {
+  if (is_out_of_range(value, member.type)) {
+    return invalid(place.text() + " is out of range: an integer has 64 bits at most, and " + description(value) +
+                   " has more");
+  }
+  if (!is_of(value, member.type)) {
+    return invalid(place.text() + " must be " + std::string(wanted(member.type)) + ", not " + description(value));
+  }
+  const auto* text = value.as<std::string>();
+  if (text == nullptr) return {};
+  if (text->find('\0') != std::string::npos) return invalid(place.text() + " must not have a NUL");
+  return check_choice(*text, member.choices, place);
+}
+
+Result<void> check_members(const JsonValue& value, const Schema& schema, const Place& place);
+
+Result<void> check_array(const JsonArray& array, const MemberSpec& member, const Place& place) {
+  const Schema* elements = element_schema(member.type);
+  const MemberType type = member.type == MemberType::kTexts ? MemberType::kText : MemberType::kInteger;
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    const Place element = {&place, {}, i};
+    auto ok = elements != nullptr ? check_members(array[i], *elements, element)
+                                  : check_scalar(array[i], {member.name, type, true, {}}, element);
+    if (!ok) return ok;
+  }
+  return {};
+}
+
+Result<void> check_members(const JsonValue& value, const Schema& schema, const Place& place) {
+  const auto* object = value.as<JsonObject>();
+  if (object == nullptr) {
+    const std::string text = place.text();
+    return invalid((text.empty() ? "the body" : text) + " must be an object, not " + description(value));
+  }
+  for (const wire::JsonMember& member : *object) {
+    const Place at = {&place, member.name};
+    const auto spec = std::find_if(schema.members.begin(), schema.members.end(),
+                                   [&](const MemberSpec& each) { return each.name == member.name; });
+    if (spec == schema.members.end()) return invalid("unknown field " + wire::quote(at.text()));
+    const auto* array = member.value.as<JsonArray>();
+    auto ok = array != nullptr && is_array(spec->type) ? check_array(*array, *spec, at)
+                                                       : check_scalar(member.value, *spec, at);
+    if (!ok) return ok;
+  }
+  for (const MemberSpec& spec : schema.members) {
+    if (spec.is_required && find_member(value, spec.name) == nullptr) {
+      return invalid(Place{&place, spec.name}.text() + " is missing");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_object(const JsonValue& value, const Schema& schema) { return check_members(value, schema, {}); }
+
+const Schema* element_schema(MemberType type) {
+  if (type == MemberType::kCharges) return &schema::kCharge;
+  if (type == MemberType::kHeldCharges) return &schema::kHeldCharge;
+  if (type == MemberType::kDifferences) return &schema::kDifference;
+  if (type == MemberType::kSyncs) return &schema::kSync;
+  if (type == MemberType::kSyncRuns) return &schema::kSyncRun;
+  return nullptr;
+}
+
+const JsonValue* find_member(const JsonValue& object, std::string_view name) {
+  const auto* members = object.as<JsonObject>();
+  CHECK(members != nullptr);
+  for (const wire::JsonMember& member : *members) {
+    if (member.name == name) return &member.value;
+  }
+  return nullptr;
+}
+
+}  // namespace mete::server

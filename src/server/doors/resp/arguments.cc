@@ -1,0 +1,165 @@
+#include "server/doors/resp/arguments.h"
+
+#include "base/check.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+tl::unexpected<Error> syntax_error() { return tl::unexpected(Error{ErrorCode::kInvalid, "syntax error"}); }
+
+// What stands behind the last argument; as Redis says it where a command has no options that it could be one of.
+tl::unexpected<Error> too_much(const Command& command) {
+  for (const Argument& argument : command.arguments) {
+    if (!argument.token.empty() || argument.type == ArgumentType::kCharges) return syntax_error();
+  }
+  return tl::unexpected(
+      Error{ErrorCode::kInvalid, "wrong number of arguments for '" + redis_name(command.name) + "' command"});
+}
+
+tl::unexpected<Error> not_an_integer() {
+  return tl::unexpected(Error{ErrorCode::kInvalid, "value is not an integer or out of range"});
+}
+
+}  // namespace
+
+Result<void> Arguments::read(const Command& command, std::span<const std::string_view> words) {
+  present_ = 0;
+  charge_count_ = 0;
+  rest_ = {};
+  std::size_t index = 0;
+  for (; index < command.arguments.size() && command.arguments[index].token.empty(); ++index) {
+    const Argument& argument = command.arguments[index];
+    if (argument.type == ArgumentType::kCharges) {
+      if (words.size() < 2) return syntax_error();
+      charges_[0] = {words[0], words[1], 1};
+      charge_count_ = 1;
+      has_cost_ = false;
+      words = words.subspan(2);
+      continue;
+    }
+    if (words.empty()) break;  // The arity has been checked: what is missing is optional.
+    if (argument.is_multiple) {
+      std::size_t count = 0;
+      const auto is_token = [&](std::string_view word) {
+        for (const Argument& option : command.arguments) {
+          if (!option.token.empty() && wire::equals_ignoring_case(option.token, word)) return true;
+        }
+        return false;
+      };
+      while (count < words.size() && !is_token(words[count])) ++count;
+      rest_ = words.first(count);
+      words = words.subspan(count);
+      if (count > 0) present_ |= 1U << index;
+      continue;
+    }
+    if (const auto read = read_value(argument, index, words[0]); !read) return read;
+    words = words.subspan(1);
+  }
+  while (!words.empty()) {
+    if (const auto read = read_option(command, words); !read) return read;
+  }
+  return Done{};
+}
+
+Result<void> Arguments::read_option(const Command& command, std::span<const std::string_view>& words) {
+  const std::string_view token = words[0];
+  words = words.subspan(1);
+  if (charge_count_ > 0) {
+    if (wire::equals_ignoring_case(token, "AND")) return add_charge(words);
+    if (wire::equals_ignoring_case(token, "COST")) {
+      if (words.empty() || has_cost_) return syntax_error();
+      const auto cost = wire::parse_integer(words[0]);
+      if (!cost) return not_an_integer();
+      charges_[charge_count_ - 1].cost = *cost;
+      has_cost_ = true;
+      words = words.subspan(1);
+      return Done{};
+    }
+  }
+  for (std::size_t index = 0; index < command.arguments.size(); ++index) {
+    const Argument& argument = command.arguments[index];
+    if (argument.token.empty() || !wire::equals_ignoring_case(argument.token, token)) continue;
+    for (std::size_t other = 0; other < command.arguments.size(); ++other) {
+      const bool excludes =
+          other == index || (argument.choice != 0 && command.arguments[other].choice == argument.choice);
+      if (excludes && has(other)) return syntax_error();
+    }
+    if (argument.type == ArgumentType::kFlag) {
+      present_ |= 1U << index;
+      return Done{};
+    }
+    if (words.empty()) return syntax_error();
+    const std::string_view word = words[0];
+    words = words.subspan(1);
+    return read_value(argument, index, word);
+  }
+  return too_much(command);
+}
+
+Result<void> Arguments::read_value(const Argument& argument, std::size_t index, std::string_view word) {
+  CHECK(index < kArgumentsMax);
+  Value& value = values_[index];
+  value.text = word;
+  present_ |= 1U << index;
+  switch (argument.type) {
+    case ArgumentType::kInteger: {
+      const auto integer = wire::parse_integer(word);
+      if (!integer) return not_an_integer();
+      value.integer = *integer;
+      return Done{};
+    }
+    case ArgumentType::kDuration: {
+      const auto duration = wire::parse_duration(word);
+      if (!duration) return tl::unexpected(duration.error());
+      value.integer = duration->ns();
+      return Done{};
+    }
+    case ArgumentType::kDecimal: {
+      const auto duration = parse_decimal_seconds(word);
+      if (!duration) return tl::unexpected(Error{ErrorCode::kInvalid, "value is not a valid number of seconds"});
+      value.integer = duration->ns();
+      return Done{};
+    }
+    default:
+      return Done{};
+  }
+}
+
+Result<void> Arguments::add_charge(std::span<const std::string_view>& words) {
+  if (words.size() < 2) return syntax_error();
+  if (charge_count_ == kChargesMax) {
+    return tl::unexpected(
+        Error{ErrorCode::kInvalid, "more than " + std::to_string(kChargesMax) + " charges in one operation"});
+  }
+  charges_[charge_count_++] = {words[0], words[1], 1};
+  has_cost_ = false;
+  words = words.subspan(2);
+  return Done{};
+}
+
+std::optional<Duration> parse_decimal_seconds(std::string_view text) {
+  constexpr std::size_t kFractionDigitsMax = 9;
+  const std::size_t point = text.find('.');
+  const auto whole = wire::parse_integer(text.substr(0, point));
+  if (!whole || *whole < 0) return std::nullopt;
+  std::int64_t fraction_ns = 0;
+  if (point != std::string_view::npos) {
+    const std::string_view digits = text.substr(point + 1);
+    if (digits.empty() || digits.size() > kFractionDigitsMax) return std::nullopt;
+    for (std::size_t index = 0; index < kFractionDigitsMax; ++index) {
+      const char digit = index < digits.size() ? digits[index] : '0';
+      if (digit < '0' || digit > '9') return std::nullopt;
+      fraction_ns = fraction_ns * 10 + (digit - '0');
+    }
+  }
+  std::int64_t ns = 0;
+  if (__builtin_mul_overflow(*whole, std::int64_t{1'000'000'000}, &ns) ||
+      __builtin_add_overflow(ns, fraction_ns, &ns)) {
+    return std::nullopt;
+  }
+  return Duration::from_ns(ns);
+}
+
+}  // namespace mete::server

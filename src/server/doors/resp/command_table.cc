@@ -1,0 +1,516 @@
+#include "server/doors/resp/command_table.h"
+
+#include <array>
+
+#include "server/doors/resp/commands/commands.h"
+
+namespace mete::server {
+
+namespace {
+
+using enum ArgumentType;
+constexpr bool kOptional = true;
+
+// --- Arguments ------------------------------------------------------------------------------------------------------
+// One array per command that has any; handlers name the positions.
+
+namespace args {
+
+constexpr std::array take = {
+    Argument{.name = "charges", .type = kCharges},
+    Argument{.name = "op", .token = "ID"},
+    Argument{.name = "force", .type = kFlag, .token = "FORCE", .choice = 1},
+    Argument{.name = "upto", .type = kFlag, .token = "UPTO", .choice = 1},
+    Argument{.name = "duration", .type = kDuration, .token = "WAIT"},
+};
+constexpr std::array peek = {Argument{.name = "charges", .type = kCharges}};
+constexpr std::array give = {
+    Argument{.name = "charges", .type = kCharges},
+    Argument{.name = "op", .token = "ID"},
+};
+constexpr std::array meter = {Argument{.name = "limit"}, Argument{.name = "key", .type = kKey}};
+constexpr std::array reconcile = {
+    Argument{.name = "limit"},
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "used", .type = kInteger},
+};
+
+constexpr std::array hold = {
+    Argument{.name = "charges", .type = kCharges},
+    Argument{.name = "duration", .type = kDuration, .token = "TTL", .is_required = true},
+    Argument{.name = "id", .token = "ID"},
+    Argument{.name = "text", .token = "TAG"},
+};
+constexpr std::array commit = {
+    Argument{.name = "id"},
+    Argument{.name = "n", .type = kInteger, .is_optional = kOptional, .is_multiple = true},
+    Argument{.name = "overage", .type = kFlag, .token = "OVERAGE"},
+};
+constexpr std::array id = {Argument{.name = "id"}};
+constexpr std::array extend = {
+    Argument{.name = "id"},
+    Argument{.name = "duration", .type = kDuration, .token = "TTL", .is_required = true},
+};
+constexpr std::array holds = {
+    Argument{.name = "limit"},
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "n", .type = kInteger, .token = "COUNT"},
+};
+constexpr std::array text1 = {Argument{.name = "text"}};
+
+constexpr std::array limit_set = {
+    Argument{.name = "name"},
+    Argument{.name = "amount", .type = kInteger, .token = "BUCKET", .choice = 1, .is_required = true},
+    Argument{.name = "amount", .type = kInteger, .token = "WINDOW", .choice = 1, .is_required = true},
+    Argument{.name = "amount", .type = kInteger, .token = "SLIDING", .choice = 1, .is_required = true},
+    Argument{.name = "amount", .type = kInteger, .token = "CALENDAR", .choice = 1, .is_required = true},
+    Argument{.name = "amount", .type = kInteger, .token = "STOCK", .choice = 1, .is_required = true},
+    Argument{.name = "duration|HOUR|DAY|WEEK|MONTH|YEAR", .token = "PER"},
+    Argument{.name = "n", .type = kInteger, .token = "BURST"},
+    Argument{.name = "Area/City", .token = "ZONE"},
+    Argument{.name = "n", .type = kInteger, .token = "ANCHOR"},
+    Argument{.name = "always|everysec|never", .token = "DURABLE"},
+    Argument{.name = "closed|open", .token = "ONFAIL"},
+    Argument{.name = "shadow", .type = kFlag, .token = "SHADOW"},
+    Argument{.name = "node|shared|escrow", .token = "SCOPE"},
+};
+constexpr std::array name = {Argument{.name = "name"}};
+constexpr std::array limit_sync = {
+    Argument{.name = "name"},
+    Argument{.name = "dryrun", .type = kFlag, .token = "DRYRUN"},
+    Argument{.name = "force", .type = kFlag, .token = "FORCE"},
+};
+constexpr std::array override = {
+    Argument{.name = "name"},
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "amount|NONE"},
+};
+
+constexpr std::array key1 = {Argument{.name = "key", .type = kKey}};
+constexpr std::array key_list = {Argument{.name = "key", .type = kKey, .is_multiple = true}};
+constexpr std::array key_and_count = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "n", .type = kInteger},
+};
+constexpr Argument expiry_condition = {.name = "NX|XX|GT|LT", .is_optional = kOptional, .is_multiple = true};
+constexpr std::array expire = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "seconds", .type = kInteger},
+    expiry_condition,
+};
+constexpr std::array pexpire = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "milliseconds", .type = kInteger},
+    expiry_condition,
+};
+constexpr std::array expireat = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "unix-seconds", .type = kInteger},
+    expiry_condition,
+};
+constexpr std::array pexpireat = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "unix-milliseconds", .type = kInteger},
+    expiry_condition,
+};
+constexpr std::array setex = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "seconds", .type = kInteger},
+    Argument{.name = "value", .type = kInteger},
+};
+constexpr std::array psetex = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "milliseconds", .type = kInteger},
+    Argument{.name = "value", .type = kInteger},
+};
+constexpr std::array setnx = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "value", .type = kInteger},
+};
+constexpr std::array set = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "value", .type = kInteger},
+    Argument{.name = "seconds", .type = kInteger, .token = "EX", .choice = 1},
+    Argument{.name = "milliseconds", .type = kInteger, .token = "PX", .choice = 1},
+    Argument{.name = "unix-seconds", .type = kInteger, .token = "EXAT", .choice = 1},
+    Argument{.name = "unix-milliseconds", .type = kInteger, .token = "PXAT", .choice = 1},
+    Argument{.name = "keepttl", .type = kFlag, .token = "KEEPTTL", .choice = 1},
+    Argument{.name = "nx", .type = kFlag, .token = "NX", .choice = 2},
+    Argument{.name = "xx", .type = kFlag, .token = "XX", .choice = 2},
+    Argument{.name = "get", .type = kFlag, .token = "GET"},
+};
+constexpr std::array increx = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "n", .type = kInteger, .token = "BYINT"},
+    Argument{.name = "l", .type = kInteger, .token = "LBOUND"},
+    Argument{.name = "u", .type = kInteger, .token = "UBOUND"},
+    Argument{.name = "saturate", .type = kFlag, .token = "SATURATE"},
+    Argument{.name = "seconds", .type = kInteger, .token = "EX", .choice = 1},
+    Argument{.name = "milliseconds", .type = kInteger, .token = "PX", .choice = 1},
+    Argument{.name = "unix-seconds", .type = kInteger, .token = "EXAT", .choice = 1},
+    Argument{.name = "unix-milliseconds", .type = kInteger, .token = "PXAT", .choice = 1},
+    Argument{.name = "persist", .type = kFlag, .token = "PERSIST", .choice = 1},
+    Argument{.name = "enx", .type = kFlag, .token = "ENX"},
+};
+constexpr std::array pattern = {Argument{.name = "pattern"}};
+constexpr std::array scan = {
+    Argument{.name = "cursor"},
+    Argument{.name = "pattern", .token = "MATCH"},
+    Argument{.name = "n", .type = kInteger, .token = "COUNT"},
+    Argument{.name = "type", .token = "TYPE"},
+};
+
+constexpr std::array quota_set = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "limit", .type = kInteger},
+    Argument{.name = "window_secs", .type = kInteger},
+};
+constexpr std::array quota_incr = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "limit", .type = kInteger},
+    Argument{.name = "window_secs", .type = kInteger},
+    Argument{.name = "n", .type = kInteger, .is_optional = kOptional},
+};
+constexpr std::array throttle = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "max_burst", .type = kInteger},
+    Argument{.name = "count", .type = kInteger},
+    Argument{.name = "period", .type = kInteger},
+    Argument{.name = "quantity", .type = kInteger, .is_optional = kOptional},
+};
+constexpr std::array gcra = {
+    Argument{.name = "key", .type = kKey},
+    Argument{.name = "max_burst", .type = kInteger},
+    Argument{.name = "tokens_per_period", .type = kInteger},
+    Argument{.name = "period", .type = kDecimal},
+    Argument{.name = "n", .type = kInteger, .token = "TOKENS"},
+};
+
+constexpr std::array message = {Argument{.name = "message", .is_optional = kOptional}};
+constexpr std::array message1 = {Argument{.name = "message"}};
+constexpr std::array hello = {Argument{
+    .name = "protover [AUTH username password] [SETNAME name]", .is_optional = kOptional, .is_multiple = true}};
+constexpr std::array auth = {Argument{.name = "[username] password", .is_multiple = true}};
+constexpr std::array index = {Argument{.name = "index", .type = kInteger}};
+constexpr std::array words = {Argument{.name = "word", .is_optional = kOptional, .is_multiple = true}};
+constexpr std::array set_info = {Argument{.name = "LIB-NAME|LIB-VER"}, Argument{.name = "value"}};
+constexpr std::array kill = {
+    Argument{.name = "addr:port | [ID id] [TYPE normal] [USER default|use] [ADDR a] [LADDR a] [SKIPME yes|no]",
+             .is_multiple = true}};
+constexpr std::array client_list = {
+    Argument{.name = "TYPE normal | ID id", .is_optional = kOptional, .is_multiple = true}};
+constexpr std::array command_list = {
+    Argument{.name = "FILTERBY MODULE name | FILTERBY ACLCAT group | FILTERBY PATTERN pattern",
+             .is_optional = kOptional,
+             .is_multiple = true}};
+constexpr std::array names = {Argument{.name = "name", .is_optional = kOptional, .is_multiple = true}};
+constexpr std::array names1 = {Argument{.name = "pattern", .is_multiple = true}};
+constexpr std::array pairs = {Argument{.name = "name value", .is_multiple = true}};
+constexpr std::array sections = {Argument{.name = "section", .is_optional = kOptional, .is_multiple = true}};
+constexpr std::array flush = {
+    Argument{.name = "async", .type = kFlag, .token = "ASYNC", .choice = 1},
+    Argument{.name = "sync", .type = kFlag, .token = "SYNC", .choice = 1},
+};
+constexpr std::array shutdown = {
+    Argument{.name = "nosave", .type = kFlag, .token = "NOSAVE", .choice = 1},
+    Argument{.name = "save", .type = kFlag, .token = "SAVE", .choice = 1},
+    Argument{.name = "now", .type = kFlag, .token = "NOW"},
+    Argument{.name = "force", .type = kFlag, .token = "FORCE"},
+};
+constexpr std::array bg_save = {Argument{.name = "schedule", .type = kFlag, .token = "SCHEDULE"}};
+constexpr std::array count1 = {Argument{.name = "count", .is_optional = kOptional}};
+constexpr std::array top = {Argument{.name = "n", .type = kInteger, .token = "COUNT"}};
+constexpr std::span<const Argument> none;
+
+// What other Mete servers send: store/peers/messages.h has the fields. `field` stands for all of them, in that order.
+constexpr std::array fields = {Argument{.name = "field", .is_multiple = true}};
+
+}  // namespace args
+
+// --- Commands -------------------------------------------------------------------------------------------------------
+
+constexpr std::array kCommands = {
+    Command{"TAKE", Group::kDecisions, Access::kUse, kWrite | kFast | kTogether, args::take, commands::take,
+            "Takes the cost from each limit, all or nothing",
+            "[allowed, remaining, limit, retry_after_ms, reset_after_ms, [violated limits]]"},
+    Command{"PEEK", Group::kDecisions, Access::kUse, kReadOnly | kFast, args::peek, commands::peek,
+            "Tells what TAKE would answer; nothing changes", "as TAKE"},
+    Command{"GIVE", Group::kDecisions, Access::kUse, kWrite | kFast, args::give, commands::give,
+            "Gives back what was taken, at most what is used", "[returned, remaining, limit]"},
+    Command{"USAGE", Group::kDecisions, Access::kUse, kReadOnly | kFast, args::meter, commands::usage,
+            "Tells how a meter stands", "[used, held, remaining, limit, reset_after_ms]"},
+    Command{"RECONCILE", Group::kDecisions, Access::kAdmin, kWrite | kFast, args::reconcile, commands::reconcile,
+            "Sets the usage from a source of truth; what is held stays held", "[used before, used now]"},
+
+    Command{"HOLD", Group::kHolds, Access::kUse, kWrite | kFast, args::hold, commands::hold,
+            "Sets charges aside until they are committed, cancelled, or the time is over",
+            "[held, id, remaining, limit, retry_after_ms, reset_after_ms, [violated limits]]"},
+    Command{"COMMIT", Group::kHolds, Access::kUse, kWrite | kFast, args::commit, commands::commit,
+            "Charges what is held, or n of each charge, and returns the rest", "[committed, remaining, limit]"},
+    Command{"CANCEL", Group::kHolds, Access::kUse, kWrite | kFast, args::id, commands::cancel,
+            "Returns all that is held", "[returned, remaining, limit]"},
+    Command{"EXTEND", Group::kHolds, Access::kUse, kWrite | kFast, args::extend, commands::extend,
+            "Lets the hold last for the duration from now", "expires_in_ms"},
+    Command{"HOLD.GET", Group::kHolds, Access::kUse, kReadOnly | kFast, args::id, commands::hold_get,
+            "Tells what is held, and until when", "a map of state, expires_in_ms, tag and charges; nil if unknown"},
+    Command{"HOLDS", Group::kHolds, Access::kUse, kReadOnly, args::holds, commands::holds,
+            "Lists the open holds of a meter, the first to expire first", "an array of ids"},
+    Command{"HOLDS TAG", Group::kHolds, Access::kUse, kReadOnly, args::text1, commands::holds_tag,
+            "Lists the open holds with a tag", "an array of ids"},
+
+    Command{"LIMIT SET", Group::kLimits, Access::kAdmin, kWrite | kSlow, args::limit_set, commands::limit_set,
+            "Defines a limit, or changes it: what is in use stays in use", "OK"},
+    Command{"LIMIT GET", Group::kLimits, Access::kUse, kReadOnly, args::name, commands::limit_get,
+            "Tells how a limit is defined", "a map of fields and values; nil if unknown"},
+    Command{"LIMIT LIST", Group::kLimits, Access::kUse, kReadOnly, args::none, commands::limit_list, "Lists the limits",
+            "an array of names"},
+    Command{"LIMIT DEL", Group::kLimits, Access::kAdmin, kWrite | kSlow, args::name, commands::limit_del,
+            "Removes a limit and its meters", "1, or 0 if there is none"},
+    Command{"LIMIT OVERRIDE", Group::kLimits, Access::kAdmin, kWrite, args::override, commands::limit_override,
+            "Gives one key another amount, or the limit's own again", "OK"},
+    Command{
+        "LIMIT SYNC", Group::kLimits, Access::kAdmin, kWrite, args::limit_sync, commands::limit_sync,
+        "Starts to bring a limit's usage to what its [[sync]] says, or with DRYRUN to tell what would change; FORCE "
+        "goes beyond its max_change",
+        "the number of the run: LIMIT SYNCS tells how it goes"},
+    Command{"LIMIT SYNCS", Group::kLimits, Access::kAdmin, kReadOnly, args::none, commands::limit_syncs,
+            "Tells how the last syncs went", "an array of maps of fields and values, the last run first"},
+    Command{"LIMIT HELP", Group::kLimits, Access::kUse, kReadOnly, args::none, commands::limit_help,
+            "Tells what LIMIT can do", "an array of lines"},
+
+    Command{"GET", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::get,
+            "Tells a counter's value, or what remains of a quota", "the value, or nil"},
+    Command{"SET", Group::kKeys, Access::kUse, kWrite | kFast, args::set, commands::set,
+            "Sets a counter; quotas are the admin's to replace",
+            "OK, or nil if a condition did not hold; with GET the old value"},
+    Command{"SETEX", Group::kKeys, Access::kUse, kWrite | kFast, args::setex, commands::setex,
+            "Sets a counter that expires; SET with EX does the same", "OK"},
+    Command{"PSETEX", Group::kKeys, Access::kUse, kWrite | kFast, args::psetex, commands::psetex,
+            "Sets a counter that expires; SET with PX does the same", "OK"},
+    Command{"SETNX", Group::kKeys, Access::kUse, kWrite | kFast, args::setnx, commands::setnx,
+            "Sets a counter if there is no such key; SET with NX does the same", "1, or 0 if there is one"},
+    Command{"INCR", Group::kKeys, Access::kUse, kWrite | kFast, args::key1, commands::incr,
+            "Adds 1 to a counter, or consumes 1 of a quota", "the value; of a quota what remains, or -1"},
+    Command{"INCRBY", Group::kKeys, Access::kUse, kWrite | kFast, args::key_and_count, commands::incrby,
+            "Adds n to a counter, or consumes n of a quota", "the value; of a quota what remains, or -1"},
+    Command{"DECR", Group::kKeys, Access::kUse, kWrite | kFast, args::key1, commands::decr,
+            "Subtracts 1 from a counter", "the value"},
+    Command{"DECRBY", Group::kKeys, Access::kUse, kWrite | kFast, args::key_and_count, commands::decrby,
+            "Subtracts n from a counter", "the value"},
+    Command{"GETDEL", Group::kKeys, Access::kUse, kWrite | kFast, args::key1, commands::getdel,
+            "Removes a counter and tells its value", "the value, or nil"},
+    Command{"MGET", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key_list, commands::mget,
+            "Tells the values of several keys", "an array of values and nils"},
+    Command{"INCREX", Group::kKeys, Access::kUse, kWrite | kFast, args::increx, commands::increx,
+            "Adds to a counter within bounds, and sets when it expires", "[new value, applied]"},
+    Command{"EXISTS", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key_list, commands::exists,
+            "Counts those of the keys that exist", "a count"},
+    Command{"DEL", Group::kKeys, Access::kUse, kWrite | kFast, args::key_list, commands::del,
+            "Removes keys; quotas are the admin's to remove", "how many there were"},
+    Command{"UNLINK", Group::kKeys, Access::kUse, kWrite | kFast, args::key_list, commands::del, "As DEL",
+            "how many there were"},
+    Command{"TYPE", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::type, "Tells what a key is",
+            "string, quota, throttle or none"},
+    Command{"TTL", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::ttl,
+            "Tells in how many seconds a key expires", "seconds; -1: it stays; -2: there is no such key"},
+    Command{"PTTL", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::pttl,
+            "Tells in how many milliseconds a key expires", "milliseconds; -1: it stays; -2: there is no such key"},
+    Command{"EXPIRE", Group::kKeys, Access::kUse, kWrite | kFast, args::expire, commands::expire,
+            "Lets a counter expire; NX: if it does not yet, XX: if it does, GT and LT: if that is later or sooner",
+            "1, or 0 if there is no such key or the condition is not met"},
+    Command{"PEXPIRE", Group::kKeys, Access::kUse, kWrite | kFast, args::pexpire, commands::pexpire,
+            "Lets a counter expire; NX: if it does not yet, XX: if it does, GT and LT: if that is later or sooner",
+            "1, or 0 if there is no such key or the condition is not met"},
+    Command{"EXPIREAT", Group::kKeys, Access::kUse, kWrite | kFast, args::expireat, commands::expireat,
+            "Lets a counter expire at a time; NX: if it does not yet, XX: if it does, GT and LT: if that is later or "
+            "sooner",
+            "1, or 0 if there is no such key or the condition is not met"},
+    Command{"PEXPIREAT", Group::kKeys, Access::kUse, kWrite | kFast, args::pexpireat, commands::pexpireat,
+            "Lets a counter expire at a time; NX: if it does not yet, XX: if it does, GT and LT: if that is later or "
+            "sooner",
+            "1, or 0 if there is no such key or the condition is not met"},
+    Command{"EXPIRETIME", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::expiretime,
+            "Tells when a key expires", "Unix seconds; -1: it stays; -2: there is no such key"},
+    Command{"PEXPIRETIME", Group::kKeys, Access::kUse, kReadOnly | kFast, args::key1, commands::pexpiretime,
+            "Tells when a key expires", "Unix milliseconds; -1: it stays; -2: there is no such key"},
+    Command{"PERSIST", Group::kKeys, Access::kUse, kWrite | kFast, args::key1, commands::persist, "Lets a counter stay",
+            "1, or 0 if nothing changed"},
+    Command{"KEYS", Group::kKeys, Access::kUse, kReadOnly | kSlow, args::pattern, commands::keys,
+            "Lists the keys that match a pattern", "an array of keys"},
+    Command{"SCAN", Group::kKeys, Access::kUse, kReadOnly, args::scan, commands::scan, "Lists keys, a few at a time",
+            "[next cursor, keys]; cursor 0 is the end"},
+    Command{"DBSIZE", Group::kKeys, Access::kUse, kReadOnly | kFast, args::none, commands::dbsize, "Counts the keys",
+            "a count"},
+
+    Command{"QUOTASET", Group::kQuotas, Access::kAdmin, kWrite | kFast, args::quota_set, commands::quotaset,
+            "Makes a key a quota: so much in each window; what is used stays used", "OK"},
+    Command{"QUOTAGET", Group::kQuotas, Access::kUse, kReadOnly | kFast, args::key1, commands::quotaget,
+            "Tells how a quota stands", "[limit, window_secs, remaining], or nil"},
+    Command{"QUOTADEL", Group::kQuotas, Access::kAdmin, kWrite | kFast, args::key1, commands::quotadel,
+            "Removes a quota", "OK"},
+    Command{"QUOTAINCR", Group::kQuotas, Access::kUse, kWrite | kFast, args::quota_incr, commands::quotaincr,
+            "Makes the key a quota if there is none, then consumes n", "what remains, or -1"},
+
+    Command{"CL.THROTTLE", Group::kThrottles, Access::kUse, kWrite | kFast, args::throttle, commands::cl_throttle,
+            "Takes from a bucket of max_burst + 1 that gets count back per period",
+            "[limited, max_burst + 1, remaining, retry_after_s, reset_after_s]"},
+    Command{"THROTTLE", Group::kThrottles, Access::kUse, kWrite | kFast, args::throttle, commands::throttle,
+            "Takes from a bucket of max_burst that gets count back per period",
+            "[allowed, max_burst, remaining, reset_after_s, retry_after_s]"},
+    Command{"GCRA", Group::kThrottles, Access::kUse, kWrite | kFast, args::gcra, commands::gcra,
+            "As CL.THROTTLE, and the period may have a fraction",
+            "[limited, max_burst + 1, remaining, retry_after_s, reset_after_s]"},
+
+    Command{"PING", Group::kConnection, Access::kUse, kFast, args::message, commands::ping, "Answers",
+            "PONG, or the message"},
+    Command{"ECHO", Group::kConnection, Access::kUse, kFast, args::message1, commands::echo, "Answers with the message",
+            "the message"},
+    Command{"HELLO", Group::kConnection, Access::kAnyone, kFast | kSecret, args::hello, commands::hello,
+            "Greets, chooses RESP2 or RESP3, and authenticates", "a map that describes the server"},
+    Command{"AUTH", Group::kConnection, Access::kAnyone, kFast | kSecret, args::auth, commands::auth, "Authenticates",
+            "OK"},
+    Command{"QUIT", Group::kConnection, Access::kAnyone, kFast | kInMulti, args::words, commands::quit,
+            "Closes the connection", "OK"},
+    Command{"RESET", Group::kConnection, Access::kAnyone, kFast | kInMulti, args::none, commands::reset,
+            "Makes the connection as new", "RESET"},
+    Command{"SELECT", Group::kConnection, Access::kUse, kFast, args::index, commands::select,
+            "Chooses database 0, the only one", "OK"},
+    Command{"MULTI", Group::kConnection, Access::kUse, kFast, args::none, commands::multi,
+            "Not supported: there are no transactions, and nothing is carried out until EXEC, DISCARD or RESET",
+            "an error"},
+    Command{"EXEC", Group::kConnection, Access::kUse, kFast | kInMulti, args::none, commands::exec,
+            "Ends what MULTI began, of which nothing was carried out", "an error"},
+    Command{"DISCARD", Group::kConnection, Access::kUse, kFast | kInMulti, args::none, commands::discard,
+            "Ends what MULTI began", "OK, or an error without MULTI"},
+    Command{"WATCH", Group::kConnection, Access::kUse, kFast, args::key_list, commands::watch,
+            "Not supported: there are no transactions", "an error"},
+    Command{"UNWATCH", Group::kConnection, Access::kUse, kFast, args::none, commands::unwatch,
+            "Not supported: there are no transactions", "an error"},
+    Command{"CLIENT ID", Group::kConnection, Access::kUse, kFast, args::none, commands::client_id,
+            "Tells the connection's number", "a number"},
+    Command{"CLIENT GETNAME", Group::kConnection, Access::kUse, kFast, args::none, commands::client_getname,
+            "Tells the connection's name", "the name, or nil"},
+    Command{"CLIENT SETNAME", Group::kConnection, Access::kUse, kFast, args::name, commands::client_setname,
+            "Names the connection", "OK"},
+    Command{"CLIENT SETINFO", Group::kConnection, Access::kUse, kFast, args::set_info, commands::client_setinfo,
+            "Notes the client library", "OK"},
+    Command{"CLIENT LIST", Group::kConnection, Access::kAdmin, kReadOnly, args::client_list, commands::client_list,
+            "Describes every connection, or some of them", "a line each"},
+    Command{"CLIENT INFO", Group::kConnection, Access::kUse, kReadOnly, args::none, commands::client_info,
+            "Describes this connection", "a line"},
+    Command{"CLIENT KILL", Group::kConnection, Access::kAdmin, kWrite, args::kill, commands::client_kill,
+            "Closes connections", "OK, or with filters how many"},
+    Command{"CLIENT HELP", Group::kConnection, Access::kUse, kReadOnly, args::none, commands::client_help,
+            "Tells what CLIENT can do", "an array of lines"},
+
+    Command{"COMMAND", Group::kServer, Access::kUse, kReadOnly, args::none, commands::command_list,
+            "Describes every command", "an array of descriptions"},
+    Command{"COMMAND COUNT", Group::kServer, Access::kUse, kReadOnly | kFast, args::none, commands::command_count,
+            "Counts the commands", "a count"},
+    Command{"COMMAND DOCS", Group::kServer, Access::kUse, kReadOnly, args::names, commands::command_docs,
+            "Documents commands", "a map by name"},
+    Command{"COMMAND INFO", Group::kServer, Access::kUse, kReadOnly, args::names, commands::command_info,
+            "Describes commands", "an array of descriptions and nils"},
+    Command{"COMMAND LIST", Group::kServer, Access::kUse, kReadOnly, args::command_list, commands::command_names,
+            "Lists the commands, or those of a group or pattern, with their subcommands then", "an array of names"},
+    Command{"COMMAND HELP", Group::kServer, Access::kUse, kReadOnly, args::none, commands::command_help,
+            "Tells what COMMAND can do", "an array of lines"},
+    Command{"CONFIG GET", Group::kServer, Access::kAdmin, kReadOnly, args::names1, commands::config_get,
+            "Tells settings", "a map of names and values"},
+    Command{"CONFIG SET", Group::kServer, Access::kAdmin, kWrite | kSecret, args::pairs, commands::config_set,
+            "Changes settings while the server runs", "OK"},
+    Command{"CONFIG RESETSTAT", Group::kServer, Access::kAdmin, kWrite, args::none, commands::config_resetstat,
+            "Lets INFO count connections, commands, errors and bytes from 0 again; metrics and decisions go on", "OK"},
+    Command{"CONFIG HELP", Group::kServer, Access::kAdmin, kReadOnly, args::none, commands::config_help,
+            "Tells what CONFIG can do", "an array of lines"},
+    Command{"INFO", Group::kServer, Access::kUse, kReadOnly, args::sections, commands::info,
+            "Tells how the server is doing", "lines of name:value, in sections"},
+    Command{"CLUSTER INFO", Group::kServer, Access::kUse, kReadOnly, args::none, commands::cluster_info,
+            "Tells how this node and its shares are doing", "lines of name:value"},
+    Command{"CLUSTER NODES", Group::kServer, Access::kUse, kReadOnly, args::none, commands::cluster_nodes,
+            "Lists the nodes of the cluster that are alive", "an array of maps of fields and values, by name"},
+    Command{"CLUSTER HELP", Group::kServer, Access::kUse, kReadOnly, args::none, commands::cluster_help,
+            "Tells what CLUSTER can do", "an array of lines"},
+    Command{"TOP", Group::kServer, Access::kUse, kReadOnly | kSlow, args::top, commands::top,
+            "Tells the busiest keys and the oldest holds", "a map of keys and holds"},
+    Command{"FLUSHALL", Group::kServer, Access::kAdmin, kWrite | kSlow, args::flush, commands::flushall,
+            "Forgets every meter, hold, id and key; limits and overrides stay", "OK"},
+    Command{"FLUSHDB", Group::kServer, Access::kAdmin, kWrite | kSlow, args::flush, commands::flushall,
+            "As FLUSHALL: there is one database", "OK"},
+    Command{"TIME", Group::kServer, Access::kUse, kReadOnly | kFast, args::none, commands::time,
+            "Tells the store's time", "[Unix seconds, microseconds]"},
+    Command{"SAVE", Group::kServer, Access::kAdmin, kWrite | kSlow, args::none, commands::save, "Writes a snapshot",
+            "OK, when it is on disk"},
+    Command{"BGSAVE", Group::kServer, Access::kAdmin, kWrite, args::bg_save, commands::bgsave,
+            "Writes a snapshot, in the background", "a line"},
+    Command{"LASTSAVE", Group::kServer, Access::kUse, kReadOnly | kFast, args::none, commands::lastsave,
+            "Tells when the last snapshot was written; before the first one, when the server was started",
+            "Unix seconds"},
+    Command{
+        "SHUTDOWN", Group::kServer, Access::kAdmin, kWrite, args::shutdown, commands::shutdown,
+        "Stops the server: what it has received is answered; with SAVE a snapshot is written first, and if that fails "
+        "the server goes on",
+        "nothing"},
+    Command{"MONITOR", Group::kServer, Access::kAdmin, kReadOnly, args::none, commands::monitor,
+            "Shows every command as it arrives", "OK, then a line per command"},
+    Command{"SLOWLOG GET", Group::kServer, Access::kAdmin, kReadOnly, args::count1, commands::slowlog_get,
+            "Shows the last commands that took long", "an array of entries"},
+    Command{"SLOWLOG LEN", Group::kServer, Access::kAdmin, kReadOnly | kFast, args::none, commands::slowlog_len,
+            "Counts them", "a count"},
+    Command{"SLOWLOG RESET", Group::kServer, Access::kAdmin, kWrite, args::none, commands::slowlog_reset,
+            "Forgets them", "OK"},
+    Command{"SLOWLOG HELP", Group::kServer, Access::kAdmin, kReadOnly, args::none, commands::slowlog_help,
+            "Tells what SLOWLOG can do", "an array of lines"},
+
+    Command{"STORE TAKE", Group::kStore, Access::kUse, kWrite | kFast, args::fields, commands::store_take,
+            "As TAKE, PEEK and their modes", "the verdict; how each meter stands, if asked for"},
+    Command{"STORE RECALL", Group::kStore, Access::kUse, kReadOnly | kFast, args::fields, commands::store_recall,
+            "Tells what a take with this id was answered; nothing changes", "the verdict, if there was one"},
+    Command{"STORE USAGE", Group::kStore, Access::kUse, kReadOnly | kFast, args::fields, commands::store_usage,
+            "As USAGE", "how the meter stands"},
+    Command{"STORE SHIFT", Group::kStore, Access::kAdmin, kWrite | kFast, args::fields, commands::store_shift,
+            "Adds to what a key has used, or takes off it, unless a new window has begun",
+            "what was changed, and whether it was too late"},
+    Command{"STORE SCAN", Group::kStore, Access::kUse, kReadOnly, args::fields, commands::store_scan,
+            "Lists the keys of a limit, a few at a time", "the next cursor; keys, and how they stand"},
+    Command{"STORE HOLD", Group::kStore, Access::kUse, kWrite | kFast, args::fields, commands::store_hold, "As HOLD",
+            "the verdict; how each meter stands, if asked for"},
+    Command{"STORE EXTEND", Group::kStore, Access::kUse, kWrite | kFast, args::fields, commands::store_extend,
+            "As EXTEND", "in how long it expires"},
+    Command{"STORE FIND", Group::kStore, Access::kUse, kReadOnly | kFast, args::fields, commands::store_find,
+            "As HOLD.GET", "the hold, if there is one"},
+    Command{"STORE HOLDS", Group::kStore, Access::kUse, kReadOnly, args::fields, commands::store_holds, "As HOLDS",
+            "ids"},
+    Command{"STORE OLDEST", Group::kStore, Access::kUse, kReadOnly | kSlow, args::fields, commands::store_oldest,
+            "Tells the open holds that were made first", "holds"},
+    Command{"STORE DEFINE", Group::kStore, Access::kAdmin, kWrite, args::fields, commands::store_define, "As LIMIT SET",
+            "nothing more"},
+    Command{"STORE LIMIT", Group::kStore, Access::kUse, kReadOnly | kFast, args::fields, commands::store_limit,
+            "As LIMIT GET", "the limit, if there is one"},
+    Command{"STORE OVERRIDE", Group::kStore, Access::kUse, kReadOnly | kFast, args::fields, commands::store_override,
+            "Tells the key's own amount", "the amount, if it has one"},
+    Command{"STORE STATS", Group::kStore, Access::kUse, kReadOnly, args::none, commands::store_stats,
+            "Tells how much the store keeps", "counts"},
+    Command{"STORE SET", Group::kStore, Access::kUse, kWrite | kFast, args::fields, commands::store_set, "As SET",
+            "whether it was set; the value before; whether a quota stands in the way"},
+    Command{"STORE INCREX", Group::kStore, Access::kUse, kWrite | kFast, args::fields, commands::store_increx,
+            "As INCREX", "the new value, and what was added"},
+    Command{"STORE QUOTADEL", Group::kStore, Access::kAdmin, kWrite | kFast, args::fields, commands::store_quotadel,
+            "As QUOTADEL", "whether there was one"},
+    Command{"STORE THROTTLE", Group::kStore, Access::kUse, kWrite | kFast, args::fields, commands::store_throttle,
+            "Takes from a bucket of its own", "the verdict"},
+    Command{"STORE REMOVE", Group::kStore, Access::kUse, kWrite | kFast, args::fields, commands::store_remove,
+            "As DEL of one key", "whether there was one"},
+    Command{"STORE EXPIRES", Group::kStore, Access::kUse, kReadOnly | kFast, args::fields, commands::store_expires,
+            "As PEXPIRETIME", "the time, if there is such a key"},
+    Command{"STORE EXPIRE", Group::kStore, Access::kUse, kWrite | kFast, args::fields, commands::store_expire,
+            "As EXPIRE", "whether that changed anything"},
+    Command{"STORE KEYS", Group::kStore, Access::kUse, kReadOnly, args::fields, commands::store_keys,
+            "Lists keys, a few at a time", "the next cursor; keys, and their types"},
+};
+
+}  // namespace
+
+std::span<const Command> all_commands() { return kCommands; }
+
+}  // namespace mete::server

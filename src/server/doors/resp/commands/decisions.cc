@@ -1,0 +1,133 @@
+// TAKE, PEEK, GIVE, USAGE, RECONCILE.
+#include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/replies.h"
+
+namespace mete::server::commands {
+
+namespace {
+
+// The arguments of TAKE, in the order of their declaration.
+enum TakeArgument : std::uint8_t { kTakeId = 1, kTakeForce, kTakeUpTo, kTakeWait };
+enum GiveArgument : std::uint8_t { kGiveId = 1 };
+enum MeterArgument : std::uint8_t { kLimit, kKey, kUsed };
+
+store::MeterName meter_of(const Arguments& arguments) { return {arguments.text(kLimit), arguments.text(kKey)}; }
+
+Mode mode_of(const Arguments& arguments) {
+  if (arguments.has(kTakeForce)) return Mode::kForce;
+  if (arguments.has(kTakeUpTo)) return Mode::kUpTo;
+  return Mode::kTake;
+}
+
+// `up_to`: of a take UPTO, what it was given of its cost.
+void give_back(Service& service, const WaitQueue::Waiter& waiter, Amount up_to) {
+  std::vector<Charge> charges(waiter.charges().begin(), waiter.charges().end());
+  if (waiter.request().mode == Mode::kUpTo) charges[0].cost = up_to;
+  // Nobody is told, so nobody waits until it is on disk.
+  const store::Deferral deferral;
+  if (charges[0].cost > 0) std::ignore = service.store.give(charges, {});
+  service.waits.nudge(charges);
+}
+
+// The reply comes when the take fits, or when the time is over.
+void take_waiting(CommandContext& context, const core::TakeRequest& request, Duration patience) {
+  RespSession& session = *context.session;
+  auto waiter = std::make_shared<const WaitQueue::Waiter>(request, patience);
+  const auto deliver = [&service = context.service, &worker = session.worker(), id = session.client().id,
+                        version = session.version(),
+                        waiter](const Result<core::Verdict>& verdict, store::Ticket ticket) {
+    base::Output output;
+    wire::RespWriter reply(output, version);
+    const core::TakeRequest taken = waiter->request();
+    LoopMetrics& metrics = service.workers[0]->metrics;  // of the loop that the queue is on
+    answer_take(reply, metrics, taken, verdict);
+    if (reply.errors() > 0) metrics.command_errors.add();
+    // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
+    const bool is_returned = verdict && verdict->is_allowed && taken.id.empty();
+    const Amount up_to = verdict ? verdict->taken : 0;
+    worker.answer(id, {std::string(output.view()), ticket}, [&service, waiter, is_returned, up_to] {
+      if (is_returned) give_back(service, *waiter, up_to);
+    });
+  };
+  session.block_waiting();
+  context.service.waits.wait(session.client().id, waiter, deliver);
+}
+
+// Whoever asks again by an id has no need to wait, and bad arguments are told at once.
+void take_or_wait(CommandContext& context, const core::TakeRequest& request, Duration patience) {
+  const auto known = context.service.store.recall(request);
+  if (!known) {
+    context.reply.error(known.error());
+    return;
+  }
+  if (*known) {
+    answer_take(context.reply, context.metrics, request, **known);
+    return;
+  }
+  const auto look = context.service.store.take({request.charges, Mode::kPeek, {}});
+  if (!look) {
+    context.reply.error(look.error());
+    return;
+  }
+  take_waiting(context, request, patience);
+}
+
+}  // namespace
+
+bool refuses_empty_id(CommandContext& context, std::size_t index) {
+  const bool is_empty = context.arguments.has(index) && context.arguments.text(index).empty();
+  if (is_empty) context.reply.error("ERR", "id must not be empty");
+  return is_empty;
+}
+
+void take(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  core::TakeRequest request{arguments.charges(), mode_of(arguments)};
+  if (refuses_empty_id(context, kTakeId)) return;
+  request.id = arguments.text_or(kTakeId, {});
+  if (arguments.has(kTakeWait) && arguments.duration(kTakeWait).ns() > 0) {
+    take_or_wait(context, request, arguments.duration(kTakeWait));
+    return;
+  }
+  answer_take(context.reply, context.metrics, request, context.service.store.take(request));
+}
+
+void peek(CommandContext& context) {
+  const std::span<const Charge> charges = context.arguments.charges();
+  const auto verdict = context.service.store.take({charges, Mode::kPeek, {}});
+  if (!verdict) {
+    context.reply.error(verdict.error());
+    return;
+  }
+  write_decision(context.reply, charges, Mode::kPeek, *verdict);
+}
+
+void give(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  if (refuses_empty_id(context, kGiveId)) return;
+  write_settlement(context.reply, context.service.store.give(arguments.charges(), arguments.text_or(kGiveId, {})));
+  context.service.waits.nudge(arguments.charges());
+}
+
+void usage(CommandContext& context) {
+  const auto usage = context.service.store.usage(meter_of(context.arguments));
+  if (!usage) {
+    context.reply.error(usage.error());
+    return;
+  }
+  context.reply.integers(usage->used, usage->held, usage->remaining, usage->limit, usage->reset_after.ms());
+}
+
+void reconcile(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  const auto result = context.service.store.reconcile(meter_of(arguments), arguments.integer(kUsed));
+  if (!result) {
+    context.reply.error(result.error());
+    return;
+  }
+  const Charge charge{arguments.text(kLimit), arguments.text(kKey)};
+  context.service.waits.nudge({&charge, 1});
+  context.reply.integers(result->used_before, result->used_now);
+}
+
+}  // namespace mete::server::commands

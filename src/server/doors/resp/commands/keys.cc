@@ -1,0 +1,427 @@
+// Commands on keys, as Redis has them: counters, and what every key can be asked.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/decimal.h"
+#include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/with_keys.h"
+#include "wire/glob.h"
+#include "wire/text.h"
+
+namespace mete::server::commands {
+
+namespace {
+
+enum SetArgument : std::uint8_t { kKey, kValue, kEx, kPx, kExAt, kPxAt, kKeepTtl, kNx, kXx, kGet };
+enum BoundedArgument : std::uint8_t {
+  kByInt = 1,
+  kLower,
+  kUpper,
+  kSaturate,
+  kBEx,
+  kBPx,
+  kBExAt,
+  kBPxAt,
+  kPersist,
+  kEnx
+};
+enum ScanArgument : std::uint8_t { kCursor, kMatch, kCount, kType };
+
+constexpr std::int64_t kScanCountDefault = 10;
+constexpr std::int64_t kScanPageMax = 100'000;  // COUNT is a hint: whoever wants more gets it in several pages
+constexpr std::size_t kKeysPage = 1000;
+
+void write_value(wire::RespWriter& reply, std::optional<std::int64_t> value) {
+  if (value) {
+    std::array<char, base::kDecimalBytesMax> digits;
+    const char* const end = base::write_decimal(digits.data(), *value);
+    reply.bulk({digits.data(), static_cast<std::size_t>(end - digits.data())});
+  } else {
+    reply.null();
+  }
+}
+
+Result<store::Expiry> bad_expiry(std::string_view command) {
+  return tl::unexpected(Error{ErrorCode::kInvalid, "invalid expire time in '" + std::string(command) + "' command"});
+}
+
+// An expiry given in seconds or milliseconds, from now or since 1970.
+struct TimeUnit {
+  std::int64_t ns;
+  bool is_absolute;
+};
+constexpr TimeUnit kSeconds{1'000'000'000, false};
+constexpr TimeUnit kMilliseconds{1'000'000, false};
+constexpr TimeUnit kUnixSeconds{1'000'000'000, true};
+constexpr TimeUnit kUnixMilliseconds{1'000'000, true};
+
+// None if it cannot be told: from the year 2554 on, or farther back than 292 years. What is longer than a Duration can
+// be is told as an instant.
+std::optional<store::Expiry> to_expiry(std::int64_t number, TimeUnit unit, Instant now) {
+  std::int64_t ns = 0;
+  const bool is_duration = !__builtin_mul_overflow(number, unit.ns, &ns);
+  if (!unit.is_absolute && is_duration) return store::Expiry::in(Duration::from_ns(ns));
+  if (number < 0) return is_duration ? std::optional(store::Expiry::at(Instant())) : std::nullopt;
+  std::uint64_t end_ns = 0;
+  if (__builtin_mul_overflow(number, unit.ns, &end_ns) ||
+      __builtin_add_overflow(end_ns, unit.is_absolute ? 0 : now.ns(), &end_ns)) {
+    return std::nullopt;
+  }
+  return store::Expiry::at(Instant::from_ns(end_ns));
+}
+
+// Of a key that is being written: a time that is over is none.
+Result<store::Expiry> above_zero(const CommandContext& context, std::int64_t number, TimeUnit unit,
+                                 std::string_view command) {
+  const auto expiry = number > 0 ? to_expiry(number, unit, context.service.store.now()) : std::nullopt;
+  if (!expiry) return bad_expiry(command);
+  return *expiry;
+}
+
+// The first of four arguments EX, PX, EXAT, PXAT that is there.
+Result<store::Expiry> read_expiry(const CommandContext& context, std::size_t first, std::string_view command,
+                                  store::Expiry otherwise) {
+  constexpr std::array<TimeUnit, 4> kUnits = {kSeconds, kMilliseconds, kUnixSeconds, kUnixMilliseconds};
+  for (std::size_t index = 0; index < kUnits.size(); ++index) {
+    if (!context.arguments.has(first + index)) continue;
+    return above_zero(context, context.arguments.integer(first + index), kUnits[index], command);
+  }
+  return otherwise;
+}
+
+void refuse_quota(CommandContext& context, std::string_view key) {
+  context.reply.error("NOPERM", "this password may use the quota " + wire::quote(key) +
+                                    ", not remove or replace it: AUTH with the admin's");
+}
+
+// Makes the key a counter, as the request says, and tells write() how that went.
+template <class Write>
+void set_counter(CommandContext& context, const Result<store::Expiry>& expiry, store::SetRequest request, Write write) {
+  with_keys(
+      context,
+      [&](store::Keys& keys) -> Result<store::SetAnswer> {
+        if (!expiry) return tl::unexpected(expiry.error());
+        request.expiry = *expiry;
+        request.reach = reach_of(context);
+        return keys.set(request);
+      },
+      [&](const store::SetAnswer& answer) {
+        if (answer.is_out_of_reach) {
+          refuse_quota(context, request.key);
+        } else {
+          write(answer);
+        }
+      });
+}
+
+// SETEX and PSETEX: the time stands before the value.
+void set_with_time(CommandContext& context, TimeUnit unit, std::string_view command) {
+  enum Argument : std::uint8_t { kTime = 1, kTimedValue };
+  set_counter(context, above_zero(context, context.arguments.integer(kTime), unit, command),
+              {.key = context.arguments.text(kKey), .value = context.arguments.integer(kTimedValue)},
+              [&](const store::SetAnswer&) { context.reply.ok(); });
+}
+
+void add(CommandContext& context, std::int64_t by) {
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.add(context.arguments.text(kKey), by); },
+      [&](std::int64_t value) { context.reply.integer(value); });
+}
+
+void subtract(CommandContext& context, std::int64_t by) {
+  with_keys(
+      context,
+      [&](store::Keys& keys) -> Result<std::int64_t> {
+        if (by == std::numeric_limits<std::int64_t>::min()) {
+          return tl::unexpected(Error{ErrorCode::kInvalid, "decrement would overflow"});
+        }
+        return keys.add(context.arguments.text(kKey), -by);
+      },
+      [&](std::int64_t value) { context.reply.integer(value); });
+}
+
+// NX, XX, GT and LT of EXPIRE and its like; what goes together, and the errors, are Redis's.
+Result<store::ExpiryCondition> read_condition(std::span<const std::string_view> words) {
+  constexpr std::array<std::string_view, 4> kOptions = {"NX", "XX", "GT", "LT"};
+  std::array<bool, 4> has{};
+  for (const std::string_view word : words) {
+    const auto* const option = std::find_if(kOptions.begin(), kOptions.end(), [&](std::string_view name) {
+      return wire::equals_ignoring_case(name, word);
+    });
+    if (option == kOptions.end()) {
+      return tl::unexpected(Error{ErrorCode::kInvalid, "Unsupported option " + std::string(word)});
+    }
+    has[static_cast<std::size_t>(option - kOptions.begin())] = true;
+  }
+  const auto [nx, xx, gt, lt] = has;
+  if (nx && (xx || gt || lt)) {
+    return tl::unexpected(
+        Error{ErrorCode::kInvalid, "NX and XX, GT or LT options at the same time are not compatible"});
+  }
+  if (gt && lt) {
+    return tl::unexpected(Error{ErrorCode::kInvalid, "GT and LT options at the same time are not compatible"});
+  }
+  using enum store::ExpiryCondition;
+  if (gt) return kIfLater;
+  if (lt) return xx ? kIfAnyAndSooner : kIfSooner;
+  if (xx) return kIfAny;
+  return nx ? kIfNone : kAlways;
+}
+
+void expire_in(CommandContext& context, TimeUnit unit, std::string_view command) {
+  with_keys(
+      context,
+      [&](store::Keys& keys) -> Result<bool> {
+        const auto condition = read_condition(context.arguments.rest());
+        if (!condition) return tl::unexpected(condition.error());
+        const auto expiry = to_expiry(context.arguments.integer(1), unit, context.service.store.now());
+        if (!expiry) return tl::unexpected(bad_expiry(command).error());
+        return keys.expire(context.arguments.text(kKey), *expiry, *condition);
+      },
+      [&](bool is_set) { context.reply.integer(is_set ? 1 : 0); });
+}
+
+// When a key expires, in milliseconds after `start`, rounded up; in seconds, rounded to the nearest one, as Redis does.
+void write_expiry(CommandContext& context, Instant start, bool in_seconds) {
+  constexpr std::uint64_t kNsPerMs = 1'000'000;
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.expires_at(context.arguments.text(kKey)); },
+      [&](std::optional<Instant> end) {
+        if (!end) {
+          context.reply.integer(-2);
+        } else if (*end == Instant::max()) {
+          context.reply.integer(-1);
+        } else {
+          const std::uint64_t ns = *end > start ? end->ns() - start.ns() : 0;
+          const auto ms = static_cast<std::int64_t>(ns / kNsPerMs + (ns % kNsPerMs > 0 ? 1 : 0));
+          context.reply.integer(in_seconds ? (ms + 500) / 1000 : ms);
+        }
+      });
+}
+
+struct KeyCount {
+  std::int64_t count = 0;
+  std::optional<std::string_view> quota;  // one of them
+};
+
+Result<KeyCount> count_keys(std::span<const std::string_view> names, store::Keys& keys) {
+  KeyCount found;
+  for (const std::string_view name : names) {
+    const auto type = keys.type(name);
+    if (!type) return tl::unexpected(type.error());
+    found.count += *type != store::KeyType::kNone ? 1 : 0;
+    if (*type == store::KeyType::kQuota) found.quota = name;
+  }
+  return found;
+}
+
+// An error changes nothing: all keys are looked at before the first is removed. What has become a quota meanwhile stays
+// one, as if that had happened afterwards.
+Result<KeyCount> remove_keys(std::span<const std::string_view> names, store::KeyReach reach, store::Keys& keys) {
+  auto found = count_keys(names, keys);
+  if (!found || (found->quota && reach == store::KeyReach::kAllButQuotas)) return found;
+  KeyCount removed;
+  for (const std::string_view name : names) {
+    const auto is_removed = keys.remove(name, reach);
+    if (!is_removed) return tl::unexpected(is_removed.error());
+    removed.count += *is_removed ? 1 : 0;
+  }
+  return removed;
+}
+
+}  // namespace
+
+void get(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.get(context.arguments.text(kKey)); },
+      [&](std::optional<std::int64_t> value) { write_value(context.reply, value); });
+}
+
+void set(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  store::SetRequest request{.key = arguments.text(kKey), .value = arguments.integer(kValue)};
+  if (arguments.has(kNx)) request.condition = store::SetCondition::kIfAbsent;
+  if (arguments.has(kXx)) request.condition = store::SetCondition::kIfPresent;
+  request.wants_old = arguments.has(kGet);
+  const auto expiry =
+      read_expiry(context, kEx, "set", arguments.has(kKeepTtl) ? store::Expiry::keep() : store::Expiry::none());
+  set_counter(context, expiry, request, [&](const store::SetAnswer& answer) {
+    if (arguments.has(kGet)) {
+      write_value(context.reply, answer.old);
+    } else if (answer.is_set) {
+      context.reply.ok();
+    } else {
+      context.reply.null();
+    }
+  });
+}
+
+void setex(CommandContext& context) { set_with_time(context, kSeconds, "setex"); }
+void psetex(CommandContext& context) { set_with_time(context, kMilliseconds, "psetex"); }
+
+void setnx(CommandContext& context) {
+  set_counter(context, store::Expiry::none(),
+              {.key = context.arguments.text(kKey),
+               .value = context.arguments.integer(kValue),
+               .condition = store::SetCondition::kIfAbsent},
+              [&](const store::SetAnswer& answer) { context.reply.integer(answer.is_set ? 1 : 0); });
+}
+
+void incr(CommandContext& context) { add(context, 1); }
+void incrby(CommandContext& context) { add(context, context.arguments.integer(1)); }
+void decr(CommandContext& context) { subtract(context, 1); }
+void decrby(CommandContext& context) { subtract(context, context.arguments.integer(1)); }
+
+void getdel(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.take_out(context.arguments.text(kKey)); },
+      [&](std::optional<std::int64_t> value) { write_value(context.reply, value); });
+}
+
+// As with Redis, a key of another type is nil here.
+void mget(CommandContext& context) {
+  with_keys(
+      context,
+      [&](store::Keys& keys) -> Result<std::vector<std::optional<std::int64_t>>> {
+        std::vector<std::optional<std::int64_t>> values;
+        for (const std::string_view key : context.arguments.rest()) {
+          const auto value = keys.get(key);
+          if (!value && value.error().code != ErrorCode::kWrongType) return tl::unexpected(value.error());
+          values.push_back(value ? *value : std::nullopt);
+        }
+        return values;
+      },
+      [&](const std::vector<std::optional<std::int64_t>>& values) {
+        context.reply.array(values.size());
+        for (const auto& value : values) write_value(context.reply, value);
+      });
+}
+
+void increx(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  with_keys(
+      context,
+      [&](store::Keys& keys) -> Result<store::BoundedSum> {
+        store::BoundedAdd request{.key = arguments.text(kKey), .by = arguments.integer_or(kByInt, 1)};
+        if (arguments.has(kLower)) request.lower = arguments.integer(kLower);
+        if (arguments.has(kUpper)) request.upper = arguments.integer(kUpper);
+        request.saturate = arguments.has(kSaturate);
+        const auto expiry = read_expiry(context, kBEx, "increx",
+                                        arguments.has(kPersist) ? store::Expiry::none() : store::Expiry::keep());
+        if (!expiry) return tl::unexpected(expiry.error());
+        request.expiry = *expiry;
+        request.expiry_only_if_none = arguments.has(kEnx);
+        if (request.expiry_only_if_none &&
+            (request.expiry.kind == store::Expiry::Kind::kKeep || arguments.has(kPersist))) {
+          return tl::unexpected(Error{ErrorCode::kInvalid, "ENX needs one of EX, PX, EXAT and PXAT"});
+        }
+        if (request.lower && request.upper && *request.lower > *request.upper) {
+          return tl::unexpected(Error{ErrorCode::kInvalid, "LBOUND is above UBOUND"});
+        }
+        return keys.add_bounded(request);
+      },
+      [&](const store::BoundedSum& sum) { context.reply.integers(sum.value, sum.applied); });
+}
+
+void exists(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return count_keys(context.arguments.rest(), keys); },
+      [&](const KeyCount& found) { context.reply.integer(found.count); });
+}
+
+void del(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return remove_keys(context.arguments.rest(), reach_of(context), keys); },
+      [&](const KeyCount& removed) {
+        if (removed.quota) {
+          refuse_quota(context, *removed.quota);
+        } else {
+          context.reply.integer(removed.count);
+        }
+      });
+}
+
+void type(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.type(context.arguments.text(kKey)); },
+      [&](store::KeyType type) { context.reply.simple(to_string(type)); });
+}
+
+void ttl(CommandContext& context) { write_expiry(context, context.service.store.now(), true); }
+void pttl(CommandContext& context) { write_expiry(context, context.service.store.now(), false); }
+void expiretime(CommandContext& context) { write_expiry(context, Instant(), true); }
+void pexpiretime(CommandContext& context) { write_expiry(context, Instant(), false); }
+void expire(CommandContext& context) { expire_in(context, kSeconds, "expire"); }
+void pexpire(CommandContext& context) { expire_in(context, kMilliseconds, "pexpire"); }
+void expireat(CommandContext& context) { expire_in(context, kUnixSeconds, "expireat"); }
+void pexpireat(CommandContext& context) { expire_in(context, kUnixMilliseconds, "pexpireat"); }
+
+void persist(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.persist(context.arguments.text(kKey)); },
+      [&](bool is_changed) { context.reply.integer(is_changed ? 1 : 0); });
+}
+
+void dbsize(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.size(); },
+      [&](std::size_t size) { context.reply.integer(static_cast<std::int64_t>(size)); });
+}
+
+void keys(CommandContext& context) {
+  const std::string_view pattern = context.arguments.text(0);
+  with_keys(
+      context,
+      [&](store::Keys& keys) -> Result<std::vector<std::string>> {
+        std::vector<std::string> found;
+        std::uint64_t cursor = 0;
+        do {
+          auto page = keys.scan(cursor, kKeysPage);
+          if (!page) return tl::unexpected(page.error());
+          for (auto& listed : page->keys) {
+            if (wire::matches_glob(pattern, listed.key)) found.push_back(std::move(listed.key));
+          }
+          cursor = page->cursor;
+        } while (cursor != 0);
+        return found;
+      },
+      [&](const std::vector<std::string>& found) {
+        context.reply.array(found.size());
+        for (const std::string& key : found) context.reply.bulk(key);
+      });
+}
+
+void scan(CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  std::uint64_t cursor = 0;
+  const std::string_view cursor_text = arguments.text(kCursor);
+  const auto parsed = std::from_chars(cursor_text.data(), cursor_text.data() + cursor_text.size(), cursor);
+  if (parsed.ec != std::errc{} || parsed.ptr != cursor_text.data() + cursor_text.size() || cursor_text.empty()) {
+    context.reply.error("ERR", "invalid cursor");
+    return;
+  }
+  const std::int64_t count = arguments.integer_or(kCount, kScanCountDefault);
+  if (count < 1) {
+    context.reply.error("ERR", "syntax error");
+    return;
+  }
+  with_keys(
+      context,
+      [&](store::Keys& keys) { return keys.scan(cursor, static_cast<std::size_t>(std::min(count, kScanPageMax))); },
+      [&](const store::KeyPage& page) {
+        std::vector<std::string_view> found;
+        for (const auto& listed : page.keys) {
+          if (arguments.has(kMatch) && !wire::matches_glob(arguments.text(kMatch), listed.key)) continue;
+          if (arguments.has(kType) && !wire::equals_ignoring_case(arguments.text(kType), to_string(listed.type)))
+            continue;
+          found.emplace_back(listed.key);
+        }
+        context.reply.array(2);
+        context.reply.bulk(std::to_string(page.cursor));
+        context.reply.array(found.size());
+        for (const std::string_view key : found) context.reply.bulk(key);
+      });
+}
+
+}  // namespace mete::server::commands

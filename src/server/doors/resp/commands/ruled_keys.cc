@@ -1,0 +1,97 @@
+// Keys that carry their own rule: quotas and throttles.
+#include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/with_keys.h"
+
+namespace mete::server::commands {
+
+namespace {
+
+enum QuotaArgument : std::uint8_t { kKey, kQuotaLimit, kQuotaSeconds, kQuotaUnits };
+
+store::QuotaRule quota_rule(const Arguments& arguments) {
+  return {arguments.integer(kQuotaLimit), std::chrono::seconds(arguments.integer(kQuotaSeconds))};
+}
+
+enum ThrottleArgument : std::uint8_t { kBurst = 1, kTokens, kPeriod, kQuantity };
+
+// `spare` is what the capacity has beyond max_burst.
+template <class Write>
+void throttle_with(CommandContext& context, Amount spare, Duration period, Write write) {
+  with_keys(
+      context,
+      [&](store::Keys& keys) -> Result<core::Verdict> {
+        const Arguments& arguments = context.arguments;
+        Amount capacity = 0;
+        if (arguments.integer(kBurst) < 0 || __builtin_add_overflow(arguments.integer(kBurst), spare, &capacity)) {
+          return tl::unexpected(Error{ErrorCode::kInvalid, "max_burst is out of range"});
+        }
+        return keys.throttle(arguments.text(kKey), {.capacity = capacity,
+                                                    .count = arguments.integer(kTokens),
+                                                    .period = period,
+                                                    .quantity = arguments.integer_or(kQuantity, 1)});
+      },
+      write);
+}
+
+// [limited, capacity, remaining, retry_after, reset_after], in seconds; retry_after -1 when allowed.
+void write_cell(wire::RespWriter& reply, const core::Verdict& verdict) {
+  reply.integers(verdict.is_allowed ? 0 : 1, verdict.limit, verdict.remaining,
+                 verdict.is_allowed ? -1 : verdict.retry_after.seconds(), verdict.reset_after.seconds());
+}
+
+}  // namespace
+
+void quotaset(CommandContext& context) {
+  with_keys(
+      context,
+      [&](store::Keys& keys) { return keys.quota_set(context.arguments.text(kKey), quota_rule(context.arguments)); },
+      [&](Done) { context.reply.ok(); });
+}
+
+void quotaget(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.quota_get(context.arguments.text(kKey)); },
+      [&](const std::optional<store::QuotaStanding>& quota) {
+        if (quota) {
+          context.reply.integers(quota->rule.amount, quota->rule.window.seconds(), quota->remaining);
+        } else {
+          context.reply.null_array();
+        }
+      });
+}
+
+void quotadel(CommandContext& context) {
+  with_keys(
+      context, [&](store::Keys& keys) { return keys.quota_remove(context.arguments.text(kKey)); },
+      [&](bool) { context.reply.ok(); });
+}
+
+void quotaincr(CommandContext& context) {
+  with_keys(
+      context,
+      [&](store::Keys& keys) {
+        return keys.quota_take(context.arguments.text(kKey), quota_rule(context.arguments),
+                               context.arguments.integer_or(kQuotaUnits, 1));
+      },
+      [&](Amount remaining) { context.reply.integer(remaining); });
+}
+
+void cl_throttle(CommandContext& context) {
+  throttle_with(context, 1, std::chrono::seconds(context.arguments.integer(kPeriod)),
+                [&](const core::Verdict& verdict) { write_cell(context.reply, verdict); });
+}
+
+void gcra(CommandContext& context) {
+  throttle_with(context, 1, context.arguments.duration(kPeriod),
+                [&](const core::Verdict& verdict) { write_cell(context.reply, verdict); });
+}
+
+void throttle(CommandContext& context) {
+  throttle_with(context, 0, std::chrono::seconds(context.arguments.integer(kPeriod)),
+                [&](const core::Verdict& verdict) {
+                  context.reply.integers(verdict.is_allowed ? 1 : 0, verdict.limit, verdict.remaining,
+                                         verdict.reset_after.seconds(), verdict.retry_after.seconds());
+                });
+}
+
+}  // namespace mete::server::commands

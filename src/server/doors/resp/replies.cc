@@ -1,0 +1,67 @@
+#include "server/doors/resp/replies.h"
+
+#include <algorithm>
+#include <array>
+
+namespace mete::server {
+
+void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict) {
+  const std::int64_t allowed = mode == Mode::kUpTo ? verdict.taken : verdict.is_allowed ? 1 : 0;
+  const std::int64_t retry_after_ms = verdict.is_allowed ? 0 : verdict.retry_after.ms();
+  reply.integers_first(6, allowed, verdict.remaining, verdict.limit, retry_after_ms, verdict.reset_after.ms());
+  if (verdict.violated == 0) {
+    reply.array(0);
+  } else {
+    write_violated(reply, charges, verdict.violated);
+  }
+}
+
+void answer_take(wire::RespWriter& reply, LoopMetrics& metrics, const core::TakeRequest& request,
+                 const Result<core::Verdict>& verdict) {
+  if (!verdict) {
+    reply.error(verdict.error());
+    return;
+  }
+  metrics.on_decision(request.charges, verdict->is_allowed, verdict->violated);
+  write_decision(reply, request.charges, request.mode, *verdict);
+}
+
+void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated) {
+  std::array<std::string_view, kChargesMax> names;
+  std::size_t count = 0;
+  for (std::size_t index = 0; index < charges.size(); ++index) {
+    if ((violated >> index & 1U) == 0) continue;
+    const auto end = names.begin() + static_cast<std::ptrdiff_t>(count);
+    if (std::find(names.begin(), end, charges[index].limit) == end) names[count++] = charges[index].limit;
+  }
+  reply.array(count);
+  for (std::size_t index = 0; index < count; ++index) reply.bulk(names[index]);
+}
+
+void write_settlement(wire::RespWriter& reply, const Result<Settlement>& settlement) {
+  if (!settlement) {
+    reply.error(settlement.error());
+    return;
+  }
+  reply.integers(settlement->amount, settlement->remaining, settlement->limit);
+}
+
+void write_strings(wire::RespWriter& reply, std::span<const std::string> strings) {
+  reply.array(strings.size());
+  for (const std::string& string : strings) reply.bulk(string);
+}
+
+void write_fields(wire::RespWriter& reply, std::span<const LimitField> fields) {
+  for (const LimitField& field : fields) {
+    reply.bulk(field.name);
+    if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
+      reply.integer(*number);
+    } else if (const auto* text = std::get_if<std::string>(&field.value)) {
+      reply.bulk(*text);
+    } else {
+      reply.integer(std::get<bool>(field.value) ? 1 : 0);
+    }
+  }
+}
+
+}  // namespace mete::server

@@ -1,0 +1,352 @@
+#include "server/doors/resp/resp_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/monotonic.h"
+#include "server/doors/resp/command_index.h"
+#include "server/doors/resp/replies.h"
+#include "store/store_clock.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+// What a browser or a scanner sends to a RESP port. Taking its lines for commands could be turned against us by a page
+// that makes a browser send them, so it is cut off, as Redis does.
+bool is_http(std::string_view word) {
+  return wire::equals_ignoring_case(word, "POST") || wire::equals_ignoring_case(word, "Host:");
+}
+
+void refuse_unknown(std::span<const std::string_view> words, bool is_container, wire::RespWriter& reply) {
+  if (is_container && words.size() < 2) {
+    reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(words[0])));
+  } else if (is_container) {
+    std::string container(words[0]);
+    for (char& letter : container) letter = static_cast<char>(std::toupper(letter));
+    reply.error("ERR", fmt::format("unknown subcommand {}. Try {} HELP.", wire::single_quote(words[1]), container));
+  } else {
+    reply.error("ERR", fmt::format("unknown command {}", wire::single_quote(words[0])));
+  }
+}
+
+// Whether the request is a take of one charge and nothing else.
+bool read_plain_take(const LookedAhead& ahead, Charge& charge) {
+  const auto words = ahead.request.words();
+  if (ahead.found.command == nullptr || !ahead.found.command->has(kTogether) || words.size() < 3) return false;
+  charge = {words[1], words[2], 1};
+  if (words.size() == 3) return true;
+  if (words.size() != 5 || !wire::equals_ignoring_case(words[3], "COST")) return false;
+  const auto cost = wire::parse_integer(words[4]);
+  charge.cost = cost.value_or(0);
+  return cost.has_value();
+}
+
+}  // namespace
+
+RespSession::RespSession(Service& service, Worker& worker, std::shared_ptr<Client> client)
+    : service_(service), worker_(worker), client_(std::move(client)), parser_(wire::kUnauthenticatedLimits) {
+  set_role(service_.authentication.is_needed() ? std::nullopt : std::optional(Role::kAdmin));
+  service_.clients.add(client_);
+}
+
+RespSession::~RespSession() {
+  if (is_waiting_) service_.waits.cancel(client_->id);
+  service_.clients.remove(*client_);
+}
+
+void RespSession::set_role(std::optional<Role> role) {
+  role_ = role;
+  client_->is_admin = role == Role::kAdmin;
+  parser_.set_limits(role ? service_.request_limits : wire::kUnauthenticatedLimits);
+}
+
+void RespSession::set_version(wire::RespVersion version) {
+  version_ = version;
+  client_->resp_version = static_cast<int>(version);
+}
+
+void RespSession::reset() {
+  set_version(wire::RespVersion::k2);
+  set_role(service_.authentication.is_needed() ? std::nullopt : std::optional(Role::kAdmin));
+  is_in_multi_ = false;
+  service_.clients.set_monitor(*client_, false);
+  service_.clients.change(*client_, [](Client& client) { client.name.clear(); });
+}
+
+void RespSession::block() {
+  is_blocked_ = true;
+  client_->is_blocked = true;
+}
+
+void RespSession::block_waiting() {
+  block();
+  is_waiting_ = true;
+}
+
+void RespSession::delay_reply(std::size_t position) {
+  std::string bytes(output_->view().substr(position));
+  output_->cut_to(position);
+  block();
+  worker_.answer_after(kWrongPasswordDelay, client_->id, std::move(bytes));
+}
+
+net::Session::Received RespSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
+  if (is_blocked_) {
+    is_blocked_ = false;
+    is_waiting_ = false;
+    client_->is_blocked = false;
+  }
+  const store::BatchTime batch(service_.store.now());
+  const store::Deferral deferral;
+  output_ = &output;
+  Received received = receive_batch(input, output, output_max);
+  output_ = nullptr;
+  received.ticket = worker_.gate.needed(deferral.ticket());
+  return received;
+}
+
+void RespSession::on_overflow(base::Output& output) {
+  refuse_protocol("the request is longer than server.query_buffer_max allows", output);
+}
+
+void RespSession::on_lost(base::Output& output) {
+  worker_.metrics.command_errors.add();
+  wire::RespWriter(output, version_).error(worker_.gate.failure());
+}
+
+void RespSession::on_buffers(const Buffers& buffers) {
+  client_->input_bytes.store(buffers.input, std::memory_order_relaxed);
+  client_->input_bytes_free.store(buffers.input_capacity - buffers.input, std::memory_order_relaxed);
+  client_->output_bytes.store(buffers.output, std::memory_order_relaxed);
+  client_->output_capacity.store(buffers.output_capacity, std::memory_order_relaxed);
+}
+
+// With a writer of its own: its errors are counted apart from those of commands.
+void RespSession::refuse_protocol(std::string_view reason, base::Output& output) {
+  worker_.metrics.protocol_errors.add();
+  service_.security.note_protocol_error(client_->address, reason);
+  wire::RespWriter(output, version_).error("ERR", fmt::format("Protocol error: {}", reason));
+}
+
+net::Session::Received RespSession::receive_batch(std::string_view input, base::Output& output,
+                                                  std::size_t output_max) {
+  const std::uint64_t started_ns = worker_.loop.now_ns();
+  client_->active_at_ns.store(started_ns, std::memory_order_relaxed);
+  wire::RespWriter reply(output, version_);
+  Batch batch{reply, output, output_max};
+  while (batch.received.next == Next::kRead) {
+    const std::string_view rest = input.substr(batch.received.consumed);
+    auto requests = look_ahead(rest, service_.pipeline_max - batch.commands);
+    if (requests.empty() && !receive_one(rest, batch)) break;
+    while (!requests.empty() && batch.received.next == Next::kRead) {
+      const std::span<const Charge> takes = find_takes(requests);
+      const std::size_t served = std::max<std::size_t>(1, takes.size());
+      if (takes.empty()) {
+        execute(requests[0].found, requests[0].request.words(), reply);
+      } else {
+        take_together(takes, reply);
+      }
+      for (const LookedAhead& ahead : requests.first(served)) batch.received.consumed += ahead.request.consumed;
+      finish_commands(served, batch);
+      requests = requests.subspan(served);
+    }
+  }
+  if (reply.errors() > 0) worker_.metrics.command_errors.add(reply.errors());
+  if (batch.commands > 0) {
+    worker_.metrics.commands.add(batch.commands);
+    worker_.metrics.latency.observe(base::monotonic_ns() - started_ns, batch.commands);
+  }
+  return batch.received;
+}
+
+// The requests that have arrived together, as far as they are of the usual shape.
+std::span<const LookedAhead> RespSession::look_ahead(std::string_view input, std::size_t count_max) {
+  if (parser_.is_within_request()) return {};
+  std::size_t count = 0;
+  for (LookedAhead& ahead : worker_.ahead) {
+    if (count == count_max || !ahead.request.read(input)) break;
+    ahead.found = find_command(ahead.request.words());
+    input.remove_prefix(ahead.request.consumed);
+    ++count;
+  }
+  return {worker_.ahead.data(), count};
+}
+
+// What the first requests take, if they are takes that can be served together; none if they are not, or if there is
+// only one.
+std::span<const Charge> RespSession::find_takes(std::span<const LookedAhead> requests) {
+  const Command* const first = requests[0].found.command;
+  if (requests.size() < 2 || first == nullptr || !first->has(kTogether)) return {};
+  if (!role_ || is_in_multi_ || service_.clients.has_monitors()) return {};
+  std::size_t count = 0;
+  while (count < requests.size() && read_plain_take(requests[count], worker_.together.charges[count])) ++count;
+  if (count < 2) return {};
+  client_->last_command.store(first, std::memory_order_relaxed);
+  return {worker_.together.charges.data(), count};
+}
+
+void RespSession::take_together(std::span<const Charge> charges, wire::RespWriter& reply) {
+  const std::span<Result<core::Verdict>> answers(worker_.together.answers.data(), charges.size());
+  service_.store.take_each(charges, answers);
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    answer_take(reply, worker_.metrics, {.charges = charges.subspan(i, 1)}, answers[i]);
+  }
+}
+
+// A request of any other shape. False if it has not arrived completely.
+bool RespSession::receive_one(std::string_view input, Batch& batch) {
+  const wire::RequestParser::Status status = parser_.parse(input);
+  if (status == wire::RequestParser::Status::kNeedMore) return false;
+  if (status == wire::RequestParser::Status::kError) {
+    refuse_protocol(parser_.error(), batch.output);
+    batch.received.next = Next::kClose;
+    return true;
+  }
+  batch.received.consumed += parser_.consumed();
+  if (parser_.words().empty()) return true;
+  execute(find_command(parser_.words()), parser_.words(), batch.reply);
+  finish_commands(1, batch);
+  return true;
+}
+
+void RespSession::finish_commands(std::size_t count, Batch& batch) {
+  batch.commands += count;
+  if (is_closing_) {
+    batch.received.next = Next::kClose;
+  } else if (is_blocked_) {
+    batch.received.next = Next::kBlock;
+  } else if (batch.output.size() >= batch.output_max || batch.commands >= service_.pipeline_max) {
+    batch.received.next = Next::kDrain;
+  }
+}
+
+void RespSession::execute(const FoundCommand& found, std::span<const std::string_view> words, wire::RespWriter& reply) {
+  if (found.command == nullptr) {
+    if (is_http(words[0])) {
+      close_after_reply();
+      return;
+    }
+    if (!role_) {
+      reply.error("NOAUTH", "Authentication required.");
+    } else {
+      refuse_unknown(words, found.is_container, reply);
+    }
+    return;
+  }
+  const Command& command = *found.command;
+  client_->last_command.store(&command, std::memory_order_relaxed);
+  if (!may_run(command, reply)) return;
+  if (service_.clients.has_monitors()) tell_monitors(command, words);
+  const auto count = static_cast<int>(words.size());
+  if (found.arity >= 0 ? count != found.arity : count < -found.arity) {
+    reply.error("ERR", fmt::format("wrong number of arguments for '{}' command", redis_name(command.name)));
+    return;
+  }
+  run(command, words, found.name_words, reply);
+}
+
+bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const {
+  if (is_in_multi_ && !command.has(kInMulti)) {
+    reply.error("ERR", "not carried out: it stands between MULTI and EXEC, and MULTI is not supported");
+    return false;
+  }
+  if (command.access == Access::kAnyone) return true;
+  if (!role_) {
+    reply.error("NOAUTH", "Authentication required.");
+    return false;
+  }
+  if (command.access == Access::kAdmin && role_ != Role::kAdmin) {
+    reply.error("NOPERM", fmt::format("this password may use limits, not run the '{}' command: AUTH with the admin's",
+                                      redis_name(command.name)));
+    return false;
+  }
+  return true;
+}
+
+void RespSession::run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
+                      wire::RespWriter& reply) {
+  Arguments& arguments = worker_.arguments;
+  if (const auto read = arguments.read(command, words.subspan(name_words)); !read) {
+    reply.error(read.error());
+    return;
+  }
+  if (command.has(kSlow)) {
+    run_beside(command, words);
+    return;
+  }
+  CommandContext context{service_, arguments, reply, worker_.metrics, this};
+  if (command.has(kFast)) {
+    command.handler(context);
+    return;
+  }
+  const std::uint64_t started_ns = base::monotonic_ns();
+  command.handler(context);
+  if (!command.has(kSecret)) note_if_slow(words, started_ns);
+}
+
+// The command gets copies of the words: the input buffer is not its own.
+void RespSession::run_beside(const Command& command, std::span<const std::string_view> words) {
+  auto copies = std::make_shared<const std::vector<std::string>>(words.begin(), words.end());
+  answer_beside([&service = service_, &worker = worker_, &command, copies, client = client_](wire::RespWriter& reply) {
+    const std::vector<std::string_view> own_words(copies->begin(), copies->end());
+    Arguments arguments;
+    const auto read = arguments.read(command, std::span(own_words).subspan(command.name_words()));
+    LoopMetrics metrics(worker.loop);  // Slow commands decide nothing that is counted.
+    const std::uint64_t started_ns = base::monotonic_ns();
+    if (read) {
+      CommandContext context{service, arguments, reply, metrics, nullptr};
+      command.handler(context);
+    } else {
+      reply.error(read.error());
+    }
+    const auto elapsed_ns = static_cast<std::int64_t>(base::monotonic_ns() - started_ns);
+    if (elapsed_ns >= service.slow_threshold_ns) {
+      service.slow_log.add(
+          {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
+    }
+  });
+}
+
+void RespSession::answer_beside(std::function<void(wire::RespWriter& reply)> work) {
+  block();
+  const auto task = [&worker = worker_, work = std::move(work), version = version_, id = client_->id] {
+    base::Output output;
+    wire::RespWriter reply(output, version);
+    work(reply);
+    if (reply.errors() > 0) worker.loop.post([&worker] { worker.metrics.command_errors.add(); });
+    worker.answer(id, {std::string(output.view())});
+  };
+  if (service_.background.run(task)) return;
+  base::Output output;
+  wire::RespWriter(output, version_).error("ERR", "too many slow commands are waiting: try again later");
+  worker_.metrics.command_errors.add();
+  worker_.answer(client_->id, {std::string(output.view())});
+}
+
+void RespSession::note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns) {
+  const auto elapsed_ns = static_cast<std::int64_t>(base::monotonic_ns() - started_ns);
+  if (elapsed_ns < service_.slow_threshold_ns.load(std::memory_order_relaxed)) return;
+  service_.slow_log.add(
+      {0, service_.store.now().unix_seconds(), elapsed_ns / 1000, shorten(words), client_->address, client_->name});
+}
+
+void RespSession::tell_monitors(const Command& command, std::span<const std::string_view> words) {
+  const std::uint64_t now_us = service_.store.now().ns() / 1000;
+  std::string line = fmt::format("+{}.{:06} [0 {}]", now_us / 1'000'000, now_us % 1'000'000, client_->address);
+  for (const std::string_view word : words.first(command.has(kSecret) ? command.name_words() : words.size())) {
+    line += ' ';
+    line += wire::quote(word, word.size());
+  }
+  if (command.has(kSecret)) line += " \"(redacted)\"";
+  line += "\r\n";
+  service_.clients.for_each([&](const Client& client) {
+    if (!client.is_monitor) return;
+    client.worker->reach(client.id, [line](net::Connection& connection) { connection.push(line); });
+  });
+}
+
+}  // namespace mete::server

@@ -1,0 +1,105 @@
+// RespSession: one client's conversation in RESP: requests in, replies out, no I/O.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/session.h"
+#include "server/doors/resp/command.h"
+#include "server/doors/role.h"
+#include "server/running/clients.h"
+#include "server/running/service.h"
+#include "wire/resp_request.h"
+#include "wire/resp_writer.h"
+
+namespace mete::server {
+
+// What a command's handler gets.
+struct CommandContext {
+  Service& service;
+  const Arguments& arguments;
+  wire::RespWriter& reply;
+  LoopMetrics& metrics;
+  // The client; none for commands that run beside the event loops.
+  class RespSession* session;
+};
+
+class RespSession final : public net::Session {
+ public:
+  RespSession(Service& service, Worker& worker, std::shared_ptr<Client> client);
+  ~RespSession() override;
+
+  Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
+  void on_overflow(base::Output& output) override;
+  void on_lost(base::Output& output) override;
+  void on_buffers(const Buffers& buffers) override;
+  // A take must not wait on for a client that has gone; slow commands end by themselves.
+  [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
+  // Who watches with MONITOR listens, and need not speak.
+  [[nodiscard]] bool may_be_silent() const override { return client_->is_monitor; }
+
+  // For commands about the connection.
+  [[nodiscard]] Client& client() { return *client_; }
+  [[nodiscard]] Worker& worker() { return worker_; }
+  [[nodiscard]] std::optional<Role> role() const { return role_; }
+  void set_role(std::optional<Role> role);
+  [[nodiscard]] wire::RespVersion version() const { return version_; }
+  void set_version(wire::RespVersion version);
+  void close_after_reply() { is_closing_ = true; }
+  // As RESET does.
+  void reset();
+  // What stands between MULTI and EXEC is refused: half of a transaction must not be carried out.
+  [[nodiscard]] bool is_in_multi() const { return is_in_multi_; }
+  void set_in_multi(bool is_in_multi) { is_in_multi_ = is_in_multi; }
+  // No reply now: it will come through Worker::answer.
+  void block();
+  // Blocks as a waiting take: the wait ends with the connection.
+  void block_waiting();
+  // No reply now: `work` makes it, beside the event loops.
+  void answer_beside(std::function<void(wire::RespWriter& reply)> work);
+  // Holds back what was replied since `position` for a while: guessing passwords takes time.
+  void delay_reply(std::size_t position);
+
+ private:
+  // What has arrived together, on its way.
+  struct Batch {
+    wire::RespWriter& reply;
+    base::Output& output;
+    std::size_t output_max;
+    Received received = {};
+    std::uint64_t commands = 0;
+  };
+
+  Received receive_batch(std::string_view input, base::Output& output, std::size_t output_max);
+  std::span<const LookedAhead> look_ahead(std::string_view input, std::size_t count_max);
+  std::span<const Charge> find_takes(std::span<const LookedAhead> requests);
+  void take_together(std::span<const Charge> charges, wire::RespWriter& reply);
+  bool receive_one(std::string_view input, Batch& batch);
+  void refuse_protocol(std::string_view reason, base::Output& output);
+  void finish_commands(std::size_t count, Batch& batch);
+  void execute(const FoundCommand& found, std::span<const std::string_view> words, wire::RespWriter& reply);
+  void run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
+           wire::RespWriter& reply);
+  void run_beside(const Command& command, std::span<const std::string_view> words);
+  [[nodiscard]] bool may_run(const Command& command, wire::RespWriter& reply) const;
+  void note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns);
+  void tell_monitors(const Command& command, std::span<const std::string_view> words);
+
+  Service& service_;
+  Worker& worker_;
+  std::shared_ptr<Client> client_;
+  wire::RequestParser parser_;
+  wire::RespVersion version_ = wire::RespVersion::k2;
+  std::optional<Role> role_;
+  bool is_in_multi_ = false;
+  bool is_closing_ = false;
+  bool is_blocked_ = false;
+  bool is_waiting_ = false;
+  base::Output* output_ = nullptr;  // of the batch in progress
+};
+
+}  // namespace mete::server

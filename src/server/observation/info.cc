@@ -1,0 +1,233 @@
+// INFO: sections and names as Redis has them where it has them, so that its tools find what they look for.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "server/observation/cluster_description.h"
+#include "server/observation/readings.h"
+#include "wire/text.h"
+
+namespace mete::server {
+
+namespace {
+
+using Write = void (*)(std::string& text, Service& service, const Readings& readings);
+
+struct Section {
+  std::string_view name;
+  Write write;
+};
+
+template <class Value>
+void line(std::string& text, std::string_view name, const Value& value) {
+  text += fmt::format("{}:{}\r\n", name, value);
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr std::array<char, 4> kUnits = {'K', 'M', 'G', 'T'};
+  auto size = static_cast<double>(bytes);
+  if (size < 1024) return fmt::format("{}B", bytes);
+  std::size_t unit = 0;
+  for (size /= 1024; size >= 1024 && unit + 1 < kUnits.size(); size /= 1024) ++unit;
+  return fmt::format("{:.2f}{}", size, kUnits[unit]);
+}
+
+void write_server(std::string& text, Service& service, const Readings& readings) {
+  // Clients choose their ways by this version: those of Redis 7 are spoken here.
+  line(text, "redis_version", "7.0.0");
+  line(text, "mete_version", METE_VERSION);
+  line(text, "redis_mode", "standalone");
+  line(text, "os", "Linux");
+  line(text, "arch_bits", 64);
+  line(text, "multiplexing_api", "epoll");
+  line(text, "process_id", ::getpid());
+  line(text, "run_id", service.run_id);
+  line(text, "tcp_port", service.resp_port);
+  line(text, "threads", service.workers.size());
+  line(text, "uptime_in_seconds", readings.uptime_seconds);
+  line(text, "uptime_in_days", readings.uptime_seconds / 86'400);
+  const std::lock_guard lock(service.config_mutex);
+  line(text, "config_file", service.config_file);
+  line(text, "store", service.store_name);
+}
+
+void write_clients(std::string& text, Service& service, const Readings& readings) {
+  line(text, "connected_clients", readings.connections);
+  line(text, "blocked_clients", service.waits.size());
+  line(text, "maxclients", service.connections_max.load());
+}
+
+void write_memory(std::string& text, Service& service, const Readings& readings) {
+  line(text, "used_memory", readings.store.memory_bytes);
+  line(text, "used_memory_human", human_bytes(readings.store.memory_bytes));
+  line(text, "used_memory_rss", readings.resident_bytes);
+  line(text, "used_memory_rss_human", human_bytes(readings.resident_bytes));
+  const std::lock_guard lock(service.config_mutex);
+  line(text, "maxmemory", service.config.max_memory);
+  line(text, "maxmemory_human", human_bytes(service.config.max_memory));
+  line(text, "maxmemory_policy", "noeviction");
+}
+
+// What stands in a line of its own, whatever it is.
+std::string escaped(std::string_view bytes) {
+  const std::string quoted = wire::quote(bytes, bytes.size());
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+std::string failure_text(const std::optional<Error>& failure) { return failure ? escaped(failure->message) : ""; }
+
+void write_snapshots(std::string& text, Service& service, const store::PersistenceStatus& status) {
+  const Duration saving_for = service.store.now() - status.saving_since;
+  const bool has_saved = status.saves_total > 0;
+  line(text, "rdb_bgsave_in_progress", status.is_saving ? 1 : 0);
+  line(text, "rdb_last_bgsave_status", status.last_save_failure ? "err" : "ok");
+  line(text, "rdb_last_bgsave_time_sec", has_saved ? status.last_save_took.seconds() : -1);
+  line(text, "rdb_current_bgsave_time_sec", status.is_saving ? saving_for.seconds() : -1);
+  line(text, "rdb_saves", status.saves_total);
+  line(text, "snapshot_bytes", status.last_save_bytes);
+  line(text, "snapshot_failure", failure_text(status.last_save_failure));
+  line(text, "saving_progress", saving_percent(status));
+}
+
+void write_journal(std::string& text, const store::PersistenceStatus& status) {
+  line(text, "aof_current_size", status.journal_bytes);
+  line(text, "aof_last_write_status", status.failure ? "err" : "ok");
+  line(text, "journal_bytes", status.journal_bytes);
+  line(text, "journal_segments", status.journal_segments);
+  line(text, "journal_unsynced_bytes", status.unsynced_bytes);
+  line(text, "journal_records", status.records_total);
+  line(text, "journal_syncs", status.syncs_total);
+  line(text, "journal_last_sync_us", status.last_sync_us);
+  line(text, "journal_failure", failure_text(status.failure));
+  line(text, "recovered_snapshot_bytes", status.recovered_snapshot_bytes);
+  line(text, "recovered_records", status.recovered_records);
+  line(text, "recovery_ms", status.recovery_took.ms());
+  line(text, "cut_bytes", status.cut ? status.cut->bytes : 0);
+}
+
+void write_persistence(std::string& text, Service& service, const Readings& readings) {
+  line(text, "loading", 0);
+  line(text, "rdb_last_save_time", last_save_unix_seconds(service));
+  line(text, "aof_enabled", readings.persistence ? 1 : 0);
+  if (!readings.persistence) return;
+  write_snapshots(text, service, *readings.persistence);
+  write_journal(text, *readings.persistence);
+}
+
+Totals totals_of(const Service& service, const Readings& readings) {
+  return {.connections_accepted = service.connections_accepted.load(),
+          .connections_refused = service.connections_refused.load(),
+          .commands = readings.commands,
+          .errors = readings.command_errors + readings.protocol_errors,
+          .http_requests = readings.http_requests,
+          .protocol_errors = readings.protocol_errors,
+          .wrong_passwords = service.security.wrong_passwords(),
+          .bytes_in = readings.bytes_in,
+          .bytes_out = readings.bytes_out};
+}
+
+void write_stats(std::string& text, Service& service, const Readings& readings) {
+  const Totals now = totals_of(service, readings);
+  const std::lock_guard lock(service.totals_mutex);
+  const Totals& before = service.totals_before;
+  line(text, "total_connections_received", now.connections_accepted - before.connections_accepted);
+  line(text, "rejected_connections", now.connections_refused - before.connections_refused);
+  line(text, "total_commands_processed", now.commands - before.commands);
+  line(text, "total_error_replies", now.errors - before.errors);
+  line(text, "total_http_requests", now.http_requests - before.http_requests);
+  line(text, "protocol_errors", now.protocol_errors - before.protocol_errors);
+  line(text, "authentication_failures", now.wrong_passwords - before.wrong_passwords);
+  line(text, "total_net_input_bytes", now.bytes_in - before.bytes_in);
+  line(text, "total_net_output_bytes", now.bytes_out - before.bytes_out);
+  line(text, "decisions_allowed", readings.all_decisions.allowed);
+  line(text, "decisions_denied", readings.all_decisions.denied);
+  line(text, "decisions_shadow_denied", readings.all_decisions.shadow_denied);
+  line(text, "reloads_succeeded", service.reloads.succeeded.load());
+  line(text, "reloads_failed", service.reloads.failed.load());
+}
+
+void write_remote(std::string& text, const store::RemoteStatus& status) {
+  line(text, "store_shape", status.shape);
+  line(text, "store_nodes", fmt::format("{}", fmt::join(status.nodes, ",")));
+  line(text, "store_reachable", status.is_reachable ? 1 : 0);
+  line(text, "store_connections", status.connections);
+  line(text, "store_reconnects", status.reconnects);
+  line(text, "store_failures", status.failures);
+}
+
+void write_store(std::string& text, Service& /*service*/, const Readings& readings) {
+  line(text, "limits", readings.store.limits);
+  line(text, "rules", readings.store.rules);
+  line(text, "meters", readings.store.meters);
+  line(text, "overrides", readings.store.overrides);
+  line(text, "keys", readings.store.keys);
+  line(text, "ids", readings.store.ids);
+  line(text, "holds_open", readings.store.open_holds);
+  line(text, "holds_expired", readings.store.expired_holds);
+  if (readings.store.orphans) line(text, "holds_orphaned", *readings.store.orphans);
+  if (readings.remote) write_remote(text, *readings.remote);
+}
+
+void write_replication(std::string& text, Service& /*service*/, const Readings& /*readings*/) {
+  line(text, "role", "master");
+  line(text, "connected_slaves", 0);
+}
+
+void write_cluster(std::string& text, Service& /*service*/, const Readings& readings) {
+  text += cluster_text(readings.cluster);
+}
+
+void write_cpu(std::string& text, Service& /*service*/, const Readings& readings) {
+  line(text, "used_cpu_sys", fmt::format("{:.6f}", readings.cpu_system_seconds));
+  line(text, "used_cpu_user", fmt::format("{:.6f}", readings.cpu_user_seconds));
+}
+
+void write_limits(std::string& text, Service& /*service*/, const Readings& readings) {
+  for (const auto& [limit, counts] : readings.decisions) {
+    text += fmt::format("limit_{}:allowed={},denied={},shadow_denied={}\r\n", escaped(limit), counts.allowed,
+                        counts.denied, counts.shadow_denied);
+  }
+}
+
+void write_keyspace(std::string& text, Service& /*service*/, const Readings& readings) {
+  if (readings.store.keys > 0)
+    text += fmt::format("db0:keys={},expires={}\r\n", readings.store.keys, readings.store.expiring_keys);
+}
+
+constexpr std::array kSections = {
+    Section{"Server", write_server},     Section{"Clients", write_clients},
+    Section{"Memory", write_memory},     Section{"Persistence", write_persistence},
+    Section{"Stats", write_stats},       Section{"Replication", write_replication},
+    Section{"CPU", write_cpu},           Section{"Store", write_store},
+    Section{"Limits", write_limits},     Section{"Cluster", write_cluster},
+    Section{"Keyspace", write_keyspace},
+};
+
+bool is_wanted(std::string_view section, std::span<const std::string_view> wanted) {
+  if (wanted.empty()) return true;
+  return std::any_of(wanted.begin(), wanted.end(), [&](std::string_view name) {
+    return wire::equals_ignoring_case(name, section) || wire::equals_ignoring_case(name, "all") ||
+           wire::equals_ignoring_case(name, "default") || wire::equals_ignoring_case(name, "everything");
+  });
+}
+
+}  // namespace
+
+std::string info_text(Service& service, std::span<const std::string_view> sections) {
+  const Readings readings = read(service);
+  std::string text;
+  for (const Section& section : kSections) {
+    if (!is_wanted(section.name, sections)) continue;
+    if (!text.empty()) text += "\r\n";
+    text += fmt::format("# {}\r\n", section.name);
+    section.write(text, service, readings);
+  }
+  return text;
+}
+
+void reset_totals(Service& service) {
+  const Totals now = totals_of(service, read(service));
+  const std::lock_guard lock(service.totals_mutex);
+  service.totals_before = now;
+}
+
+}  // namespace mete::server

@@ -1,0 +1,120 @@
+// Service: what all of a server's connections share.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "escrow/status.h"
+#include "server/configuration/config.h"
+#include "server/decisions/wait_queue.h"
+#include "server/doors/authentication.h"
+#include "server/observation/security_log.h"
+#include "server/observation/slow_log.h"
+#include "server/running/background.h"
+#include "server/running/clients.h"
+#include "server/running/worker.h"
+#include "store/store.h"
+#include "sync/postgres_source.h"
+#include "sync/worker.h"
+#include "wire/resp_request.h"
+
+namespace mete::server {
+
+// What happened to reloads of the configuration.
+struct ReloadCounts {
+  std::atomic<std::uint64_t> succeeded{0};
+  std::atomic<std::uint64_t> failed{0};
+  std::atomic<std::uint64_t> last_success_unix_seconds{0};
+};
+
+// What INFO tells of all that has happened.
+struct Totals {
+  std::uint64_t connections_accepted = 0;
+  std::uint64_t connections_refused = 0;
+  std::uint64_t commands = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t http_requests = 0;
+  std::uint64_t protocol_errors = 0;
+  std::uint64_t wrong_passwords = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+};
+
+struct Service {
+  Service(store::Store& with_store, Config with_config, std::vector<std::unique_ptr<Worker>> with_workers)
+      : store(with_store),
+        workers(std::move(with_workers)),
+        authentication(with_config.password, with_config.use_password),
+        waits(workers[0]->loop, store, with_config.waiters_max),
+        config(std::move(with_config)),
+        syncs(store, {.open_source = sync::make_postgres_source,
+                      .on_end = [this](const sync::RunRecord& record) { note_sync(record); }}) {
+    request_limits.arguments_max = config.arguments_max;
+    request_limits.bulk_bytes_max = config.bulk_max;
+    pipeline_max = config.pipeline_max;
+  }
+
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+  // Connections that are still open have sessions, which use all of this.
+  ~Service();
+
+  // Where the store keeps files: from here on answers wait for what they tell of to be on disk. Before the first
+  // connection. `on_failure` is called at most once, from any thread: from then on nothing reaches the disk.
+  void watch_persistence(std::function<void(const Error&)> on_failure);
+
+  // None: this server is no node of a cluster.
+  [[nodiscard]] std::optional<escrow::ClusterStatus> read_cluster() const {
+    return cluster_status ? std::optional(cluster_status()) : std::nullopt;
+  }
+
+  store::Store& store;
+  std::vector<std::unique_ptr<Worker>> workers;
+  Authentication authentication;
+  Clients clients;
+  SlowLog slow_log;
+  WaitQueue waits;
+  Background background;
+  ReloadCounts reloads;
+  SecurityLog security;
+
+  // The settings that are in effect; CONFIG SET and a reload replace them.
+  std::mutex config_mutex;
+  Config config;
+
+  // Where INFO counts from since CONFIG RESETSTAT. What is counted for /metrics only ever grows.
+  std::mutex totals_mutex;
+  Totals totals_before;
+
+  std::atomic<std::int64_t> slow_threshold_ns{0};
+  wire::RequestLimits request_limits;
+  std::size_t pipeline_max = 0;
+  std::uint64_t started_at_ns = 0;  // the monotonic clock
+  std::uint64_t started_unix_seconds = 0;
+  std::string run_id;
+  std::string config_file;
+  std::string store_name;
+  int resp_port = 0;
+  std::atomic<std::size_t> connections_open{0};
+  std::atomic<std::size_t> connections_max{0};
+  std::atomic<std::uint64_t> connections_accepted{0};
+  std::atomic<std::uint64_t> connections_refused{0};
+  std::atomic<bool> is_ready{false};
+  std::atomic<bool> is_failure_told{false};
+  std::function<escrow::ClusterStatus()> cluster_status;    // of a node; from any thread
+  std::function<void()> shut_down;                          // from any thread
+  std::function<void()> apply_config;                       // makes `config` count; with config_mutex held
+  std::function<void(const sync::RunRecord&)> on_sync_end;  // from the worker's thread; set before the first plan is
+
+  sync::Worker syncs;  // last: a run may be under way, and uses all of the above
+
+ private:
+  void note_sync(const sync::RunRecord& record);
+};
+
+}  // namespace mete::server

@@ -1,0 +1,117 @@
+#include "store/redis/client/listener.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "base/monotonic.h"
+#include "wire/resp_command.h"
+
+namespace mete::store::redis {
+
+namespace {
+
+Instant now() { return Instant::from_ns(base::monotonic_ns()); }
+
+tl::unexpected<Error> unavailable(std::string message) {
+  return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(message)});
+}
+
+// ["message", channel, text]
+bool is_message(const wire::RespValue& reply) {
+  return reply.elements.size() == 3 && reply.elements[0].text == "message";
+}
+
+}  // namespace
+
+Listener::Listener(std::function<Node*()> find_node, Duration timeout)
+    : find_node_(std::move(find_node)), timeout_(timeout), stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  CHECK(stop_event_.is_open());
+}
+
+void Listener::stop() {
+  is_stopped_ = true;
+  // It stays readable from now on: nobody reads it.
+  const std::uint64_t one = 1;
+  CHECK(::write(stop_event_.get(), &one, sizeof one) == sizeof one);
+}
+
+Result<bool> Listener::wait(std::string_view channel, Duration at_most) {
+  if (is_stopped_) return false;
+  if (channel != channel_) client_.reset();
+  if (!client_) {
+    if (auto done = subscribe(channel); !done) {
+      client_.reset();
+      return unavailable(done.error().message);
+    }
+  }
+  auto message = wait_connected(net::Deadline::in(at_most));
+  if (!message) client_.reset();
+  return message;
+}
+
+Result<void> Listener::subscribe(std::string_view channel) {
+  Node* const node = find_node_();
+  if (node == nullptr) return unavailable("no node of Redis is known to listen to");
+  const auto deadline = net::Deadline::in(timeout_);
+  auto client = node->connect_apart(deadline);
+  if (!client) return tl::unexpected(client.error());
+  client_.emplace(std::move(*client));
+  const auto reply = client_->call({"SUBSCRIBE", channel}, deadline);
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->is_error()) return unavailable(client_->address().to_string() + " refused to listen: " + reply->text);
+  channel_ = channel;
+  heard_at_ = now();
+  asked_at_.reset();
+  return Done{};
+}
+
+Result<bool> Listener::wait_connected(const net::Deadline& deadline) {
+  for (;;) {
+    auto message = take_message();
+    if (!message || *message) return message;
+    if (auto done = check_silence(); !done) return tl::unexpected(done.error());
+    if (is_stopped_ || deadline.is_over()) return false;
+    const Duration until_check = next_check() - now();
+    const auto step = net::Deadline::in(std::clamp(until_check, Duration(), deadline.left()));
+    if (auto done = read(step); !done) return tl::unexpected(done.error());
+  }
+}
+
+Result<bool> Listener::take_message() {
+  for (;;) {
+    const auto reply = client_->next();
+    if (!reply) return unavailable(reply.error().message);
+    if (!*reply) return false;
+    if (is_message(**reply)) return true;
+  }
+}
+
+Result<void> Listener::read(const net::Deadline& deadline) {
+  if (!client_->socket().has_buffered_input()) {
+    std::array<pollfd, 2> waiting = {pollfd{client_->socket().descriptor(), POLLIN, 0},
+                                     pollfd{stop_event_.get(), POLLIN, 0}};
+    ::poll(waiting.data(), waiting.size(), static_cast<int>(std::min<std::int64_t>(deadline.left().ms(), 60'000)));
+    if (waiting[0].revents == 0) return Done{};
+  }
+  heard_at_ = now();
+  asked_at_.reset();
+  return client_->read_more(net::Deadline::in(timeout_));
+}
+
+Instant Listener::next_check() const { return asked_at_ ? *asked_at_ + timeout_ : heard_at_ + kSilenceMax; }
+
+Result<void> Listener::check_silence() {
+  if (now() < next_check()) return Done{};
+  if (asked_at_) return unavailable(client_->address().to_string() + " does not answer while it is listened to");
+  asked_at_ = now();
+  const std::string_view words[] = {"PING"};
+  return client_->send(wire::encode_command(words), net::Deadline::in(timeout_));
+}
+
+}  // namespace mete::store::redis

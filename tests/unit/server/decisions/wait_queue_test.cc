@@ -1,0 +1,266 @@
+#include "server/decisions/wait_queue.h"
+
+#include <gtest/gtest.h>
+
+#include "store/embedded/embedded_store.h"
+
+namespace mete::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The loop's time is the system's, the store's stands still: so a take fits when something is given back, when the
+// store's clock is moved on, or never.
+class WaitQueueTest : public ::testing::Test {
+ protected:
+  WaitQueueTest() {
+    EXPECT_TRUE(store.define(stock("s").amount(1)).has_value());
+    EXPECT_TRUE(store.define(stock("t").amount(1)).has_value());
+    EXPECT_TRUE(store.define(bucket("b").amount(1).per(1h)).has_value());
+  }
+
+  void wait(std::uint64_t caller, std::vector<Charge> charges, Duration patience = 1h, Mode mode = Mode::kTake,
+            std::string_view id = {}) {
+    queue.wait(
+        caller, std::make_shared<const WaitQueue::Waiter>(core::TakeRequest{charges, mode, id}, patience),
+        [this, caller](const Result<core::Verdict>& verdict, store::Ticket) {
+          log += (log.empty() ? "" : " ") + std::to_string(caller) + (!verdict ? "!" : verdict->is_allowed ? "+" : "-");
+          last = verdict;
+        });
+  }
+  // All that can be done without waiting.
+  void settle() {
+    for (int round = 0; round < 20; ++round) {
+      loop.stop();
+      loop.run();
+    }
+  }
+  // Until so many answers have come.
+  void settle_until(std::size_t answers) {
+    while (std::count(log.begin(), log.end(), ' ') + (log.empty() ? 0 : 1) < static_cast<std::ptrdiff_t>(answers)) {
+      loop.after(1ms, [this] { loop.stop(); });
+      loop.run();
+    }
+  }
+  void take(std::string_view limit, std::string_view key) {
+    const Charge charge{limit, key};
+    EXPECT_TRUE(store.take({{&charge, 1}})->is_allowed);
+  }
+  void give(std::string_view limit, std::string_view key) {
+    const Charge charge{limit, key};
+    EXPECT_TRUE(store.give({&charge, 1}, {}).has_value());
+    queue.nudge({&charge, 1});
+    settle();
+  }
+
+  ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
+  store::EmbeddedStore store{Options{.clock = &clock}};
+  net::EventLoop loop;
+  WaitQueue queue{loop, store, 5};
+  std::string log;
+  Result<core::Verdict> last;
+};
+
+TEST_F(WaitQueueTest, ATakeThatFitsIsAnsweredAtOnce) {
+  wait(1, {{"s", "k"}});
+  settle();
+  EXPECT_EQ(log, "1+");
+  EXPECT_EQ(queue.size(), 0U);
+}
+
+TEST_F(WaitQueueTest, FirstComeFirstServed) {
+  take("s", "k");
+  for (const std::uint64_t caller : {7U, 3U, 5U}) wait(caller, {{"s", "k"}});
+  settle();
+  EXPECT_EQ(log, "");
+  EXPECT_EQ(queue.size(), 3U);
+  give("s", "k");
+  EXPECT_EQ(log, "7+");
+  give("s", "k");
+  EXPECT_EQ(log, "7+ 3+");
+  give("s", "k");
+  EXPECT_EQ(log, "7+ 3+ 5+");
+  EXPECT_EQ(queue.size(), 0U);
+}
+
+TEST_F(WaitQueueTest, MetersDoNotWaitForEachOther) {
+  take("s", "k");
+  wait(1, {{"s", "k"}});
+  wait(2, {{"s", "other"}});
+  wait(3, {{"t", "k"}});
+  settle();
+  EXPECT_EQ(log, "2+ 3+");
+}
+
+// 2 waits for both meters; 3 shares one of them and came later, so it waits behind 2 although it would fit.
+TEST_F(WaitQueueTest, NobodyOvertakesOnASharedMeter) {
+  take("s", "k");
+  wait(1, {{"s", "k"}});
+  wait(2, {{"s", "k"}, {"t", "k"}});
+  wait(3, {{"t", "k"}});
+  settle();
+  EXPECT_EQ(log, "");
+  give("s", "k");
+  EXPECT_EQ(log, "1+");
+  give("s", "k");
+  EXPECT_EQ(log, "1+ 2+");
+  give("t", "k");
+  EXPECT_EQ(log, "1+ 2+ 3+");
+}
+
+TEST_F(WaitQueueTest, WhoeverCancelsMakesWay) {
+  take("s", "k");
+  wait(1, {{"s", "k"}});
+  wait(2, {{"s", "k"}});
+  settle();
+  queue.cancel(1);
+  queue.cancel(99);
+  give("s", "k");
+  EXPECT_EQ(log, "2+");
+}
+
+TEST_F(WaitQueueTest, WhoeverCancelsInFrontLetsTheNextTry) {
+  take("s", "k");
+  wait(1, {{"s", "k"}, {"t", "k"}});
+  wait(2, {{"t", "k"}});
+  settle();
+  EXPECT_EQ(log, "");
+  queue.cancel(1);
+  settle();
+  EXPECT_EQ(log, "2+");
+}
+
+TEST_F(WaitQueueTest, IsTriedAgainWhenItsTimeHasCome) {
+  take("b", "k");
+  wait(1, {{"b", "k"}});
+  settle();
+  clock.advance(1h);
+  settle_until(1);  // nobody announces it
+  EXPECT_EQ(log, "1+");
+}
+
+TEST_F(WaitQueueTest, PatienceEndsWithADenial) {
+  take("s", "k");
+  wait(1, {{"s", "k"}}, 5ms);
+  wait(2, {{"s", "k"}}, 10ms);
+  settle_until(2);
+  EXPECT_EQ(log, "1- 2-");
+  EXPECT_EQ(last->violated, 1);
+}
+
+// Those before it come first, whatever is left: it is denied although it would fit.
+TEST_F(WaitQueueTest, PatienceEndsWithADenialBehindOthersToo) {
+  take("s", "k");
+  wait(1, {{"s", "k"}, {"t", "k"}});
+  wait(2, {{"t", "k"}}, 5ms);
+  settle_until(1);
+  EXPECT_EQ(log, "2-");
+  EXPECT_EQ(store.usage({"t", "k"})->used, 0);
+}
+
+TEST_F(WaitQueueTest, WhatCanNeverFitDoesNotWait) {
+  wait(1, {{"s", "k", 2}});
+  settle();
+  EXPECT_EQ(log, "1-");
+}
+
+TEST_F(WaitQueueTest, AnErrorDoesNotWait) {
+  wait(1, {{"nope", "k"}});
+  settle();
+  EXPECT_EQ(log, "1!");
+  EXPECT_EQ(last.error().code, ErrorCode::kNoLimit);
+}
+
+TEST_F(WaitQueueTest, IsBounded) {
+  take("s", "k");
+  for (std::uint64_t caller = 1; caller <= 6; ++caller) wait(caller, {{"s", "k"}});
+  settle();
+  EXPECT_EQ(log, "6!");
+  EXPECT_EQ(last.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(queue.size(), 5U);
+}
+
+TEST_F(WaitQueueTest, AChangedLimitIsTriedByAll) {
+  take("s", "k");
+  take("s", "l");
+  wait(1, {{"s", "k"}});
+  wait(2, {{"s", "l"}});
+  settle();
+  EXPECT_TRUE(store.define(stock("s").amount(2)).has_value());
+  queue.nudge_all();
+  settle();
+  EXPECT_EQ(log, "1+ 2+");
+}
+
+TEST_F(WaitQueueTest, ADroppedLimitIsAnError) {
+  take("s", "k");
+  wait(1, {{"s", "k"}});
+  settle();
+  EXPECT_TRUE(*store.drop("s"));
+  queue.nudge_all();
+  settle();
+  EXPECT_EQ(log, "1!");
+}
+
+TEST_F(WaitQueueTest, FinishDeniesEveryone) {
+  take("s", "k");
+  for (const std::uint64_t caller : {1U, 2U, 3U}) wait(caller, {{"s", "k"}});
+  settle();
+  queue.finish();
+  settle();
+  EXPECT_EQ(log, "1- 2- 3-");
+  EXPECT_EQ(queue.size(), 0U);
+}
+
+// An id is used up by the take that is answered, and by no attempt before it.
+TEST_F(WaitQueueTest, AttemptsLeaveTheIdAlone) {
+  take("s", "k");
+  wait(1, {{"s", "k"}}, 1h, Mode::kTake, "op");
+  settle();
+  give("s", "k");
+  EXPECT_EQ(log, "1+");
+  wait(2, {{"s", "k"}}, 1h, Mode::kTake, "op");
+  settle();
+  EXPECT_EQ(log, "1+ 2+");
+  EXPECT_EQ(store.usage({"s", "k"})->used, 1);
+}
+
+// Somebody else has asked by the same id while this one stood behind others.
+TEST_F(WaitQueueTest, PatienceEndsWithTheAnswerOfTheId) {
+  take("s", "k");
+  wait(1, {{"s", "k"}, {"t", "k"}});
+  wait(2, {{"t", "k"}}, 5ms, Mode::kTake, "op");
+  settle();
+  EXPECT_EQ(log, "");
+  const Charge charge{"t", "k"};
+  EXPECT_TRUE(store.take({{&charge, 1}, Mode::kTake, "op"})->is_allowed);
+  settle_until(1);
+  EXPECT_EQ(log, "2+");
+  EXPECT_EQ(store.usage({"t", "k"})->used, 1);
+}
+
+TEST_F(WaitQueueTest, UpToWaitsForTheFirstUnit) {
+  EXPECT_TRUE(store.define(stock("s").amount(3)).has_value());
+  const Charge all{"s", "k", 3};
+  EXPECT_TRUE(store.take({{&all, 1}})->is_allowed);
+  wait(1, {{"s", "k", 2}}, 1h, Mode::kUpTo);
+  settle();
+  EXPECT_EQ(log, "");
+  give("s", "k");
+  EXPECT_EQ(log, "1+");
+  EXPECT_EQ(last->taken, 1);
+}
+
+// The same meter twice in one take is one place in its line.
+TEST_F(WaitQueueTest, AMeterThatIsChargedTwiceIsWaitedForOnce) {
+  EXPECT_TRUE(store.define(stock("s").amount(2)).has_value());
+  take("s", "k");
+  wait(1, {{"s", "k"}, {"s", "k"}});
+  settle();
+  EXPECT_EQ(log, "");
+  give("s", "k");
+  EXPECT_EQ(log, "1+");
+}
+
+}  // namespace
+}  // namespace mete::server

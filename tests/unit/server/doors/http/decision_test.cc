@@ -1,0 +1,224 @@
+// take, check and hold: what a decision's status, headers and body say.
+#include "unit/server/doors/http/http_fixture.h"
+
+namespace mete::server {
+namespace {
+
+using namespace std::chrono_literals;
+using HttpDecisions = testing::HttpFixture;
+using testing::Answer;
+using testing::Observed;
+
+TEST_F(HttpDecisions, TellWhatIsLeft) {
+  define(bucket("api").amount(10).per(1min));
+  const Answer answer = send("POST", "/v1/take", R"({"charges":[{"limit":"api","key":"alice","cost":1}]})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.content_type, "application/json");
+  EXPECT_EQ(answer.body,
+            R"({"allowed":true,"remaining":9,"limit":10,"retry_after_ms":0,"reset_after_ms":6000,"violated":[]})");
+  EXPECT_EQ(answer.header("RateLimit-Policy"), R"("api";q=10;w=60)");
+  EXPECT_EQ(answer.header("RateLimit"), R"("api";r=9;t=6)");
+  EXPECT_EQ(answer.header("X-RateLimit-Limit"), "10");
+  EXPECT_EQ(answer.header("X-RateLimit-Remaining"), "9");
+  EXPECT_EQ(answer.header("X-RateLimit-Reset"), "1700000006");
+  EXPECT_EQ(answer.header("Retry-After"), "(none)");
+  EXPECT_EQ(answer.header("Cache-Control"), "no-store");
+}
+
+TEST_F(HttpDecisions, DenyWithTheWait) {
+  define(bucket("api").amount(10).per(1min));
+  clock.advance(1ns);  // so that the reset is not on a full second
+  send("POST", "/v1/take", R"({"charges":[{"limit":"api","key":"alice","cost":8}]})");
+  const Answer answer = send("POST", "/v1/take", R"({"charges":[{"limit":"api","key":"alice","cost":3}]})");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(answer.content_type, "application/problem+json");
+  EXPECT_EQ(
+      answer.body,
+      R"({"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota exceeded",)"
+      R"("status":429,"detail":"too little is left of \"api\"; retry after 6000 ms","violated-policies":["api"],)"
+      R"("allowed":false,"remaining":2,"limit":10,"retry_after_ms":6000,"reset_after_ms":48000,"violated":["api"]})");
+  EXPECT_EQ(answer.header("Retry-After"), "6");
+  EXPECT_EQ(answer.header("RateLimit"), R"("api";r=2;t=48)");
+  EXPECT_EQ(answer.header("X-RateLimit-Reset"), "1700000049") << "rounded up";
+
+  clock.advance(5999ms);
+  EXPECT_EQ(send("POST", "/v1/take", R"({"charges":[{"limit":"api","key":"alice","cost":3}]})").header("Retry-After"),
+            "1")
+      << "a millisecond is waited for as a second";
+  clock.advance(1ms);
+  EXPECT_EQ(send("POST", "/v1/take", R"({"charges":[{"limit":"api","key":"alice","cost":3}]})").status, 200);
+}
+
+TEST_F(HttpDecisions, SayThatNoWaitIsEnough) {
+  define(bucket("api").amount(10).per(1min));
+  const Answer answer = send("POST", "/v1/take", R"({"charges":[{"limit":"api","key":"alice","cost":11}]})");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(answer.header("Retry-After"), "(none)");
+  EXPECT_EQ(answer.member("retry_after_ms"), "-1");
+  EXPECT_EQ(answer.member("detail"), R"("too little is left of \"api\"; no wait is enough")");
+}
+
+// A limit of each kind, and what its headers say after one unit was taken.
+TEST_F(HttpDecisions, NameEveryKindOfPolicy) {
+  const struct {
+    Limit limit;
+    std::string policy;
+    std::string standing;
+    std::string reset;
+  } rows[] = {
+      {bucket("a").amount(100).per(1min).burst(200), "\"a\";q=100;w=60", "\"a\";r=199;t=1", "1700000001"},
+      {bucket("a").amount(1000).per(250ms), "\"a\";q=1000", "\"a\";r=999;t=1", "1700000001"},
+      {window("a").amount(5).per(1h), "\"a\";q=5;w=3600", "\"a\";r=4;t=2800", "1700002800"},
+      {sliding("a").amount(5).per(100s), "\"a\";q=5;w=100", "\"a\";r=4;t=200", "1700000200"},
+      {calendar("a").amount(5).per(Unit::kHour), "\"a\";q=5;w=3600", "\"a\";r=4;t=2800", "1700002800"},
+      {calendar("a").amount(5).per(Unit::kDay), "\"a\";q=5;w=86400", "\"a\";r=4;t=6400", "1700006400"},
+      {calendar("a").amount(5).per(Unit::kWeek), "\"a\";q=5;w=604800", "\"a\";r=4;t=438400", "1700438400"},
+      {calendar("a").amount(5).per(Unit::kMonth), "\"a\";q=5", "\"a\";r=4;t=1388800", "1701388800"},
+      {calendar("a").amount(5).per(Unit::kYear), "\"a\";q=5", "\"a\";r=4;t=4067200", "1704067200"},
+      {stock("a").amount(5), "\"a\";q=5", "\"a\";r=4", "(none)"},
+      {stock("say \"hi\\\"").amount(5), R"("say \"hi\\\"";q=5)", R"("say \"hi\\\"";r=4)", "(none)"},
+      {stock("größe").amount(5), "(none)", "(none)", "(none)"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.policy);
+    define(row.limit);
+    const Answer answer = send("GET", "/v1/check?key=k&limit=" + wire::percent_encode(row.limit.name()));
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.header("RateLimit-Policy"), row.policy);
+    EXPECT_EQ(answer.header("RateLimit"), row.standing);
+    EXPECT_EQ(answer.header("X-RateLimit-Reset"), row.reset);
+    ASSERT_TRUE(store.drop(row.limit.name()).value());
+  }
+}
+
+TEST_F(HttpDecisions, TellOverriddenQuotas) {
+  define(bucket("api").amount(100).per(1min).burst(250));
+  define(window("sms").amount(5).per(1h));
+  EXPECT_EQ(send("PUT", "/v1/limits/api/overrides/vip", R"({"amount":33})").status, 200);
+  EXPECT_EQ(send("PUT", "/v1/limits/sms/overrides/vip", R"({"amount":7})").status, 200);
+  EXPECT_EQ(send("GET", "/v1/check?limit=api&key=vip&cost=0").header("RateLimit-Policy"), R"("api";q=33;w=60)");
+  EXPECT_EQ(send("GET", "/v1/check?limit=sms&key=vip&cost=0").header("RateLimit-Policy"), R"("sms";q=7;w=3600)");
+
+  // A burst below the amount: the key's own one is rounded up by much.
+  define(bucket("slow").amount(100).per(1min).burst(3));
+  EXPECT_EQ(send("PUT", "/v1/limits/slow/overrides/vip", R"({"amount":50})").status, 200);
+  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=vip&cost=0").header("RateLimit-Policy"), R"("slow";q=50;w=60)");
+  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=others&cost=0").header("RateLimit-Policy"), R"("slow";q=100;w=60)");
+}
+
+// As the decision has them: a peek's tell what would be left, of one charge and of several alike.
+TEST_F(HttpDecisions, TellOfSeveralChargesWhatTheDecisionTells) {
+  define(stock("a").amount(10));
+  define(stock("b").amount(100));
+  const auto ask = [&](std::string_view charges, std::string_view rest) {
+    return send("POST", "/v1/take", R"({"charges":[)" + std::string(charges) + "]" + std::string(rest) + "}")
+        .header("RateLimit");
+  };
+  const std::string_view one = R"({"limit":"a","key":"k","cost":3})";
+  const std::string_view both = R"({"limit":"a","key":"k","cost":3},{"limit":"b","key":"k","cost":3})";
+  const std::string_view twice = R"({"limit":"a","key":"k","cost":3},{"limit":"a","key":"k","cost":2})";
+  EXPECT_EQ(ask(one, R"(,"mode":"peek")"), R"("a";r=7)");
+  EXPECT_EQ(ask(both, R"(,"mode":"peek")"), R"("a";r=7, "b";r=97)");
+  EXPECT_EQ(ask(twice, R"(,"mode":"peek")"), R"("a";r=5, "a";r=5)");
+  EXPECT_EQ(ask(both, R"(,"id":"op")"), R"("a";r=7, "b";r=97)");
+  EXPECT_EQ(ask(both, ""), R"("a";r=4, "b";r=94)");
+  EXPECT_EQ(ask(both, R"(,"id":"op")"), R"("a";r=4, "b";r=94)") << "told again: as they stand now";
+  EXPECT_EQ(ask(both, R"(,"mode":"force")"), R"("a";r=1, "b";r=91)");
+  EXPECT_EQ(ask(both, ""), R"("a";r=1, "b";r=91)") << "denied";
+}
+
+TEST_F(HttpDecisions, ListEveryCharge) {
+  define(bucket("api").amount(10).per(1min));
+  define(stock("storage").amount(100));
+  define(stock("größe").amount(100));
+  const std::string charges = R"({"limit":"api","key":"alice"},{"limit":"storage","key":"acme","cost":60},)"
+                              R"({"limit":"größe","key":"x"})";
+  const Answer allowed = send("POST", "/v1/take", R"({"charges":[)" + charges + "]}");
+  EXPECT_EQ(allowed.status, 200) << allowed.body;
+  EXPECT_EQ(allowed.header("RateLimit-Policy"), R"("api";q=10;w=60, "storage";q=100)");
+  EXPECT_EQ(allowed.header("RateLimit"), R"("api";r=9;t=6, "storage";r=40)");
+  EXPECT_EQ(allowed.header("X-RateLimit-Limit"), "10") << "the tightest";
+  EXPECT_EQ(allowed.header("X-RateLimit-Remaining"), "9");
+
+  const Answer denied = send("POST", "/v1/take", R"({"charges":[)" + charges + "]}");
+  EXPECT_EQ(denied.status, 429);
+  EXPECT_EQ(denied.member("violated"), R"(["storage"])");
+  EXPECT_EQ(denied.member("violated-policies"), R"(["storage"])");
+  EXPECT_EQ(denied.header("RateLimit"), R"("api";r=9;t=6, "storage";r=40)") << "nothing was taken";
+}
+
+TEST_F(HttpDecisions, HaveModes) {
+  define(bucket("api").amount(10).per(1min));
+  const auto take = [&](const std::string& mode, int cost) {
+    return send(
+        "POST", "/v1/take",
+        R"({"mode":")" + mode + R"(","charges":[{"limit":"api","key":"k","cost":)" + std::to_string(cost) + "}]}");
+  };
+  EXPECT_EQ(take("peek", 10).status, 200);
+  EXPECT_EQ(take("peek", 11).status, 429);
+  EXPECT_EQ(take("take", 4).member("remaining"), "6");
+  EXPECT_EQ(take("take", 4).member("taken"), "(none)");
+  const Answer some = take("up_to", 5);
+  EXPECT_EQ(some.status, 200);
+  EXPECT_EQ(some.member("taken"), "2");
+  EXPECT_EQ(some.member("allowed"), "true");
+  const Answer none = take("up_to", 5);
+  EXPECT_EQ(none.status, 429);
+  EXPECT_EQ(none.member("taken"), "0");
+  EXPECT_EQ(none.member("allowed"), "false");
+  EXPECT_EQ(none.header("Retry-After"), "6") << "for one unit";
+  EXPECT_EQ(take("force", 5).status, 200);
+  EXPECT_EQ(send("GET", "/v1/meters/api/k").member("used"), "15");
+}
+
+TEST_F(HttpDecisions, AreRepeatedByTheirId) {
+  define(bucket("api").amount(10).per(1min));
+  const std::string body = R"({"charges":[{"limit":"api","key":"k","cost":8}],"id":"op 1"})";
+  const Answer first = send("POST", "/v1/take", body);
+  EXPECT_EQ(send("POST", "/v1/take", body).body, first.body);
+  EXPECT_EQ(send("GET", "/v1/meters/api/k").member("used"), "8");
+  expect_problem(send("POST", "/v1/take", R"({"charges":[{"limit":"api","key":"k","cost":7}],"id":"op 1"})"), 409,
+                 "op 1");
+  EXPECT_EQ(send("POST", "/v1/take", R"({"charges":[{"limit":"api","key":"k","cost":7}],"id":"op 1"})").member("code"),
+            "\"MISMATCH\"");
+}
+
+TEST_F(HttpDecisions, AllowPastAShadowAndNameIt) {
+  define(stock("trial").amount(1).shadow());
+  const Answer answer = send("POST", "/v1/take", R"({"charges":[{"limit":"trial","key":"k","cost":2}]})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.member("violated"), R"(["trial"])");
+}
+
+TEST_F(HttpDecisions, CheckHasNoBody) {
+  define(bucket("api").amount(2).per(1min));
+  for (const int status : {200, 200, 429}) {
+    const Answer answer = send("GET", "/v1/check?limit=api&key=alice");
+    EXPECT_EQ(answer.status, status);
+    EXPECT_EQ(answer.content_type, "");
+    EXPECT_EQ(answer.body, "");
+    EXPECT_EQ(answer.header("Retry-After"), status == 429 ? "30" : "(none)");
+  }
+  EXPECT_EQ(send("GET", "/v1/check?limit=api&key=bob&cost=3").status, 429);
+  EXPECT_EQ(send("GET", "/v1/check?limit=api&key=alice&cost=0").status, 200);
+  EXPECT_EQ(send("GET", "/v1/check?limit=api&key=a+b%2Bc&cost=2").status, 200);
+  EXPECT_EQ(send("GET", "/v1/meters/api/a%20b+c").member("used"), "2");
+  EXPECT_EQ(send("HEAD", "/v1/check?limit=api&key=carol").status, 200);
+}
+
+TEST_F(HttpDecisions, AreObserved) {
+  define(stock("a").amount(1));
+  define(stock("b").amount(2));
+  send("POST", "/v1/take", R"({"charges":[{"limit":"a","key":"k"},{"limit":"b","key":"k"}]})");
+  send("POST", "/v1/take", R"({"charges":[{"limit":"b","key":"k"},{"limit":"a","key":"k"}]})");
+  send("POST", "/v1/take", R"({"charges":[{"limit":"a","key":"k"}],"mode":"peek"})");
+  send("GET", "/v1/check?limit=b&key=k");
+  send("POST", "/v1/holds", R"({"charges":[{"limit":"a","key":"x"}],"ttl":1})");
+  send("POST", "/v1/take", R"({"charges":[{"limit":"unknown","key":"k"}]})");
+  const std::vector<Observed> expected = {
+      {{"a", "b"}, true, 0}, {{"b", "a"}, false, 2}, {{"b"}, true, 0}, {{"a"}, true, 0}};
+  EXPECT_EQ(observer.decisions, expected);
+}
+
+}  // namespace
+}  // namespace mete::server

@@ -1,0 +1,161 @@
+#include "server/limits/limit_reload.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "store/embedded/embedded_store.h"
+
+namespace mete::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+FileLimit at_line(int line, Limit limit) { return {std::move(limit), "mete.toml:" + std::to_string(line)}; }
+
+class LimitReloadTest : public ::testing::Test {
+ protected:
+  Amount used(std::string_view limit) { return store_.usage({limit, "alice"})->used; }
+  void take(std::string_view limit, Amount cost) {
+    const Charge charges[] = {{limit, "alice", cost}};
+    ASSERT_TRUE(store_.take({.charges = charges}).has_value());
+  }
+
+  store::EmbeddedStore store_{Options{}};
+  const std::vector<FileLimit> first_ = {
+      at_line(1, stock("storage").amount(10)), at_line(5, stock("seats").amount(3)),
+      at_line(9, calendar("links").amount(20).per(Unit::kMonth).zone("Europe/Berlin"))};
+};
+
+TEST_F(LimitReloadTest, DefinesAtTheStartAndChangesNothingTheSecondTime) {
+  const auto started = apply_limits(store_, {.previous = {}, .next = first_});
+  ASSERT_TRUE(started.has_value()) << started.error().message;
+  EXPECT_EQ(*started, (LimitChanges{.added = {"storage", "seats", "links"}, .changed = {}, .removed = {}}));
+  EXPECT_EQ(*store_.limit("links"), first_[2].limit);
+  EXPECT_EQ(*apply_limits(store_, {.previous = first_, .next = first_}), LimitChanges{});
+}
+
+TEST_F(LimitReloadTest, KeepsUsageAndDropsOnlyWhatStoodInTheFile) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  ASSERT_TRUE(store_.define(stock("by-command").amount(7)).has_value());
+  take("storage", 4);
+
+  const std::vector<FileLimit> next = {at_line(1, stock("storage").amount(20)),
+                                       at_line(5, bucket("api").amount(1).per(1s))};
+  const auto changes = apply_limits(store_, {.previous = first_, .next = next});
+  ASSERT_TRUE(changes.has_value()) << changes.error().message;
+  EXPECT_EQ(*changes, (LimitChanges{.added = {"api"}, .changed = {"storage"}, .removed = {"seats", "links"}}));
+  EXPECT_EQ(used("storage"), 4);
+  EXPECT_EQ(*store_.limits(), (std::vector<std::string>{"api", "by-command", "storage"}));
+}
+
+TEST_F(LimitReloadTest, TheFileGoesOverWhatACommandHasChanged) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  ASSERT_TRUE(store_.define(stock("seats").amount(99)).has_value());
+  ASSERT_TRUE(store_.drop("links").has_value());
+  const auto changes = apply_limits(store_, {.previous = first_, .next = first_});
+  EXPECT_EQ(*changes, (LimitChanges{.added = {"links"}, .changed = {"seats"}, .removed = {}}));
+  EXPECT_EQ((*store_.limit("seats"))->amount(), 3);
+}
+
+TEST_F(LimitReloadTest, ABadLimitChangesNothingAndIsNamedWithItsLine) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  const struct {
+    Limit bad;
+    std::string_view reason;
+  } rows[] = {
+      {calendar("bad").amount(1).per(Unit::kDay).zone("Europe/Atlantis"), "Europe/Atlantis"},
+      {calendar("bad").amount(1).per(Unit::kWeek).anchor(8), "anchor"},
+      {stock("bad"), "amount"},
+  };
+  for (const auto& row : rows) {
+    const std::vector<FileLimit> next = {at_line(1, stock("storage").amount(99)), at_line(7, row.bad)};
+    const auto changes = apply_limits(store_, {.previous = first_, .next = next});
+    ASSERT_FALSE(changes.has_value()) << row.reason;
+    EXPECT_TRUE(changes.error().message.starts_with(R"(mete.toml:7: limit "bad": )")) << changes.error().message;
+    EXPECT_NE(changes.error().message.find(row.reason), std::string::npos) << changes.error().message;
+    EXPECT_EQ((*store_.limit("storage"))->amount(), 10);
+    EXPECT_EQ(store_.limits()->size(), 3U);
+    EXPECT_FALSE(check_limit(row.bad).has_value());
+  }
+}
+
+TEST_F(LimitReloadTest, WithoutAStoreToDrawSharesFromThereAreNone) {
+  const std::vector<FileLimit> next = {at_line(1, stock("storage").amount(99)),
+                                       at_line(7, stock("shared").amount(1).scope(Scope::kEscrow))};
+  const auto changes = apply_limits(store_, {.previous = {}, .next = next});
+  EXPECT_EQ(changes.error().message,
+            "mete.toml:7: limit \"shared\": scope: escrow needs shared and node in [escrow] of mete.toml: use node or "
+            "shared");
+  EXPECT_TRUE(store_.limits()->empty());
+}
+
+// Keeps definitions alone, and refuses those of one name.
+class RefusingStore final : public store::Store {
+ public:
+  std::map<std::string, Limit, std::less<>> limits_now;
+  std::string refused;
+
+  [[nodiscard]] Instant now() const override { return {}; }
+
+ private:
+  static tl::unexpected<Error> unavailable() {
+    return tl::make_unexpected(Error{ErrorCode::kUnavailable, "it is down"});
+  }
+
+  Result<void> do_define(const Limit& limit) override {
+    if (limit.name() == refused) return unavailable();
+    limits_now.insert_or_assign(limit.name(), limit);
+    return {};
+  }
+  Result<bool> do_drop(std::string_view name) override {
+    if (name == refused) return unavailable();
+    return limits_now.erase(std::string(name)) > 0;
+  }
+  Result<std::optional<Limit>> do_limit(std::string_view name) override {
+    const auto found = limits_now.find(name);
+    return found != limits_now.end() ? std::optional(found->second) : std::nullopt;
+  }
+  Result<std::vector<std::string>> do_limits() override { return unavailable(); }
+  Result<void> do_set_override(const store::MeterName&, std::optional<Amount>) override { return unavailable(); }
+  Result<std::optional<Amount>> do_override_of(const store::MeterName&) override { return unavailable(); }
+  Result<core::Verdict> do_take(const store::TakeRequest&) override { return unavailable(); }
+  Result<std::optional<core::Verdict>> do_recall(const store::TakeRequest&) override { return unavailable(); }
+  Result<Settlement> do_give(std::span<const Charge>, std::string_view) override { return unavailable(); }
+  Result<core::Verdict> do_hold(const store::HoldRequest&) override { return unavailable(); }
+  Result<Settlement> do_commit(const store::CommitRequest&) override { return unavailable(); }
+  Result<Settlement> do_cancel(std::string_view) override { return unavailable(); }
+  Result<Duration> do_extend(std::string_view, Duration) override { return unavailable(); }
+  Result<std::optional<HoldInfo>> do_find_hold(std::string_view) override { return unavailable(); }
+  Result<std::vector<std::string>> do_holds(const store::MeterName&, std::size_t) override { return unavailable(); }
+  Result<std::vector<std::string>> do_holds_tagged(std::string_view) override { return unavailable(); }
+  Result<Usage> do_usage(const store::MeterName&) override { return unavailable(); }
+  Result<Reconciliation> do_reconcile(const store::MeterName&, Amount) override { return unavailable(); }
+  void do_shift(const store::ShiftRequest&, std::span<Result<store::Shifted>> answers) override {
+    std::fill(answers.begin(), answers.end(), unavailable());
+  }
+  Result<UsagePage> do_scan(std::string_view, std::uint64_t, std::size_t) override { return unavailable(); }
+  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t) override { return unavailable(); }
+  Result<void> do_clear() override { return unavailable(); }
+  store::StoreStatistics do_statistics() override { return {}; }
+};
+
+TEST(LimitReload, AStoreThatFailsInBetweenIsPutBack) {
+  RefusingStore store;
+  const std::vector<FileLimit> first = {at_line(1, stock("a").amount(1)), at_line(2, stock("z").amount(1))};
+  ASSERT_TRUE(apply_limits(store, {.previous = {}, .next = first}).has_value());
+  const auto before = store.limits_now;
+
+  store.refused = "down";
+  const std::vector<FileLimit> next = {at_line(1, stock("a").amount(2)), at_line(2, stock("new").amount(1)),
+                                       at_line(3, stock("down").amount(1))};
+  const auto changes = apply_limits(store, {.previous = first, .next = next});
+  ASSERT_FALSE(changes.has_value());
+  EXPECT_EQ(changes.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(changes.error().message, R"(mete.toml:3: limit "down": it is down)");
+  EXPECT_EQ(store.limits_now, before);
+}
+
+}  // namespace
+}  // namespace mete::server
