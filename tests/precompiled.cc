@@ -1,0 +1,1 @@
+// The owner of the precompiled headers: a target needs a source.
