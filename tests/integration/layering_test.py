@@ -30,6 +30,13 @@ MAY_INCLUDE = {
     "lab": ["base", "core", "calendar", "engine", "journal", "wire", "net", "store", "escrow", "sync", "server", "cli"],
 }
 
+# A room inside a module that may be used by its neighbours and does not use them, with the reason.
+APART = {
+    "store/redis/client": "the way to Redis knows nothing of the limits that are kept there",
+}
+# More files than these in one folder are more than one subject.
+FILES_IN_A_FOLDER_MAX = 30
+
 # Public headers that stand above the engine, and the modules that may include them.
 ABOVE_THE_ENGINE = {"mete/limiter.h", "mete/mete.h"}
 MAY_INCLUDE_THEM = {"store", "escrow", "server", "cli", "lab"}
@@ -111,6 +118,19 @@ def check_includes(root):
                 yield f"{file.relative_to(root)}:{number}: a public header includes {header}: {reason}"
 
 
+def check_rooms(root):
+    for room, reason in APART.items():
+        neighbours = room.rsplit("/", 1)[0] + "/"
+        for file in sources(root / "src" / room):
+            for number, header, _ in includes(file):
+                if header.startswith(neighbours) and not header.startswith(room + "/"):
+                    yield f"{file.relative_to(root)}:{number}: {room} includes {header}: {reason}"
+    for folder in sorted({file.parent for top in ("src", "include") for file in sources(root / top)}):
+        count = sum(1 for file in folder.iterdir() if file.suffix in (".h", ".cc"))
+        if count > FILES_IN_A_FOLDER_MAX:
+            yield f"{folder.relative_to(root)}:1: {count} files in one folder, more than {FILES_IN_A_FOLDER_MAX}: make rooms"
+
+
 def check_modules(root):
     """Every folder of src/ has its rules here and its target in CMake, and the targets obey the same rules."""
     cmake_file = root / "src/CMakeLists.txt"
@@ -136,7 +156,7 @@ def check_pragma_once(root):
 
 
 def check(root):
-    return [*check_includes(root), *check_modules(root), *check_pragma_once(root)]
+    return [*check_includes(root), *check_rooms(root), *check_modules(root), *check_pragma_once(root)]
 
 
 # --- The self-test: a tree in which each rule is kept once and broken once -----------------------------------------
@@ -164,6 +184,8 @@ BAD = [
                      "unistd.h", "mete/clock.h")],
     ("src/core/impure.cc", '#include "base/log.h"\n', "src/core/impure.cc:1: core includes base/log.h: core is pure"),
     ("src/core/near.cc", '#include "bucket.h"\n', "src/core/near.cc:1: core includes bucket.h: in quotes"),
+    ("src/store/redis/client/up.cc", '#include "store/redis/redis_store.h"\n',
+     "src/store/redis/client/up.cc:1: store/redis/client includes store/redis/redis_store.h"),
     ("src/extra/extra.cc", "\n", "src/extra:1: the module has no row"),
     ("src/net/net.cc", "\n", "src/CMakeLists.txt:1: no target for src/net"),
     ("src/CMakeLists.txt", GOOD["src/CMakeLists.txt"] + "mete_module(calendar DEPENDS mete_engine)\n",
@@ -191,6 +213,10 @@ def self_test():
         complaints = complaints_about({**GOOD, path: text})
         if len(complaints) != 1 or not complaints[0].startswith(expected):
             failures.append(f"expected only '{expected}…', got {complaints}")
+    crowd = {f"src/base/file{number}.cc": "\n" for number in range(FILES_IN_A_FOLDER_MAX)}  # check.h makes one more.
+    if complaints_about({**GOOD, **crowd}) != [f"src/base:1: {FILES_IN_A_FOLDER_MAX + 1} files in one folder, more than "
+                                               f"{FILES_IN_A_FOLDER_MAX}: make rooms"]:
+        failures.append("a crowded folder is not noticed")
     return failures
 
 
