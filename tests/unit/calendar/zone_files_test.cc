@@ -1,4 +1,4 @@
-#include "calendar/zone_files.h"
+#include "calendar/zone.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "calendar/period.h"
-#include "calendar/zone_files.h"
 #include "unit/calendar/tzif_bytes.h"
 #include "unit/calendar/utc_text.h"
 
