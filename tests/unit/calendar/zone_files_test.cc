@@ -113,5 +113,14 @@ TEST_F(ZoneFolderTest, OnlyUsableFilesAreZones) {
   EXPECT_THAT(message("Large"), HasSubstr("the file is too large"));
 }
 
+TEST_F(ZoneFolderTest, AFileThatWasReplacedHoldsForTheNextLimit) {
+  write("Town", TzifBytes{}.build().substr(0, 70));
+  ASSERT_THAT(message("Town"), HasSubstr("reinstall the package tzdata"));
+  for (const std::int32_t offset : {3600, 7200}) {
+    write("Town", TzifBytes{.offsets = {offset}}.build());
+    EXPECT_EQ(load_zone("Town", folder_).value()->stretch_at({}).offset.count(), offset);
+  }
+}
+
 }  // namespace
 }  // namespace mete::civil
