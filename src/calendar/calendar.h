@@ -18,10 +18,9 @@
 #include <string_view>
 
 #include "base/span.h"
+#include "calendar/period.h"
 
 namespace mete::civil {
-
-class Zone;
 
 class Calendar {
  public:
@@ -39,10 +38,9 @@ class Calendar {
   [[nodiscard]] base::Span span_at(Instant at) const;
 
  private:
-  Calendar(Unit unit, int anchor, std::shared_ptr<const Zone> zone);
+  Calendar(Recurrence recurrence, std::shared_ptr<const Zone> zone);
 
-  Unit unit_;
-  int anchor_;
+  Recurrence recurrence_;
   std::shared_ptr<const Zone> zone_;
 };
 

@@ -1,8 +1,10 @@
 #include "calendar/period.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/check.h"
+#include "calendar/zone.h"
 
 namespace mete::civil {
 namespace {
@@ -18,6 +20,19 @@ using std::chrono::sys_seconds;
 using std::chrono::weekday;
 using std::chrono::year_month;
 using std::chrono::year_month_day;
+
+tl::unexpected<Error> bad_anchor(const std::string& message) {
+  return tl::unexpected(Error{ErrorCode::kInvalid, "anchor: " + message});
+}
+
+// Whether some year has this day: 29 February is one, 30 February is none.
+bool is_month_day(int anchor) {
+  const std::chrono::year leap_year(2000);
+  if (anchor < 0) return false;
+  const auto month = static_cast<unsigned>(anchor / 100);
+  const auto day = static_cast<unsigned>(anchor % 100);
+  return month <= 12 && (leap_year / std::chrono::month(month) / std::chrono::day(day)).ok();
+}
 
 // Whether a new hour begins where one stretch goes over into the next: the clock then shows a full hour, or has skipped
 // one. A clock that goes back from 02:00 to 01:30 does neither: it goes on with the hour.
@@ -106,6 +121,29 @@ sys_seconds first_instant(const Zone& zone, local_days date) {
 }
 
 }  // namespace
+
+Result<Recurrence> Recurrence::make(Unit unit, int anchor) {
+  const std::string given = std::to_string(anchor);
+  switch (unit) {
+    case Unit::kHour:
+    case Unit::kDay:
+      if (anchor == 0) return Recurrence{unit, 0};
+      return bad_anchor("hours and days have none: leave out the " + given);
+    case Unit::kWeek:
+      if (anchor == 0) return Recurrence{unit, 1};
+      if (1 <= anchor && anchor <= 7) return Recurrence{unit, anchor};
+      return bad_anchor("a week starts on 1 (Monday) to 7 (Sunday), not " + given);
+    case Unit::kMonth:
+      if (anchor == 0) return Recurrence{unit, 1};
+      if (1 <= anchor && anchor <= 31) return Recurrence{unit, anchor};
+      return bad_anchor("a month starts on a day from 1 to 31, not " + given);
+    case Unit::kYear:
+      if (anchor == 0) return Recurrence{unit, month_day(1, 1)};
+      if (is_month_day(anchor)) return Recurrence{unit, anchor};
+      return bad_anchor("a year starts on a month and day such as 406 (6 April), not " + given);
+  }
+  return tl::unexpected(Error{ErrorCode::kInvalid, "unit: use hour, day, week, month or year"});
+}
 
 Period period_at(const Zone& zone, const Recurrence& recurrence, sys_seconds at) {
   if (recurrence.unit == Unit::kHour) return {.start = hour_start(zone, at), .end = hour_end(zone, at)};

@@ -5,12 +5,13 @@
 #pragma once
 
 #include <mete/limit.h>
+#include <mete/result.h>
 
 #include <chrono>
 
-#include "calendar/zone.h"
-
 namespace mete::civil {
+
+class Zone;
 
 // Half open, like a stretch.
 struct Period {
@@ -20,11 +21,18 @@ struct Period {
   bool operator==(const Period&) const = default;
 };
 
-// How periods follow each other. The anchor is an ISO weekday, a day of the month or month_day(month, day); an hour and
-// a day have none.
+// How periods follow each other, and where they start:
+//
+//     hour, day   no anchor
+//     week        ISO weekday, 1 (Monday) to 7
+//     month       day of the month; the last day of a month that is shorter
+//     year        month_day(month, day)
 struct Recurrence {
   Unit unit;
   int anchor;
+
+  // An anchor of 0 is the default: Monday, the 1st, 1 January. Refuses an anchor that the unit does not have.
+  static Result<Recurrence> make(Unit unit, int anchor);
 };
 
 // The period that holds `at`: start <= at < end. Expects an anchor that the unit has.

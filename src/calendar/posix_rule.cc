@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "calendar/zone.h"
 
 namespace mete::civil {
 namespace {

@@ -19,9 +19,9 @@
 #include <optional>
 #include <string_view>
 
-#include "calendar/stretch.h"
-
 namespace mete::civil {
+
+struct Stretch;
 
 class PosixRule {
  public:

@@ -1,11 +1,12 @@
-#include "calendar/zone_files.h"
-
+// load_zone: the only I/O of this module.
 #include <algorithm>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include "calendar/zone.h"
 
 namespace mete::civil {
 namespace {

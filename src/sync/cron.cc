@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/check.h"
-#include "calendar/zone_files.h"
 
 namespace mete::sync {
 

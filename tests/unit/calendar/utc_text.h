@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/span.h"
 #include "calendar/period.h"
-#include "calendar/stretch.h"
+#include "calendar/zone.h"
 
 namespace mete::civil {
 

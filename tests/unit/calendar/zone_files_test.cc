@@ -1,4 +1,4 @@
-#include "calendar/zone_files.h"
+#include "calendar/zone.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -111,6 +111,15 @@ TEST_F(ZoneFolderTest, OnlyUsableFilesAreZones) {
       message("Cut"),
       "zone: the data of time zone 'Cut' cannot be used, for a header is cut short: reinstall the package tzdata");
   EXPECT_THAT(message("Large"), HasSubstr("the file is too large"));
+}
+
+TEST_F(ZoneFolderTest, AFileThatWasReplacedHoldsForTheNextLimit) {
+  write("Town", TzifBytes{}.build().substr(0, 70));
+  ASSERT_THAT(message("Town"), HasSubstr("reinstall the package tzdata"));
+  for (const std::int32_t offset : {3600, 7200}) {
+    write("Town", TzifBytes{.offsets = {offset}}.build());
+    EXPECT_EQ(load_zone("Town", folder_).value()->stretch_at({}).offset.count(), offset);
+  }
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "calendar/period.h"
-#include "calendar/zone_files.h"
 #include "unit/calendar/tzif_bytes.h"
 #include "unit/calendar/utc_text.h"
 
@@ -63,6 +62,20 @@ TEST(ZoneTest, BytesGiveStretches) {
   EXPECT_EQ(text_at(999), "60 from ever to 1970-01-01 00:16:40");
   EXPECT_EQ(text_at(1000), "120 from 1970-01-01 00:16:40 to 1970-01-01 00:33:20");
   EXPECT_EQ(text_at(2000), "3600 from 1970-01-01 00:33:20 to 1970-04-09 23:00:00") << "the rule holds from the last on";
+}
+
+// `zic -b slim`, the default since 2020, stores no year that the rule can tell. Lisbon's last stored change is that of
+// 1996, from Central European Time to the summer time of Western Europe: two clocks with one offset, and the rule's
+// winter is in no table.
+TEST(ZoneTest, ASlimFileGoesOnWithItsRule) {
+  const auto zone =
+      Zone::parse(TzifBytes{.offsets = {0, 3600, 3600},
+                            .transitions = {{.at = 717'555'600, .type = 1}, {.at = 828'234'000, .type = 2}},
+                            .footer = "\nWET0WEST,M3.5.0/1,M10.5.0\n"}
+                      .build());
+  ASSERT_TRUE(zone.has_value());
+  EXPECT_EQ(to_text(zone->stretch_at(utc("1996-07-01"))), "3600 from 1996-03-31 01:00:00 to 1996-10-27 01:00:00");
+  EXPECT_EQ(to_text(zone->stretch_at(utc("2024-12-01"))), "0 from 2024-10-27 01:00:00 to 2025-03-30 01:00:00");
 }
 
 TEST(ZoneTest, WithoutARuleTheLastOffsetStays) {

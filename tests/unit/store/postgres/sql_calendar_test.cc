@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calendar/calendar.h"
-#include "calendar/zone_files.h"
+#include "calendar/zone.h"
 #include "support/postgres_server.h"
 #include "unit/store/postgres/sql_fixture.h"
 
