@@ -12,15 +12,14 @@
 
 #include "base/check.h"
 #include "base/duration_text.h"
+#include "base/errors.h"
 #include "net/connect.h"
 
 namespace mete::net {
 
 namespace {
 
-tl::unexpected<Error> lost(std::string reason) {
-  return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(reason)});
-}
+tl::unexpected<Error> lost(std::string reason) { return base::unavailable(std::move(reason)); }
 
 }  // namespace
 
