@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/errors.h"
+
 namespace mete::cli {
 
 Option server_option() {
@@ -51,7 +53,7 @@ Result<ConnectionOptions> connection_options(const Invocation& invocation, const
   }
   for (const std::string name : {"tls-ca", "tls-cert", "tls-key"}) {
     if (!invocation.given(name)) continue;
-    return tl::unexpected(Error{ErrorCode::kInvalid, "option '--" + name + "' means nothing without --tls"});
+    return base::invalid("option '--" + name + "' means nothing without --tls");
   }
   return options;
 }

@@ -1,8 +1,9 @@
-#include "cli/data/migrate_command.h"
-
+// `mete migrate`: the schema of Mete in a PostgreSQL.
 #include <chrono>
 #include <ostream>
 
+#include "base/errors.h"
+#include "cli/commands.h"
 #include "store/postgres/event_months.h"
 #include "store/postgres/migrate.h"
 #include "store/postgres/url.h"
@@ -23,8 +24,8 @@ Result<std::optional<int>> wanted_version(const Invocation& invocation) {
   const auto number = wire::parse_integer(*given);
   const auto last = static_cast<std::int64_t>(store::postgres::migrations().size());
   if (!number || *number < 0 || *number > last) {
-    return tl::unexpected(Error{ErrorCode::kInvalid, "--to is a version, 0 (nothing installed) to " +
-                                                         std::to_string(last) + ", and not " + wire::quote(*given)});
+    return base::invalid("--to is a version, 0 (nothing installed) to " + std::to_string(last) + ", and not " +
+                         wire::quote(*given));
   }
   return static_cast<int>(*number);
 }

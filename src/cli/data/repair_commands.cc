@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "base/time_text.h"
-#include "cli/data/data_commands.h"
+#include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/text.h"
 #include "journal/posix_file_system.h"

@@ -1,7 +1,8 @@
 // Command: a subcommand of `mete`, declared once. The parser, help, manual pages, shell completions and docs/cli.md
 // come from it.
 //
-// To add a subcommand: a file with its handler and the function that returns its Command, and a line in commands.cc.
+// To add a subcommand: a file with its handler and the function that returns its Command, its declaration in
+// cli/commands.h, and a line in src/commands.cc.
 #pragma once
 
 #include <cstdint>

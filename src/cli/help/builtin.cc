@@ -1,10 +1,10 @@
-#include "cli/help/builtin.h"
-
+// `mete help`, `version`, `completion` and `man`.
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 
 #include "base/suggest.h"
+#include "cli/commands.h"
 #include "cli/frame/parse.h"
 #include "cli/frame/text.h"
 #include "cli/help/completion.h"

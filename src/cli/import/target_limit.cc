@@ -1,5 +1,6 @@
 #include "cli/import/target_limit.h"
 
+#include "base/errors.h"
 #include "cli/client/explain.h"
 #include "cli/frame/text.h"
 
@@ -15,27 +16,23 @@ std::string how_to_define(std::string_view name, CounterForm form) {
          ", where AMOUNT is for all that have none of their own";
 }
 
-tl::unexpected<Error> refuse(std::string message) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
-
 Result<void> check_is_stock(const TargetLimit& limit) {
   if (limit.kind == "stock") return Done{};
-  return refuse("the limit " + shown(limit.name) + " is a " + limit.kind +
-                ", and what is used until it is given back needs a stock: " +
-                how_to_define(limit.name, CounterForm::kPairs) + ", or import into another");
+  return base::invalid("the limit " + shown(limit.name) + " is a " + limit.kind +
+                       ", and what is used until it is given back needs a stock: " +
+                       how_to_define(limit.name, CounterForm::kPairs) + ", or import into another");
 }
 
 Result<void> check_is_monthly(const TargetLimit& limit) {
   const std::string remedy = how_to_define(limit.name, CounterForm::kMonths) + ", or import into another";
   if (limit.kind != "calendar" || limit.period != "month") {
     const std::string period = limit.period.empty() ? "" : " per " + limit.period;
-    return refuse("the limit " + shown(limit.name) + " is a " + limit.kind + period +
-                  ", and counters per month need a calendar per month: " + remedy);
+    return base::invalid("the limit " + shown(limit.name) + " is a " + limit.kind + period +
+                         ", and counters per month need a calendar per month: " + remedy);
   }
   if (limit.anchor == 1) return Done{};
-  return refuse("the months of the limit " + shown(limit.name) + " begin on day " + std::to_string(limit.anchor) +
-                ", and those of the counters on the first: " + remedy);
+  return base::invalid("the months of the limit " + shown(limit.name) + " begin on day " +
+                       std::to_string(limit.anchor) + ", and those of the counters on the first: " + remedy);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-#include "cli/limits/sync_command.h"
-
+// `mete sync`.
 #include <algorithm>
 #include <ostream>
 
+#include "base/errors.h"
+#include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/table.h"
@@ -35,24 +36,21 @@ Result<server::Startup> open_store(const Invocation& invocation, Console& consol
     return startup;
   }
   if (!config.is_memory_only()) return startup;
-  return tl::make_unexpected(
-      Error{ErrorCode::kInvalid, "what is used is in the memory of the server alone: " + std::string(kAskServer)});
+  return base::invalid("what is used is in the memory of the server alone: " + std::string(kAskServer));
 }
 
 // The plans that are meant: those that are named, or all.
 Result<std::vector<sync::Plan>> choose(const std::vector<server::FileSync>& all,
                                        const std::vector<std::string>& names) {
   if (all.empty()) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kInvalid, "the configuration has no [[sync]]; see 'mete help configuration'"});
+    return base::invalid("the configuration has no [[sync]]; see 'mete help configuration'");
   }
   std::vector<sync::Plan> chosen;
   for (const std::string& name : names) {
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const server::FileSync& each) { return each.plan.limit == name; });
     if (found == all.end()) {
-      return tl::make_unexpected(
-          Error{ErrorCode::kInvalid, "the configuration has no [[sync]] for limit " + shown(name)});
+      return base::invalid("the configuration has no [[sync]] for limit " + shown(name));
     }
     chosen.push_back(found->plan);
   }
