@@ -17,8 +17,6 @@ namespace mete::cli {
 
 namespace {
 
-std::string count_text(std::uint64_t count) { return number_text(static_cast<std::int64_t>(count)); }
-
 std::string value_text(const std::variant<std::int64_t, std::string, bool>& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";

@@ -13,8 +13,6 @@ namespace mete::cli {
 
 namespace {
 
-using store::postgres::Connection;
-
 constexpr Duration kConnectMax = std::chrono::seconds(10);  // the URL's own is for decisions
 
 // The last one, if there is nothing about it on the command line.
@@ -46,7 +44,7 @@ int run_migrate(const Invocation& invocation, Console& console) {
   if (invocation.argument(0).empty()) return fail_usage(invocation, console, "the argument URL is missing");
   const auto url = store::postgres::parse_url(invocation.argument(0));
   if (!url) return fail(console, url.error().message);
-  auto connection = Connection::open(url->libpq, net::Deadline::in(kConnectMax));
+  auto connection = store::postgres::Connection::open(url->libpq, net::Deadline::in(kConnectMax));
   if (!connection) return fail(console, "cannot connect: " + connection.error().message);
   const auto report = store::postgres::migrate(*connection, *to);
   if (!report) return fail(console, report.error().message);

@@ -2,7 +2,6 @@
 #include <ostream>
 
 #include "cli/client/client.h"
-#include "cli/client/client_options.h"
 #include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/decisions/charges.h"

@@ -3,8 +3,7 @@
 #include <ostream>
 
 #include "cli/client/client.h"
-#include "cli/client/client_options.h"
-#include "cli/client/explain.h"
+#include "cli/client/replies.h"
 #include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/frame/table.h"

@@ -5,11 +5,9 @@
 
 #include "base/suggest.h"
 #include "cli/commands.h"
-#include "cli/frame/parse.h"
+#include "cli/frame/command.h"
 #include "cli/frame/text.h"
-#include "cli/help/completion.h"
 #include "cli/help/help.h"
-#include "cli/help/man.h"
 #include "server/configuration/config_markdown.h"
 #include "server/doors/resp/command_docs.h"
 

@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "base/errors.h"
-#include "cli/client/client_options.h"
+#include "cli/client/client.h"
 #include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
@@ -97,7 +97,7 @@ class Import {
     }
     const RedisSource::Progress progress = source_.progress();
     bar_.show(is_dry_run_ ? "looking" : "importing", progress.done, progress.total,
-              number_text(static_cast<std::int64_t>(report_.seen())) + " keys");
+              count_text(report_.seen()) + " keys");
     return Done{};
   }
 
@@ -133,7 +133,7 @@ int run_import_redis(const Invocation& invocation, Console& console) {
   Import import(std::move(*source), std::move(*target), invocation.is_on("dry-run"), console);
   if (const auto done = import.run(*names); !done) {
     const std::uint64_t imported = invocation.is_on("dry-run") ? 0 : import.report().imported();
-    return fail(console, done.error().message + "; " + number_text(static_cast<std::int64_t>(imported)) +
+    return fail(console, done.error().message + "; " + count_text(imported) +
                              " keys were imported before, and more may have been: run it again to go on");
   }
   return tell(import, invocation, console, *names);

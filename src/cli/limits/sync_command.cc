@@ -66,13 +66,9 @@ sync::Report run_plan(const sync::Plan& plan, const sync::RunOptions& options, s
   sync::RunHooks hooks;
   hooks.on_progress = [&](const sync::Progress& progress) {
     bar.show(to_string(progress.stage), progress.total == 0 ? 0 : progress.done, progress.total,
-             number_text(static_cast<std::int64_t>(progress.done)) + " keys");
+             count_text(progress.done) + " keys");
   };
   return sync::run_sync(plan, options, store, **source, hooks);
-}
-
-std::string count_text(std::uint64_t count, std::string_view noun) {
-  return number_text(static_cast<std::int64_t>(count)) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 void print_differences(const sync::Report& report, std::ostream& out) {
@@ -95,9 +91,8 @@ void print_report(const sync::Report& report, Console& console) {
     return;
   }
   console.out << shown(report.limit) << ": " << count_text(report.keys, "key") << ", ";
-  if (report.missing_keys > 0)
-    console.out << number_text(static_cast<std::int64_t>(report.missing_keys)) << " missing, ";
-  console.out << number_text(static_cast<std::int64_t>(report.differing_keys)) << " differing by "
+  if (report.missing_keys > 0) console.out << count_text(report.missing_keys) << " missing, ";
+  console.out << count_text(report.differing_keys) << " differing by "
               << count_text(static_cast<std::uint64_t>(report.drift), "unit") << " in all; "
               << (report.options.is_dry_run ? "nothing" : count_text(report.changed_keys, "key")) << " changed, in "
               << duration_text(report.took.ms()) << '\n';

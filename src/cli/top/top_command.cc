@@ -6,7 +6,6 @@
 
 #include "base/monotonic.h"
 #include "cli/client/client.h"
-#include "cli/client/client_options.h"
 #include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/top/frame.h"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/client/client_options.h"
+#include "cli/client/client.h"
 #include "lab/bench/bench.h"
 #include "lab/bench/scenarios.h"
 #include "lab/commands.h"

@@ -10,7 +10,7 @@
 #include "base/errors.h"
 #include "base/monotonic.h"
 #include "cli/client/connection.h"
-#include "cli/client/reply_reader.h"
+#include "cli/client/replies.h"
 #include "cli/frame/text.h"
 #include "cli/top/reading.h"
 #include "cli/top/terminal.h"

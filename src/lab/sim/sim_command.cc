@@ -31,7 +31,7 @@ int run_many(std::uint64_t from, std::uint64_t seeds, const sim::RunOptions& opt
   std::uint64_t admissions = 0;
   cli::ProgressBar bar(console);
   for (std::uint64_t i = 0; i < seeds; ++i) {
-    const std::string count = cli::number_text(static_cast<std::int64_t>(i)) + " seeds";
+    const std::string count = cli::count_text(i) + " seeds";
     bar.show("simulating", i, seeds, count);
     const sim::Report report = sim::run_seed(from + i, options);
     admissions += report.statistics.admissions;
@@ -41,8 +41,7 @@ int run_many(std::uint64_t from, std::uint64_t seeds, const sim::RunOptions& opt
     return cli::kExitNo;
   }
   bar.clear();
-  console.out << cli::number_text(static_cast<std::int64_t>(seeds)) << " seeds, "
-              << cli::number_text(static_cast<std::int64_t>(admissions)) << " admissions: all is well\n";
+  console.out << cli::count_text(seeds) << " seeds, " << cli::count_text(admissions) << " admissions: all is well\n";
   return cli::kExitDone;
 }
 

@@ -8,8 +8,6 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "cli/help/completion.h"
-#include "cli/help/man.h"
 #include "unit/cli/table.h"
 
 namespace mete::cli {
