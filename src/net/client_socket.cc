@@ -1,6 +1,7 @@
 #include "net/client_socket.h"
 
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -64,6 +65,8 @@ bool ClientSocket::is_quiet() {
   const int peeked = SSL_peek(tls_.get(), &byte, 1);
   return peeked <= 0 && awaited_by_tls(tls_, peeked) != 0;
 }
+
+bool ClientSocket::has_buffered_input() const { return tls_ && SSL_pending(tls_.get()) > 0; }
 
 bool ClientSocket::is_local() const {
   SocketAddress peer;

@@ -2,6 +2,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -82,6 +83,10 @@ bool expect_host(SSL* session, const std::string& host) {
 }
 
 }  // namespace
+
+void TlsDeleter::operator()(SSL* session) const { SSL_free(session); }
+
+void TlsDeleter::operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 
 Result<TlsClient> TlsClient::load(const TlsClientOptions& options, const TlsClientNames& names) {
   Context context(SSL_CTX_new(TLS_client_method()));
