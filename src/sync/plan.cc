@@ -1,8 +1,8 @@
 #include "sync/plan.h"
 
-#include "base/duration_text.h"
 #include "base/errors.h"
 #include "base/math.h"
+#include "base/time_text.h"
 #include "core/refusals.h"
 #include "core/rule.h"
 #include "core/validate.h"

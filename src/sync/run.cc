@@ -10,7 +10,7 @@
 #include "core/refusals.h"
 #include "sync/differences.h"
 #include "sync/ledger.h"
-#include "sync/row.h"
+#include "sync/source.h"
 #include "wire/text.h"
 
 namespace mete::sync {

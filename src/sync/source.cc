@@ -1,4 +1,4 @@
-#include "sync/row.h"
+#include "sync/source.h"
 
 #include <algorithm>
 #include <string>
