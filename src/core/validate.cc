@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/duration_text.h"
 #include "base/errors.h"
+#include "base/time_text.h"
 
 namespace mete::core {
 

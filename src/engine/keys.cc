@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "core/key_errors.h"
+#include "core/refusals.h"
 #include "engine/key_access.h"
 
 namespace mete::engine {
