@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/duration_text.h"
 #include "base/errors.h"
+#include "base/time_text.h"
 #include "net/connect.h"
 
 namespace mete::net {

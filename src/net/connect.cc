@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/duration_text.h"
 #include "base/errors.h"
+#include "base/time_text.h"
 
 namespace mete::net {
 

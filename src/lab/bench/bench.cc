@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/duration_text.h"
 #include "base/errors.h"
 #include "base/monotonic.h"
+#include "base/time_text.h"
 #include "cli/frame/command.h"
 #include "lab/bench/load_worker.h"
 #include "lab/bench/report.h"
