@@ -1,19 +1,7 @@
-// The table of subcommands.
-#include "cli/data/data_commands.h"
-#include "cli/data/migrate_command.h"
-#include "cli/decisions/decision_commands.h"
-#include "cli/decisions/hold_commands.h"
-#include "cli/frame/command.h"
-#include "cli/help/builtin.h"
-#include "cli/import/import_command.h"
-#include "cli/limits/limit_commands.h"
-#include "cli/limits/sync_command.h"
-#include "cli/serving/check_config.h"
-#include "cli/serving/serve.h"
-#include "cli/top/top_command.h"
-#include "lab/bench/bench_command.h"
-#include "lab/cluster/cluster_command.h"
-#include "lab/sim/sim_command.h"
+// The table of subcommands, in the order in which help lists them.
+#include "cli/commands.h"
+
+#include "lab/commands.h"
 
 namespace mete::cli {
 
@@ -51,9 +39,9 @@ std::span<const Command> commands() {
       sync_command(),
       import_redis_command(),
       top_command(),
-      cluster_command(),
-      bench_command(),
-      sim_command(),
+      lab::cluster_command(),
+      lab::bench_command(),
+      lab::sim_command(),
       help_command(),
       version_command(),
       completion_command(),

@@ -1,4 +1,4 @@
-// Instants as text.
+// Instants and durations as text.
 #pragma once
 
 #include <mete/time.h>
@@ -9,5 +9,9 @@ namespace mete::base {
 
 // In UTC, cut to milliseconds: "2026-11-15T11:03:04.123Z".
 std::string time_text(Instant time);
+
+// As people write it: "250ms", "5m", "30d". In the largest unit that says it exactly; what is less than a millisecond
+// in us or ns. Duration::never() is "never".
+std::string duration_text(Duration duration);
 
 }  // namespace mete::base

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 
-#include "core/held_part.h"
 #include "core/rule.h"
 #include "core/state.h"
 

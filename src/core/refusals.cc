@@ -1,5 +1,9 @@
 #include "core/refusals.h"
 
+#include <string>
+
+#include "core/key_requests.h"
+
 namespace mete::core {
 
 Error unknown_limit(std::string_view name) {
@@ -47,6 +51,21 @@ Error cannot_shift(std::string_view limit, Kind kind) {
   return {ErrorCode::kInvalid, "limit '" + std::string(limit) + "' is a " + std::string(to_string(kind)) +
                                    ", whose usage comes back with time, so that no source of truth can tell it: only "
                                    "stock, window and calendar can be synced"};
+}
+
+tl::unexpected<Error> wrong_type() {
+  return tl::make_unexpected(Error{ErrorCode::kWrongType, "Operation against a key holding the wrong kind of value"});
+}
+
+tl::unexpected<Error> counter_overflow() {
+  return tl::make_unexpected(Error{ErrorCode::kInvalid, "increment or decrement would overflow"});
+}
+
+tl::unexpected<Error> no_expiry(KeyType type) {
+  const std::string_view reason = type == KeyType::kQuota
+                                      ? "a quota key stays until it is removed: it takes no expiry"
+                                      : "a throttle key goes when it is full again: its expiry cannot be changed";
+  return tl::make_unexpected(Error{ErrorCode::kWrongType, std::string(reason)});
 }
 
 }  // namespace mete::core

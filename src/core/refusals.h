@@ -4,9 +4,12 @@
 #include <mete/decision.h>
 #include <mete/result.h>
 
+#include <cstdint>
 #include <string_view>
 
 namespace mete::core {
+
+enum class KeyType : std::uint8_t;
 
 Error unknown_limit(std::string_view name);
 Error no_hold(std::string_view id);
@@ -20,5 +23,11 @@ Error id_mismatch(std::string_view id);
 Error usage_too_large(std::string_view field, std::string_view limit);
 // What a bucket or a sliding window has used comes back with time: no source of truth has such a number.
 Error cannot_shift(std::string_view limit, Kind kind);
+
+// What keys refuse.
+tl::unexpected<Error> wrong_type();
+tl::unexpected<Error> counter_overflow();
+// Of a quota or throttle.
+tl::unexpected<Error> no_expiry(KeyType type);
 
 }  // namespace mete::core

@@ -9,7 +9,6 @@
 // Every function but settle() wants a state that is settled in the moment's window.
 #pragma once
 
-#include "core/held_part.h"
 #include "core/rule.h"
 #include "core/state.h"
 

@@ -49,6 +49,13 @@ union State {
   StockState stock;
 };
 
+// One charge of an open hold, as its meter sees it.
+struct HeldPart {
+  Amount units = 0;
+  Instant made_at;     // decides which window the charge belongs to
+  Instant expires_at;  // from then on the part is no longer charged
+};
+
 // How many bytes of a State a meter of this kind keeps.
 constexpr std::uint8_t state_size(Kind kind) {
   switch (kind) {

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
-#include "base/duration_text.h"
+#include "base/errors.h"
+#include "base/time_text.h"
 
 namespace mete::core {
 
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
@@ -22,23 +19,24 @@ std::string told(Duration duration) {
 
 Result<void> check_range(std::string_view field, Amount value, Amount min) {
   if (value >= min && value <= kAmountMax) return {};
-  return invalid(std::string(field) + " must be " + range_text(min, kAmountMax) + ", not " + std::to_string(value));
+  return base::invalid(std::string(field) + " must be " + range_text(min, kAmountMax) + ", not " +
+                       std::to_string(value));
 }
 
 Result<void> check_bytes(std::string_view field, std::string_view bytes, std::size_t size_max) {
   if (!bytes.empty() && bytes.size() <= size_max) return {};
-  return invalid(std::string(field) + " must have 1 to " + std::to_string(size_max) + " bytes, not " +
-                 std::to_string(bytes.size()));
+  return base::invalid(std::string(field) + " must have 1 to " + std::to_string(size_max) + " bytes, not " +
+                       std::to_string(bytes.size()));
 }
 
 Result<void> check_period_range(Duration period) {
   if (period >= kPeriodMin && period <= kPeriodMax) return {};
-  return invalid("period must be 1 ms to 10 years (3653 days), not " + told(period));
+  return base::invalid("period must be 1 ms to 10 years (3653 days), not " + told(period));
 }
 
 Result<void> check_period(const Limit& limit) {
   if (!limit.period())
-    return invalid("period is missing: a " + std::string(to_string(limit.kind())) + " needs one, such as 1m");
+    return base::invalid("period is missing: a " + std::string(to_string(limit.kind())) + " needs one, such as 1m");
   return check_period_range(*limit.period());
 }
 
@@ -52,7 +50,7 @@ bool is_tag(std::string_view name) {
 
 Result<void> check_absent(const Limit& limit, std::string_view field, bool is_present) {
   if (!is_present) return {};
-  return invalid(std::string(field) + ": a " + std::string(to_string(limit.kind())) + " takes none");
+  return base::invalid(std::string(field) + ": a " + std::string(to_string(limit.kind())) + " takes none");
 }
 
 bool takes_period(Kind kind) { return kind == Kind::kBucket || kind == Kind::kWindow || kind == Kind::kSliding; }
@@ -72,9 +70,9 @@ Result<void> check_options(const Limit& limit) {
   for (const auto& option : options) {
     if (auto ok = check_absent(limit, option.field, option.is_misplaced); !ok) return ok;
   }
-  if (limit.anchor() == 0) return invalid("anchor must be 1 or more, not 0");
+  if (limit.anchor() == 0) return base::invalid("anchor must be 1 or more, not 0");
   if (is_calendar && !limit.unit())
-    return invalid("period is missing: a calendar needs hour, day, week, month or year");
+    return base::invalid("period is missing: a calendar needs hour, day, week, month or year");
   return {};
 }
 
@@ -83,7 +81,8 @@ Result<void> check_options(const Limit& limit) {
 Result<void> validate_name(std::string_view name) {
   if (auto ok = check_bytes("limit name", name, kNameBytesMax); !ok) return ok;
   const auto is_control = [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; };
-  if (std::any_of(name.begin(), name.end(), is_control)) return invalid("limit name must not have control characters");
+  if (std::any_of(name.begin(), name.end(), is_control))
+    return base::invalid("limit name must not have control characters");
   return {};
 }
 
@@ -94,7 +93,7 @@ Result<void> validate_amount(Amount amount) { return check_range("amount", amoun
 Result<void> validate_limit(const Limit& limit) {
   if (auto ok = validate_name(limit.name()); !ok) return ok;
   if (is_tag(limit.name())) {
-    return invalid("limit name must not be " + quoted(limit.name()) + ": HOLDS TAG lists the holds with a tag");
+    return base::invalid("limit name must not be " + quoted(limit.name()) + ": HOLDS TAG lists the holds with a tag");
   }
   if (auto ok = validate_amount(limit.amount()); !ok) return ok;
   if (auto ok = check_options(limit); !ok) return ok;
@@ -107,8 +106,8 @@ Result<void> validate_limit(const Limit& limit) {
 
 Result<void> validate_charges(std::span<const Charge> charges, CostRange costs) {
   if (charges.empty() || charges.size() > kChargesMax) {
-    return invalid("charges: an operation has " + range_text(1, kChargesMax) + ", not " +
-                   std::to_string(charges.size()));
+    return base::invalid("charges: an operation has " + range_text(1, kChargesMax) + ", not " +
+                         std::to_string(charges.size()));
   }
   const Amount cost_min = costs == CostRange::kFromOne ? 1 : 0;
   for (const Charge& charge : charges) {
@@ -125,9 +124,9 @@ Result<void> validate_charges(std::span<const Charge> charges, CostRange costs) 
 
 Result<void> validate_mode(std::span<const Charge> charges, Mode mode, std::string_view id) {
   if (mode == Mode::kUpTo && charges.size() > 1) {
-    return invalid("mode: up_to takes one charge, not " + std::to_string(charges.size()));
+    return base::invalid("mode: up_to takes one charge, not " + std::to_string(charges.size()));
   }
-  if (mode == Mode::kPeek && !id.empty()) return invalid("id: a peek takes none, since it changes nothing");
+  if (mode == Mode::kPeek && !id.empty()) return base::invalid("id: a peek takes none, since it changes nothing");
   return validate_id(id);
 }
 
@@ -145,15 +144,15 @@ Result<void> validate_tag(std::string_view tag) {
 
 Result<void> validate_ttl(Duration ttl) {
   if (ttl > Duration() && ttl <= kHoldTtlMax) return {};
-  return invalid("ttl must be above 0 and at most 1 year (366 days), not " + told(ttl));
+  return base::invalid("ttl must be above 0 and at most 1 year (366 days), not " + told(ttl));
 }
 
 Result<void> validate_used(Amount used) { return check_range("amount", used, 0); }
 
 Result<void> validate_change(Amount change) {
   if (change >= -kAmountMax && change <= kAmountMax) return {};
-  return invalid("change must be " + std::to_string(-kAmountMax) + " to " + std::to_string(kAmountMax) + ", not " +
-                 std::to_string(change));
+  return base::invalid("change must be " + std::to_string(-kAmountMax) + " to " + std::to_string(kAmountMax) +
+                       ", not " + std::to_string(change));
 }
 
 Result<void> validate_quota(const QuotaRule& rule) {
@@ -161,13 +160,14 @@ Result<void> validate_quota(const QuotaRule& rule) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const bool is_whole = rule.window.ns() % kSecond == 0;
   if (is_whole && rule.window.ns() >= kSecond && rule.window <= kPeriodMax) return {};
-  return invalid("window must be whole seconds, 1 to " + std::to_string(kPeriodMax.seconds()) + " (10 years), not " +
-                 told(rule.window));
+  return base::invalid("window must be whole seconds, 1 to " + std::to_string(kPeriodMax.seconds()) +
+                       " (10 years), not " + told(rule.window));
 }
 
 Result<void> validate_consumption(Amount units) {
   if (units >= 1 && units <= kAmountMax) return {};
-  return invalid("a quota is consumed by " + range_text(1, kAmountMax) + " at once, not by " + std::to_string(units));
+  return base::invalid("a quota is consumed by " + range_text(1, kAmountMax) + " at once, not by " +
+                       std::to_string(units));
 }
 
 Result<void> validate_throttle(const ThrottleRequest& request) {
@@ -179,17 +179,17 @@ Result<void> validate_throttle(const ThrottleRequest& request) {
 
 Result<void> validate_expiry(const Expiry& expiry, ExpiryRange range) {
   const bool is_too_far = expiry.length.is_never() || expiry.instant == Instant::max();
-  if (is_too_far) return invalid("expiry is too far away: it must be before the year 2554, and within 292 years");
+  if (is_too_far) return base::invalid("expiry is too far away: it must be before the year 2554, and within 292 years");
   if (expiry.kind == Expiry::Kind::kIn && expiry.length <= Duration() && range == ExpiryRange::kAboveZero) {
-    return invalid("expiry must be above 0, not " + told(expiry.length));
+    return base::invalid("expiry must be above 0, not " + told(expiry.length));
   }
   return {};
 }
 
 Result<void> validate_bounds(const BoundedAdd& request) {
   if (!request.lower || !request.upper || *request.lower <= *request.upper) return {};
-  return invalid("lower bound " + std::to_string(*request.lower) + " is above the upper bound " +
-                 std::to_string(*request.upper));
+  return base::invalid("lower bound " + std::to_string(*request.lower) + " is above the upper bound " +
+                       std::to_string(*request.upper));
 }
 
 }  // namespace mete::core

@@ -1,6 +1,7 @@
 // Reading changes. Checksums have shown that the bytes are as they were written; that they were written by this program
 // is not taken for granted, so nothing of them is used before it is within its bounds.
 
+#include "base/errors.h"
 #include "core/state.h"
 #include "core/validate.h"
 #include "engine/change.h"
@@ -11,7 +12,7 @@ namespace mete::engine {
 namespace {
 
 tl::unexpected<Error> unreadable(std::string_view what) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, "a change of " + std::string(what) + " cannot be read"});
+  return base::invalid("a change of " + std::string(what) + " cannot be read");
 }
 
 bool is_amount(std::uint64_t value) { return value <= static_cast<std::uint64_t>(kAmountMax); }

@@ -13,8 +13,6 @@ namespace mete::engine {
 
 namespace {
 
-using Kind = AuditProblem::Kind;
-
 void add(Amount& total, Amount units) {
   if (__builtin_add_overflow(total, units, &total)) total = std::numeric_limits<Amount>::max();
 }
@@ -67,9 +65,11 @@ Engine::Auditor::Auditor(Engine& engine, Instant now) : engine_(engine), now_(no
 }
 
 Audit Engine::Auditor::finish() {
-  for (auto& [number, tally] : tallies_) audit_.limits.push_back(std::move(tally));
-  std::sort(audit_.limits.begin(), audit_.limits.end(),
-            [](const LimitTally& a, const LimitTally& b) { return a.limit.name() < b.limit.name(); });
+  std::vector<LimitTally*> tallies;
+  for (auto& [number, tally] : tallies_) tallies.push_back(&tally);
+  std::sort(tallies.begin(), tallies.end(),
+            [](const LimitTally* a, const LimitTally* b) { return a->limit.name() < b->limit.name(); });
+  for (LimitTally* const tally : tallies) audit_.limits.push_back(std::move(*tally));
   return std::move(audit_);
 }
 
@@ -116,7 +116,7 @@ void Engine::Auditor::look_at_parts(const MeterAccess& meter, LimitTally& tally)
       held += core::still_charged(meter.rule->rule(), meter.state, part, meter.moment);
       continue;
     }
-    audit_.problems.push_back({.kind = Kind::kPartWithoutHold,
+    audit_.problems.push_back({.kind = AuditProblem::Kind::kPartWithoutHold,
                                .text = meter_name(meter.limit_name, meter.key) + " has " + std::to_string(part.units) +
                                        " held by '" + part.id + "', but " + std::move(problem),
                                .id = part.id,
@@ -125,8 +125,8 @@ void Engine::Auditor::look_at_parts(const MeterAccess& meter, LimitTally& tally)
                                .part = part});
   }
   // What is left of a bucket's parts is rounded up one by one: their sum may be above what is used.
-  if (tally.limit.kind() == mete::Kind::kBucket || held <= meter.used()) return;
-  audit_.problems.push_back({.kind = Kind::kHeldAboveUsed,
+  if (tally.limit.kind() == Kind::kBucket || held <= meter.used()) return;
+  audit_.problems.push_back({.kind = AuditProblem::Kind::kHeldAboveUsed,
                              .text = meter_name(meter.limit_name, meter.key) + " has " + std::to_string(held) +
                                      " held, but only " + std::to_string(meter.used()) + " in use",
                              .limit = std::string(meter.limit_name),
@@ -167,7 +167,7 @@ void Engine::Auditor::look_at_operation(const Entry& entry) {
     if (!charge.is_backed || !has_limit) continue;
     const HeldParts* const parts = engine_.parts_of(charge);
     if (parts != nullptr && parts->find(part_key(*hold, i)) != parts->end()) continue;
-    audit_.problems.push_back({.kind = Kind::kHoldWithoutPart,
+    audit_.problems.push_back({.kind = AuditProblem::Kind::kHoldWithoutPart,
                                .text = hold_name(id) + " has " + std::to_string(charge.units) + " of " +
                                        meter_name(charge.limit, charge.key) + ", which does not know of it",
                                .id = id,
@@ -177,8 +177,9 @@ void Engine::Auditor::look_at_operation(const Entry& entry) {
   }
   if (hold->tag.empty()) return;
   if (engine_.tags_.has(hold->tag, id)) return;
-  audit_.problems.push_back(
-      {.kind = Kind::kTag, .text = "tag '" + hold->tag + "' does not name its open " + hold_name(id), .id = id});
+  audit_.problems.push_back({.kind = AuditProblem::Kind::kTag,
+                             .text = "tag '" + hold->tag + "' does not name its open " + hold_name(id),
+                             .id = id});
 }
 
 void Engine::Auditor::look_at_tag(const Entry& entry) {
@@ -187,8 +188,9 @@ void Engine::Auditor::look_at_tag(const Entry& entry) {
     if (expires_at <= now_) continue;
     const HoldRecord* const hold = open_hold(id);
     if (hold != nullptr && hold->tag == tag && hold->expires_at == expires_at) continue;
-    audit_.problems.push_back(
-        {.kind = Kind::kTag, .text = "tag '" + tag + "' names " + hold_name(id) + ", which is not open", .id = id});
+    audit_.problems.push_back({.kind = AuditProblem::Kind::kTag,
+                               .text = "tag '" + tag + "' names " + hold_name(id) + ", which is not open",
+                               .id = id});
   }
 }
 
@@ -210,9 +212,9 @@ HeldParts* Engine::parts_of(const HoldCharge& charge) const {
 std::string Engine::mend(const AuditProblem& problem) {
   CHECK(!recorder_.is_on());
   switch (problem.kind) {
-    case Kind::kHoldWithoutPart:
+    case AuditProblem::Kind::kHoldWithoutPart:
       return drop_hold(problem.id);
-    case Kind::kPartWithoutHold: {
+    case AuditProblem::Kind::kPartWithoutHold: {
       const MeterHash hash = meters_.hash_of({.limit = problem.limit, .key = problem.key, .cost = 0});
       const Keyspace::Guard guard(keyspace_, hash.of_meter);
       const LimitRecord* const limit = limits_.find(problem.limit, hash.of_name);
@@ -223,7 +225,7 @@ std::string Engine::mend(const AuditProblem& problem) {
       return std::to_string(problem.part.units) + " of " + meter_name(problem.limit, problem.key) +
              " are used for good, and not held by '" + problem.id + "' any more";
     }
-    case Kind::kHeldAboveUsed: {
+    case AuditProblem::Kind::kHeldAboveUsed: {
       const Charge charge{.limit = problem.limit, .key = problem.key, .cost = 0};
       const auto set = with_meter(charge, Instant(), [&](MeterAccess& meter) -> Result<void> {
         core::set_used(meter.rule->rule(), meter.state, problem.held, meter.moment);
@@ -233,11 +235,11 @@ std::string Engine::mend(const AuditProblem& problem) {
       CHECK(set);
       return meter_name(problem.limit, problem.key) + " has " + std::to_string(problem.held) + " in use now";
     }
-    case Kind::kTag:
+    case AuditProblem::Kind::kTag:
       break;
   }
   // Restoring makes the tags of the holds that are there.
-  CHECK(problem.kind != Kind::kTag);
+  CHECK(problem.kind != AuditProblem::Kind::kTag);
   __builtin_unreachable();
 }
 

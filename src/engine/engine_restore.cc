@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "engine/engine.h"
 #include "engine/operation.h"
 
@@ -162,7 +163,7 @@ Result<void> Engine::Restorer::visit(LimitChange& change) {
   engine_.next_generation_ = std::max(engine_.next_generation_, change.generation + 1);
   const LimitRecord* old = limit_of(change.generation);
   if (old != nullptr && old->definition.name() != change.limit.name()) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "a limit changes its name: '" + change.limit.name() + "'"});
+    return base::invalid("a limit changes its name: '" + change.limit.name() + "'");
   }
   const std::uint64_t name_hash = engine_.meters_.hash_of_name(change.limit.name());
   if (old == nullptr) {

@@ -16,7 +16,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/held_part.h"
+#include "core/state.h"
 #include "core/verdict.h"
 
 namespace mete::engine {

@@ -9,7 +9,7 @@ namespace mete::engine {
 
 namespace {
 
-constexpr Space kSpace(EntryType::kTag, 0);
+constexpr Space kTagSpace(EntryType::kTag, 0);
 constexpr std::uint64_t kTagSeed = 0x7461677461677461;
 
 std::size_t id_bytes(std::string_view id) { return sizeof(TaggedHolds::value_type) + kTreeNodeBytes + id.size(); }
@@ -18,11 +18,11 @@ std::size_t id_bytes(std::string_view id) { return sizeof(TaggedHolds::value_typ
 
 std::uint64_t HoldTags::hash_of(std::string_view tag) const { return base::hash_bytes(tag, seed_ ^ kTagSeed); }
 
-Entry* HoldTags::find(std::string_view tag) const { return keyspace_.find(hash_of(tag), kSpace, tag); }
+Entry* HoldTags::find(std::string_view tag) const { return keyspace_.find(hash_of(tag), kTagSpace, tag); }
 
 bool HoldTags::make_entry(std::string_view tag, Slab::Ceiling ceiling) {
   if (find(tag) != nullptr) return true;
-  Entry* entry = keyspace_.insert(hash_of(tag), kSpace, tag, sizeof(TaggedHolds*), ceiling);
+  Entry* entry = keyspace_.insert(hash_of(tag), kTagSpace, tag, sizeof(TaggedHolds*), ceiling);
   if (entry == nullptr) return false;
   entry->store(new TaggedHolds);
   return true;

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "engine/eviction.h"
 #include "engine/keys.h"
+#include "engine/memory_gauge.h"
 
 namespace mete::engine {
 

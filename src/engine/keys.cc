@@ -6,14 +6,14 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "core/key_errors.h"
+#include "core/refusals.h"
 #include "engine/key_access.h"
 
 namespace mete::engine {
 
 namespace {
 
-constexpr Space kSpace(EntryType::kKey, 0);
+constexpr Space kKeySpace(EntryType::kKey, 0);
 // Keys and meters must not share hashes: seeds apart.
 constexpr std::uint64_t kKeySeed = 0x6b6579736b657973;
 
@@ -52,7 +52,7 @@ Keys::Access Keys::find(std::string_view key, Instant now) const {
   access.hash = hash_of(key);
   access.key = key;
   access.now = floor_.at_least(now);
-  if (Entry* entry = keyspace_.find(access.hash, kSpace, key)) load(access, *entry);
+  if (Entry* entry = keyspace_.find(access.hash, kKeySpace, key)) load(access, *entry);
   return access;
 }
 
@@ -86,7 +86,7 @@ void Keys::forget_if_gone(Access& access) {
 bool Keys::make(Access& access, KeyType type) {
   // What replaces another one is in use already, so the memory ceiling does not count.
   const auto ceiling = access.entry == nullptr ? Slab::Ceiling::kObey : Slab::Ceiling::kIgnore;
-  Entry* entry = keyspace_.insert(access.hash, kSpace, access.key, payload_size(type), ceiling);
+  Entry* entry = keyspace_.insert(access.hash, kKeySpace, access.key, payload_size(type), ceiling);
   if (entry == nullptr) return false;
   entry->flags = static_cast<std::uint8_t>(type);
   if (access.entry != nullptr) forget(*access.entry);
@@ -148,9 +148,10 @@ void Keys::restore(const KeyChange& change) {
   access.hash = hash_of(change.key);
   access.key = change.key;
   const Keyspace::Guard guard(keyspace_, access.hash);
-  if (Entry* old = keyspace_.find(access.hash, kSpace, change.key)) forget(*old);
+  if (Entry* old = keyspace_.find(access.hash, kKeySpace, change.key)) forget(*old);
   if (change.type == KeyType::kNone) return;
-  access.entry = keyspace_.insert(access.hash, kSpace, change.key, payload_size(change.type), Slab::Ceiling::kIgnore);
+  access.entry =
+      keyspace_.insert(access.hash, kKeySpace, change.key, payload_size(change.type), Slab::Ceiling::kIgnore);
   CHECK(access.entry != nullptr);
   access.entry->flags = static_cast<std::uint8_t>(change.type);
   if (change.type == KeyType::kCounter) {

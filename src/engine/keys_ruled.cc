@@ -1,6 +1,6 @@
 // Keys with a rule of their own: quotas and throttles.
 
-#include "core/key_errors.h"
+#include "core/refusals.h"
 #include "core/take.h"
 #include "core/validate.h"
 #include "engine/key_access.h"

@@ -43,4 +43,14 @@ class MemoryGauge {
   const std::size_t bytes_max_;
 };
 
+// An operation that finds no memory asks for some, once: it is tried again if evict() made some. Called with no bucket
+// locked.
+template <class Attempt, class Evict>
+auto try_with_eviction(Attempt attempt, Evict evict) {
+  auto result = attempt();
+  const bool is_full = !result && result.error().code == ErrorCode::kOutOfMemory;
+  if (is_full && evict()) result = attempt();
+  return result;
+}
+
 }  // namespace mete::engine

@@ -10,7 +10,7 @@ namespace mete::engine {
 
 namespace {
 
-constexpr Space kSpace(EntryType::kOperation, 0);
+constexpr Space kOperationSpace(EntryType::kOperation, 0);
 // Ids and meters must not share hashes: seeds apart.
 constexpr std::uint64_t kIdSeed = 0x6f7065726174696f;
 
@@ -31,7 +31,7 @@ std::uint64_t OperationIds::fingerprint(const Parameters& parameters) const {
   return base::hash_bytes(parameters.tag, hash);
 }
 
-Entry* OperationIds::find(std::string_view id) const { return keyspace_.find(hash_of(id), kSpace, id); }
+Entry* OperationIds::find(std::string_view id) const { return keyspace_.find(hash_of(id), kOperationSpace, id); }
 
 HoldRecord* OperationIds::find_hold(std::string_view id) const {
   const Entry* entry = find(id);
@@ -52,13 +52,13 @@ Result<Entry*> OperationIds::insert(std::string_view id) {
                                                                   " are in use: raise ids_max, or keep ids for less "
                                                                   "than id_retention"});
   }
-  Entry* entry = keyspace_.insert(hash_of(id), kSpace, id, sizeof(OperationRecord));
+  Entry* entry = keyspace_.insert(hash_of(id), kOperationSpace, id, sizeof(OperationRecord));
   if (entry != nullptr) return entry;
   return tl::make_unexpected(memory_.out_of_memory());
 }
 
 void OperationIds::restore(std::string_view id, const OperationRecord& record) {
-  Entry* entry = keyspace_.insert(hash_of(id), kSpace, id, sizeof(OperationRecord), Slab::Ceiling::kIgnore);
+  Entry* entry = keyspace_.insert(hash_of(id), kOperationSpace, id, sizeof(OperationRecord), Slab::Ceiling::kIgnore);
   CHECK(entry != nullptr);
   fill(*entry, record);
 }

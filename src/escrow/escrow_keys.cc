@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/key_errors.h"
+#include "core/refusals.h"
 #include "core/validate.h"
 
 namespace mete::escrow {

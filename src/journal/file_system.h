@@ -42,6 +42,12 @@ class DirectoryLock {
   virtual ~DirectoryLock() = default;
 };
 
+// Whole reads and writes on a File, which by itself does as much as it likes at a time.
+Result<void> write_all(File& file, std::uint64_t offset, std::string_view bytes);
+
+// Fills `to`, or as much of it as the file has; returns how much that was.
+[[nodiscard]] Result<std::size_t> read_all(File& file, std::uint64_t offset, std::span<char> to);
+
 class FileSystem {
  public:
   enum class Mode : std::uint8_t {

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/errors.h"
+
 namespace mete::journal {
 
 namespace {
@@ -23,8 +25,7 @@ constexpr mode_t kDirectoryMode = 0750;
 constexpr std::size_t kProcessIdBytesMax = 20;
 
 tl::unexpected<Error> failed(const std::string& what, int reason = errno) {
-  return tl::unexpected(
-      Error{ErrorCode::kUnavailable, what + " failed: " + std::error_code(reason, std::generic_category()).message()});
+  return base::unavailable(what + " failed: " + std::error_code(reason, std::generic_category()).message());
 }
 
 // Calls again for as long as a signal comes in between.
@@ -200,9 +201,8 @@ Result<std::unique_ptr<DirectoryLock>> PosixFileSystem::lock(const std::string& 
   if (uninterrupted([&] { return ::flock(file.get(), LOCK_EX | LOCK_NB); }) != 0) {
     if (errno != EWOULDBLOCK) return failed("locking " + path);
     const std::string id = read_process_id(file);
-    return tl::unexpected(Error{ErrorCode::kUnavailable, directory + " is in use by " +
-                                                             (id.empty() ? "another process" : "process " + id) +
-                                                             "; stop it first, or use another directory"});
+    return base::unavailable(directory + " is in use by " + (id.empty() ? "another process" : "process " + id) +
+                             "; stop it first, or use another directory");
   }
   const std::string id = std::to_string(::getpid()) + "\n";
   if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), id.data(), id.size(), 0) < 0) {

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/check.h"
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 
 namespace mete::journal {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;  // more for the few records that need it
+constexpr std::size_t kReadBufferBytes = std::size_t{1} << 20;  // more for the few records that need it
 
 // How many of the first bytes cannot begin a record, because it would be one without a length. For the mebibyte of
 // zeros that a segment ends with.
@@ -36,7 +36,7 @@ bool may_be_record(std::string_view bytes, RecordFile::Wanted wanted) {
 }  // namespace
 
 RecordFile::RecordFile(std::unique_ptr<File> file, std::uint64_t size)
-    : file_(std::move(file)), size_(size), buffer_(std::min<std::uint64_t>(kBufferBytes, size)) {}
+    : file_(std::move(file)), size_(size), buffer_(std::min<std::uint64_t>(kReadBufferBytes, size)) {}
 
 Result<RecordFile> RecordFile::open(FileSystem& files, const std::string& path) {
   auto file = files.open(path, FileSystem::Mode::kRead);
@@ -78,7 +78,7 @@ Result<ParsedRecord> RecordFile::parse(const Framing& framing) {
   while (parsed.kind == ParsedRecord::Kind::kIncomplete && start_ + end_ < size_) {
     // As large as a record says that it is, if it can be that.
     if (at_ == 0 && end_ == buffer_.size())
-      buffer_.resize(std::min(2 * buffer_.size(), kRecordBytesMax + kBufferBytes));
+      buffer_.resize(std::min(2 * buffer_.size(), kRecordBytesMax + kReadBufferBytes));
     if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
     parsed = framing.parse(rest());
   }
@@ -94,7 +94,7 @@ Result<ParsedRecord> RecordFile::next(const Framing& framing) {
 Result<std::uint64_t> RecordFile::skip(const Framing& framing, Wanted wanted) {
   std::uint64_t passed = 0;
   while (true) {
-    if (end_ - at_ < kBufferBytes / 2 && start_ + end_ < size_) {
+    if (end_ - at_ < kReadBufferBytes / 2 && start_ + end_ < size_) {
       if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
     }
     if (at_ == end_) return passed;

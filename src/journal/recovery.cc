@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "journal/directory.h"
 #include "journal/format.h"
 #include "journal/record_file.h"
@@ -45,9 +46,8 @@ class Recovery {
     return tl::unexpected(damage({request_.directory, place.file, place.offset}, problem));
   }
   [[nodiscard]] tl::unexpected<Error> too_new(const Place& place, std::string_view problem) const {
-    return tl::unexpected(
-        Error{ErrorCode::kUnavailable, path(place.file) + " cannot be read from byte " + std::to_string(place.offset) +
-                                           " on: " + std::string(problem) + "; use the program that wrote it"});
+    return base::unavailable(path(place.file) + " cannot be read from byte " + std::to_string(place.offset) +
+                             " on: " + std::string(problem) + "; use the program that wrote it");
   }
   [[nodiscard]] bool has_snapshot() const { return recovered_.snapshot_number != 0; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "journal/directory.h"
 #include "journal/format.h"
 #include "journal/record_file.h"
@@ -83,9 +84,8 @@ Result<void> Salvage::find_seed() {
     framing_.emplace(parsed->header.seed);
     return {};
   }
-  return tl::unexpected(Error{ErrorCode::kUnavailable,
-                              "nothing can be saved of " + request_.directory +
-                                  ": it has no segment and no snapshot whose header is whole; restore a backup"});
+  return base::unavailable("nothing can be saved of " + request_.directory +
+                           ": it has no segment and no snapshot whose header is whole; restore a backup");
 }
 
 Result<void> Salvage::read_snapshot() {

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "journal/directory.h"
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 
 namespace mete::journal {
 

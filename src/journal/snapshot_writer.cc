@@ -4,13 +4,13 @@
 
 #include "base/check.h"
 #include "journal/directory.h"
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 
 namespace mete::journal {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kWriteBufferBytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Result<void> SnapshotWriter::append(std::string_view body) {
   CHECK(!is_finished_);
   framing_.append(buffer_, {RecordType::kChanges, body});
   ++records_;
-  return buffer_.size() < kBufferBytes ? Result<void>() : write_buffer();
+  return buffer_.size() < kWriteBufferBytes ? Result<void>() : write_buffer();
 }
 
 Result<void> SnapshotWriter::write_buffer() {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "journal/directory.h"
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 
 namespace mete::journal {
 

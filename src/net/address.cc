@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/errors.h"
+
 namespace mete::net {
 
 namespace {
@@ -22,9 +24,8 @@ constexpr std::string_view kHostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGH
 static_assert(kSocketPathBytesMax + 1 == sizeof(sockaddr_un::sun_path));
 
 tl::unexpected<Error> refuse(std::string_view text, std::string_view reason) {
-  return tl::make_unexpected(
-      Error{ErrorCode::kInvalid, "\"" + std::string(text) + "\" is no address: " + std::string(reason) +
-                                     "; write 127.0.0.1:6380, [::1]:6380, host.example:6380 or unix:/run/mete.sock"});
+  return base::invalid("\"" + std::string(text) + "\" is no address: " + std::string(reason) +
+                       "; write 127.0.0.1:6380, [::1]:6380, host.example:6380 or unix:/run/mete.sock");
 }
 
 using IpBytes = std::array<unsigned char, 16>;
@@ -125,7 +126,7 @@ Result<Address> parse_address(std::string_view text) {
     return byte == ',' || static_cast<unsigned char>(byte) < ' ' || byte == '\x7f';
   });
   if (has_odd_bytes) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "an address has neither commas nor control characters"});
+    return base::invalid("an address has neither commas nor control characters");
   }
   if (text.starts_with(kUnixPrefix)) return parse_unix(text);
   const std::size_t colon = text.rfind(':');
@@ -163,8 +164,7 @@ Result<std::vector<SocketAddress>> resolve(const Address& address) {
   addrinfo* list = nullptr;
   const int failure = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
   if (failure != 0) {
-    return tl::unexpected(
-        Error{ErrorCode::kInvalid, "cannot find the host '" + address.host + "': " + ::gai_strerror(failure)});
+    return base::invalid("cannot find the host '" + address.host + "': " + ::gai_strerror(failure));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, ::freeaddrinfo);
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {

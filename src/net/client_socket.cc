@@ -1,6 +1,7 @@
 #include "net/client_socket.h"
 
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -11,16 +12,15 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/duration_text.h"
+#include "base/errors.h"
+#include "base/time_text.h"
 #include "net/connect.h"
 
 namespace mete::net {
 
 namespace {
 
-tl::unexpected<Error> lost(std::string reason) {
-  return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(reason)});
-}
+tl::unexpected<Error> lost(std::string reason) { return base::unavailable(std::move(reason)); }
 
 }  // namespace
 
@@ -65,6 +65,8 @@ bool ClientSocket::is_quiet() {
   const int peeked = SSL_peek(tls_.get(), &byte, 1);
   return peeked <= 0 && awaited_by_tls(tls_, peeked) != 0;
 }
+
+bool ClientSocket::has_buffered_input() const { return tls_ && SSL_pending(tls_.get()) > 0; }
 
 bool ClientSocket::is_local() const {
   SocketAddress peer;

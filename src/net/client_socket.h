@@ -33,7 +33,7 @@ class ClientSocket {
   // The connection stands, and nothing came that was not asked for: it can be used again. Does not wait.
   [[nodiscard]] bool is_quiet();
   // Bytes are there that poll() does not announce.
-  [[nodiscard]] bool has_buffered_input() const { return tls_ && SSL_pending(tls_.get()) > 0; }
+  [[nodiscard]] bool has_buffered_input() const;
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
   // The server is on this machine.

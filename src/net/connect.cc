@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/duration_text.h"
+#include "base/errors.h"
+#include "base/time_text.h"
 
 namespace mete::net {
 
@@ -41,7 +42,7 @@ tl::unexpected<Error> cannot_connect(const Address& address, int error, std::str
   } else {
     message += std::generic_category().message(error) + "; check the address";
   }
-  return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(message)});
+  return base::unavailable(std::move(message));
 }
 
 using Found = Result<std::vector<SocketAddress>>;
@@ -52,9 +53,8 @@ Found resolve_in_time(const Address& address, const Deadline& deadline) {
   std::future<Found> found = task.get_future();
   std::thread(std::move(task)).detach();
   if (found.wait_for(std::chrono::nanoseconds(deadline.left().ns())) == std::future_status::ready) return found.get();
-  return tl::unexpected(Error{ErrorCode::kUnavailable, "cannot find the host '" + address.host + "' within " +
-                                                           base::duration_text(deadline.timeout()) +
-                                                           "; does the name server answer?"});
+  return base::unavailable("cannot find the host '" + address.host + "' within " +
+                           base::duration_text(deadline.timeout()) + "; does the name server answer?");
 }
 
 // 0, or the error of connecting. A connection is under way at first, and then made or refused.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 
 namespace mete::net {
 
@@ -42,8 +43,8 @@ Result<Descriptor> listen_on(const SocketAddress& address, int& reason) {
                              : reason == EACCES        ? " (ports below 1024 need privileges)"
                              : reason == EADDRNOTAVAIL ? " (no such address on this machine)"
                                                        : "";
-    return tl::unexpected(Error{ErrorCode::kInvalid, std::string(what) + " " + address.to_string() + ": " +
-                                                         std::generic_category().message(reason) + hint});
+    return base::invalid(std::string(what) + " " + address.to_string() + ": " +
+                         std::generic_category().message(reason) + hint);
   };
   Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return fail("cannot open a socket for");

@@ -12,14 +12,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 
 namespace mete::net {
 
 namespace {
 
 tl::unexpected<Error> cannot_load(const std::string& what, const std::string& file, std::string_view content) {
-  return tl::unexpected(
-      Error{ErrorCode::kInvalid, "cannot load the " + what + " from " + file + ": " + tls_file_problem(file, content)});
+  return base::invalid("cannot load the " + what + " from " + file + ": " + tls_file_problem(file, content));
 }
 
 class TlsTransport final : public Transport {
@@ -106,8 +106,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::load(const TlsFiles& files) {
   }
   if (::SSL_CTX_check_private_key(context) != 1) {
     ::ERR_clear_error();
-    return tl::unexpected(Error{ErrorCode::kInvalid, "the private key " + files.key +
-                                                         " does not belong to the certificate " + files.certificate});
+    return base::invalid("the private key " + files.key + " does not belong to the certificate " + files.certificate);
   }
   if (!files.client_authorities.empty()) {
     if (::SSL_CTX_load_verify_locations(context, files.client_authorities.c_str(), nullptr) != 1) {

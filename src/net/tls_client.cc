@@ -2,6 +2,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "net/connect.h"
 #include "net/tls.h"
 
@@ -18,8 +20,7 @@ namespace mete::net {
 namespace {
 
 tl::unexpected<Error> cannot_start(std::string_view remedy) {
-  return tl::unexpected(
-      Error{ErrorCode::kUnavailable, "cannot start TLS: " + tls_failure() + "; " + std::string(remedy)});
+  return base::unavailable("cannot start TLS: " + tls_failure() + "; " + std::string(remedy));
 }
 
 struct NamedFile {
@@ -28,9 +29,8 @@ struct NamedFile {
 };
 
 tl::unexpected<Error> cannot_read(std::string_view kind, const NamedFile& named, std::string_view content) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, std::string(kind) + " '" + std::string(named.name) +
-                                                       "': cannot use '" + named.file +
-                                                       "': " + tls_file_problem(named.file, content)});
+  return base::invalid(std::string(kind) + " '" + std::string(named.name) + "': cannot use '" + named.file +
+                       "': " + tls_file_problem(named.file, content));
 }
 
 // OpenSSL's own way to a socket writes without MSG_NOSIGNAL: a server that is gone would end the program, and a library
@@ -84,6 +84,10 @@ bool expect_host(SSL* session, const std::string& host) {
 
 }  // namespace
 
+void TlsDeleter::operator()(SSL* session) const { SSL_free(session); }
+
+void TlsDeleter::operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+
 Result<TlsClient> TlsClient::load(const TlsClientOptions& options, const TlsClientNames& names) {
   Context context(SSL_CTX_new(TLS_client_method()));
   if (!context) return cannot_start("is OpenSSL installed as it should be?");
@@ -96,9 +100,8 @@ Result<TlsClient> TlsClient::load(const TlsClientOptions& options, const TlsClie
                                                   : SSL_CTX_load_verify_file(context.get(), options.ca.c_str()) == 1;
   if (!has_authorities) return cannot_read(names.kind, {names.ca, options.ca}, "certificates to trust");
   if (options.certificate.empty() != options.key.empty()) {
-    return tl::unexpected(
-        Error{ErrorCode::kInvalid, "a certificate needs its key, and a key its certificate: give both " +
-                                       std::string(names.certificate) + " and " + std::string(names.key)});
+    return base::invalid("a certificate needs its key, and a key its certificate: give both " +
+                         std::string(names.certificate) + " and " + std::string(names.key));
   }
   const bool has_certificate = !options.certificate.empty();
   if (has_certificate && SSL_CTX_use_certificate_chain_file(context.get(), options.certificate.c_str()) != 1) {
@@ -128,8 +131,8 @@ Result<TlsSession> TlsClient::shake_hands(const Descriptor& socket, const Addres
     const short events = awaited_by_tls(session, result);
     if (events == 0) return tl::unexpected(handshake_failure(session, address));
     if (!wait_for_socket(socket.get(), events, deadline)) {
-      return tl::unexpected(Error{ErrorCode::kUnavailable, "no answer to TLS from " + address.to_string() +
-                                                               "; does the server speak TLS on this port?"});
+      return base::unavailable("no answer to TLS from " + address.to_string() +
+                               "; does the server speak TLS on this port?");
     }
   }
 }

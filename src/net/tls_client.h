@@ -5,7 +5,7 @@
 #pragma once
 
 #include <mete/result.h>
-#include <openssl/ssl.h>
+#include <openssl/types.h>
 
 #include <memory>
 #include <string>
@@ -34,8 +34,8 @@ struct TlsClientNames {
 };
 
 struct TlsDeleter {
-  void operator()(SSL* session) const { SSL_free(session); }
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* session) const;
+  void operator()(SSL_CTX* context) const;
 };
 using TlsSession = std::unique_ptr<SSL, TlsDeleter>;
 

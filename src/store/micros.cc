@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "base/duration_text.h"
+#include "base/time_text.h"
 
 namespace mete::store {
 

@@ -1,6 +1,6 @@
 #include "store/open.h"
 
-#include "base/duration_text.h"
+#include "base/time_text.h"
 #include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
 #include "store/etcd/etcd_store.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/duration_text.h"
+#include "base/time_text.h"
 #include "wire/text.h"
 
 namespace mete::store {

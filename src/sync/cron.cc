@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/errors.h"
 
 namespace mete::sync {
 
@@ -49,12 +50,12 @@ local_days next_month(local_days day) {
 
 Result<Cron> Cron::make(std::string_view schedule, std::string_view zone) {
   const auto fields = CronFields::parse(schedule);
-  if (!fields) return tl::make_unexpected(Error{ErrorCode::kInvalid, "schedule: " + fields.error().message});
+  if (!fields) return base::invalid("schedule: " + fields.error().message);
   auto loaded = civil::load_zone(zone);
   if (!loaded) return tl::make_unexpected(loaded.error());
   Cron cron(*fields, std::move(*loaded));
   if (!cron.find_next(sys_seconds())) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "schedule: no month that it names has a day that it names"});
+    return base::invalid("schedule: no month that it names has a day that it names");
   }
   return cron;
 }

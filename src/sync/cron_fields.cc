@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::sync {
@@ -37,12 +38,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kShorthan
                                                                                        {"@yearly", "0 0 1 1 *"},
                                                                                        {"@annually", "0 0 1 1 *"}}};
 
-tl::unexpected<Error> invalid(const std::string& message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, message});
-}
-
 tl::unexpected<Error> refuse(const FieldSpec& field, std::string_view item, const std::string& reason) {
-  return invalid(std::string(field.name) + ": " + wire::quote(item) + " " + reason);
+  return base::invalid(std::string(field.name) + ": " + wire::quote(item) + " " + reason);
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -135,12 +132,12 @@ Result<CronFields> CronFields::parse(std::string_view text) {
     if (wire::equals_ignoring_case(text, name)) return parse(fields);
   }
   if (text.starts_with('@')) {
-    return invalid(wire::quote(text) +
-                   " is not known: use @hourly, @daily, @weekly, @monthly or @yearly, or five fields");
+    return base::invalid(wire::quote(text) +
+                         " is not known: use @hourly, @daily, @weekly, @monthly or @yearly, or five fields");
   }
   const std::vector<std::string_view> words = words_of(text);
   if (words.size() != kFields.size()) {
-    return invalid(
+    return base::invalid(
         "it has " + std::to_string(words.size()) +
         " fields, and needs five: minute, hour, day of the month, month and day of the week, as \"0 3 * * *\"");
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/errors.h"
+
 namespace mete::sync {
 
 namespace {
@@ -51,8 +53,7 @@ Result<void> add_up(const Ledger& ledger, Missing missing, Report& report) {
   }
   std::sort(report.largest.begin(), report.largest.end(), is_before);
   if (fits) return {};
-  return tl::make_unexpected(
-      Error{ErrorCode::kInvalid, "the amounts add up to more than 9223372036854775807: is the query right?"});
+  return base::invalid("the amounts add up to more than 9223372036854775807: is the query right?");
 }
 
 std::optional<std::string> why_refused(const Plan& plan, const Report& report) {

@@ -1,7 +1,8 @@
 #include "sync/plan.h"
 
-#include "base/duration_text.h"
+#include "base/errors.h"
 #include "base/math.h"
+#include "base/time_text.h"
 #include "core/refusals.h"
 #include "core/rule.h"
 #include "core/validate.h"
@@ -11,21 +12,13 @@
 
 namespace mete::sync {
 
-namespace {
-
-tl::unexpected<Error> refuse(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
-
-}  // namespace
-
 Result<MaxChange> MaxChange::parse(std::string_view text) {
   const bool is_percent = text.ends_with('%');
   const auto number = wire::parse_integer(is_percent ? text.substr(0, text.size() - 1) : text);
   const std::int64_t max = is_percent ? kPercentMax : kAmountMax;
   if (!number || *number < 0 || *number > max) {
-    return refuse("max_change: " + wire::quote(text) + " is neither a whole percentage such as \"20%\" (up to " +
-                  std::to_string(kPercentMax) + "%) nor a number of units");
+    return base::invalid("max_change: " + wire::quote(text) + " is neither a whole percentage such as \"20%\" (up to " +
+                         std::to_string(kPercentMax) + "%) nor a number of units");
   }
   return MaxChange(*number, is_percent);
 }
@@ -48,18 +41,18 @@ std::optional<Missing> parse_missing(std::string_view text) {
 }
 
 Result<void> check_plan(const Plan& plan) {
-  if (auto ok = core::validate_name(plan.limit); !ok) return refuse("limit: " + ok.error().message);
+  if (auto ok = core::validate_name(plan.limit); !ok) return base::invalid("limit: " + ok.error().message);
   if (!store::postgres::is_postgres_url(plan.source)) {
-    return refuse("source: only a PostgreSQL can be one: postgres://USER@HOST:PORT/DATABASE");
+    return base::invalid("source: only a PostgreSQL can be one: postgres://USER@HOST:PORT/DATABASE");
   }
-  if (auto url = store::postgres::parse_url(plan.source); !url) return refuse("source: " + url.error().message);
+  if (auto url = store::postgres::parse_url(plan.source); !url) return base::invalid("source: " + url.error().message);
   if (plan.query.find_first_not_of(" \t\r\n;") == std::string::npos) {
-    return refuse("query: it is empty; use a SELECT that returns a key and an amount");
+    return base::invalid("query: it is empty; use a SELECT that returns a key and an amount");
   }
-  if (plan.query.find('\0') != std::string::npos) return refuse("query: it holds a NUL");
+  if (plan.query.find('\0') != std::string::npos) return base::invalid("query: it holds a NUL");
   if (plan.timeout < kTimeoutMin || plan.timeout > kTimeoutMax) {
-    return refuse("timeout: it must be " + base::duration_text(kTimeoutMin) + " to " +
-                  base::duration_text(kTimeoutMax) + ", not " + base::duration_text(plan.timeout));
+    return base::invalid("timeout: it must be " + base::duration_text(kTimeoutMin) + " to " +
+                         base::duration_text(kTimeoutMax) + ", not " + base::duration_text(plan.timeout));
   }
   if (plan.schedule.empty()) return {};
   return Cron::make(plan.schedule, plan.zone).map([](const Cron&) { return Done{}; });

@@ -4,12 +4,13 @@
 #include <array>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/monotonic.h"
 #include "base/random.h"
 #include "core/refusals.h"
 #include "sync/differences.h"
 #include "sync/ledger.h"
-#include "sync/row.h"
+#include "sync/source.h"
 #include "wire/text.h"
 
 namespace mete::sync {
@@ -19,10 +20,6 @@ namespace {
 constexpr std::size_t kPageKeys = 1000;
 constexpr std::size_t kShiftsTogether = 10'000;
 constexpr std::uint64_t kRowsPerProgress = 10'000;
-
-tl::unexpected<Error> fail(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 std::string text(std::uint64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
@@ -57,7 +54,7 @@ class Run {
     if (!locked) return tl::make_unexpected(locked.error());
     if (*locked) return {};
     report_.outcome = Outcome::kBusy;
-    return fail("limit " + wire::quote(plan_.limit) + " is being synced elsewhere");
+    return base::invalid("limit " + wire::quote(plan_.limit) + " is being synced elsewhere");
   }
 
   Result<void> look_first() {
@@ -90,7 +87,7 @@ class Run {
     const auto read = source_.read([&](Source::Row row) {
       ++rows;
       seen = note_row(row);
-      if (!seen) seen = fail("the query's row " + std::to_string(rows) + ": " + seen.error().message);
+      if (!seen) seen = base::invalid("the query's row " + std::to_string(rows) + ": " + seen.error().message);
       if (seen && rows % kRowsPerProgress == 0) seen = tell(Stage::kReading, rows, 0);
       return seen.has_value();
     });
@@ -101,7 +98,8 @@ class Run {
     const auto truth = parse_row(row);
     if (!truth) return tl::make_unexpected(truth.error());
     if (ledger_.tell_truth(truth->key, truth->amount)) return {};
-    return fail("key " + wire::quote(truth->key) + " came before: group by it, so that each key has one amount");
+    return base::invalid("key " + wire::quote(truth->key) +
+                         " came before: group by it, so that each key has one amount");
   }
 
   Result<void> compare() {
@@ -109,7 +107,7 @@ class Run {
     const auto reason = report_.options.is_forced ? std::nullopt : why_refused(plan_, report_);
     if (!reason) return {};
     report_.outcome = Outcome::kRefused;
-    return fail(*reason);
+    return base::invalid(*reason);
   }
 
   // That what was found out still holds.
@@ -119,7 +117,7 @@ class Run {
     const auto now = store_.limit(plan_.limit);
     if (!now) return tl::make_unexpected(now.error());
     if (*now == limit_) return {};
-    return fail("the limit was changed meanwhile: run it again");
+    return base::invalid("the limit was changed meanwhile: run it again");
   }
 
   Result<void> apply() {
@@ -159,9 +157,9 @@ class Run {
   Result<void> judge_shifts() {
     if (first_failure_) return with_count(*first_failure_);
     if (late_keys_ == 0) return {};
-    return fail("a new period began while it ran, so that " + text(late_keys_, "key") +
-                " had to be left alone: run it "
-                "well before a period ends");
+    return base::invalid("a new period began while it ran, so that " + text(late_keys_, "key") +
+                         " had to be left alone: run it "
+                         "well before a period ends");
   }
 
   [[nodiscard]] Result<void> with_count(const Error& error) const {
@@ -173,7 +171,7 @@ class Run {
 
   Result<void> tell(Stage stage, std::uint64_t done, std::uint64_t total) {
     if (hooks_.on_progress) hooks_.on_progress({stage, done, total});
-    if (hooks_.is_stopping && hooks_.is_stopping()) return fail("it was stopped");
+    if (hooks_.is_stopping && hooks_.is_stopping()) return base::invalid("it was stopped");
     return {};
   }
 

@@ -3,6 +3,7 @@
 // Thread safety: none, but for cancel().
 #pragma once
 
+#include <mete/limit.h>
 #include <mete/result.h>
 
 #include <functional>
@@ -36,5 +37,14 @@ class Source {
   // From any thread: whatever it waits for ends with an error.
   virtual void cancel() = 0;
 };
+
+// A row of the query, checked.
+struct Truth {
+  std::string_view key;
+  Amount amount = 0;
+};
+
+// The message says what is wrong with the row, and how to write the query instead.
+Result<Truth> parse_row(Source::Row row);
 
 }  // namespace mete::sync

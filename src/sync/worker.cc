@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::sync {
@@ -77,7 +78,7 @@ Result<std::uint64_t> Worker::start(std::string_view limit, const RunOptions& op
   }
   const auto number = queue(limit, options, false);
   if (number) return *number;
-  return tl::make_unexpected(Error{ErrorCode::kUnavailable, "too many syncs are waiting for their turn already"});
+  return base::unavailable("too many syncs are waiting for their turn already");
 }
 
 std::optional<std::uint64_t> Worker::queue(std::string_view limit, const RunOptions& options, bool is_scheduled) {

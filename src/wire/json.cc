@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::wire {
@@ -31,8 +32,7 @@ class Reader {
 
  private:
   [[nodiscard]] tl::unexpected<Error> failure() const {
-    return tl::make_unexpected(
-        Error{ErrorCode::kInvalid, "JSON, at offset " + std::to_string(failed_at_) + ": " + reason_});
+    return base::invalid("JSON, at offset " + std::to_string(failed_at_) + ": " + reason_);
   }
 
   // Always false, for `return fail(…)`.

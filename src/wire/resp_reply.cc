@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::wire {
@@ -14,9 +15,7 @@ constexpr std::size_t kReservedElementsMax =
     256;  // an announced length is not to be believed before its parts are here
 constexpr std::size_t kConsumedBytesMax = 1 << 16;  // kept in front of the buffer, so that it is seldom moved
 
-tl::unexpected<Error> too_much(const std::string& what) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "bad reply: " + what});
-}
+tl::unexpected<Error> too_much(const std::string& what) { return base::invalid("bad reply: " + what); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::wire {
@@ -16,8 +17,7 @@ using Form = ReplyHeader::Form;
 constexpr std::size_t kShownBytesMax = 64;
 
 tl::unexpected<Error> bad_reply(std::string_view line, std::string_view reason) {
-  return tl::unexpected(
-      Error{ErrorCode::kInvalid, "bad reply " + quote(line, kShownBytesMax) + ": " + std::string(reason)});
+  return base::invalid("bad reply " + quote(line, kShownBytesMax) + ": " + std::string(reason));
 }
 
 Result<ReplyHeader> parse_length(std::string_view line, ReplyHeader header, std::size_t count_max) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 namespace mete::wire {
 
@@ -21,6 +22,31 @@ char to_lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast
 Error bad_duration(std::string_view text, std::string_view reason) {
   return {ErrorCode::kInvalid,
           quote(text) + " is not a duration: " + std::string(reason) + "; write it as 250ms, 1s, 5m, 1h or 30d"};
+}
+
+// Matches one character against the element of the pattern at `at`, which is not '*', and moves `at` behind it.
+bool matches_one(std::string_view pattern, std::size_t& at, char byte) {
+  const auto code = [](char letter) { return static_cast<unsigned char>(letter); };
+  const char element = pattern[at++];
+  if (element == '?') return true;
+  if (element == '\\' && at < pattern.size()) return pattern[at++] == byte;
+  if (element != '[') return element == byte;
+  const bool is_negated = at < pattern.size() && pattern[at] == '^';
+  if (is_negated) ++at;
+  bool is_found = false;
+  while (at < pattern.size() && pattern[at] != ']') {
+    if (pattern[at] == '\\' && at + 1 < pattern.size()) ++at;
+    char low = pattern[at++];
+    char high = low;
+    if (at + 1 < pattern.size() && pattern[at] == '-' && pattern[at + 1] != ']') {
+      high = pattern[at + 1];
+      at += 2;
+      if (code(low) > code(high)) std::swap(low, high);
+    }
+    is_found = is_found || (code(low) <= code(byte) && code(byte) <= code(high));
+  }
+  if (at < pattern.size()) ++at;
+  return is_found != is_negated;
 }
 
 }  // namespace
@@ -157,6 +183,32 @@ bool is_utf8(std::string_view bytes) {
     bytes.remove_prefix(length);
   }
   return true;
+}
+
+// When something behind a '*' does not match, only the last '*' can take more: earlier ones need not be tried again.
+bool matches_glob(std::string_view pattern, std::string_view text) {
+  std::size_t at = 0;
+  std::size_t read = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t star_read = 0;
+  while (read < text.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = ++at;
+      star_read = read;
+      continue;
+    }
+    std::size_t next = at;
+    if (at < pattern.size() && matches_one(pattern, next, text[read])) {
+      at = next;
+      ++read;
+      continue;
+    }
+    if (star == std::string_view::npos) return false;
+    at = star;
+    read = ++star_read;
+  }
+  while (at < pattern.size() && pattern[at] == '*') ++at;
+  return at == pattern.size();
 }
 
 }  // namespace mete::wire

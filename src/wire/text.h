@@ -1,4 +1,4 @@
-// Text as it stands in commands, requests and files: integers, durations, and bytes made fit to print.
+// Text as it stands in commands, requests and files: integers, durations, patterns, and bytes made fit to print.
 //
 // Everything here is strict: what is not exactly right is refused, and nothing is corrected in silence.
 #pragma once
@@ -34,5 +34,9 @@ std::string unescape(std::string_view text);
 // forms, surrogates and what lies above U+10FFFF included.
 std::size_t utf8_length(std::string_view bytes);
 bool is_utf8(std::string_view bytes);
+
+// Patterns as KEYS and SCAN have them: * ? [abc] [a-z] [^a] and \ in front of a character that is meant as it is.
+// Takes time in proportion to pattern × text at worst, whatever the pattern.
+bool matches_glob(std::string_view pattern, std::string_view text);
 
 }  // namespace mete::wire

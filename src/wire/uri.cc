@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::wire {
 
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 // -1 for what is no hexadecimal digit.
 int hex_value(char digit) {
@@ -32,11 +29,11 @@ Result<Target> split_target(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!equals_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
     const std::size_t host_end = std::min(target.find_first_of("/?", scheme.size()), target.size());
-    if (host_end == scheme.size()) return invalid("target: " + quote(target) + " has no host");
+    if (host_end == scheme.size()) return base::invalid("target: " + quote(target) + " has no host");
     rest = target.substr(host_end);
     if (!rest.starts_with('/')) return Target{"/", rest.substr(std::min<std::size_t>(1, rest.size()))};
   }
-  if (!rest.starts_with('/')) return invalid("target: " + quote(target) + " does not start with '/'");
+  if (!rest.starts_with('/')) return base::invalid("target: " + quote(target) + " does not start with '/'");
   const std::size_t question = rest.find('?');
   if (question == std::string_view::npos) return Target{rest, {}};
   return Target{rest.substr(0, question), rest.substr(question + 1)};
@@ -47,11 +44,11 @@ Result<std::vector<std::string>> split_path(std::string_view path) {
   while (!path.empty()) {
     path.remove_prefix(1);
     if (segments.size() == kPathSegmentsMax) {
-      return invalid("path: more than " + std::to_string(kPathSegmentsMax) + " segments");
+      return base::invalid("path: more than " + std::to_string(kPathSegmentsMax) + " segments");
     }
     const std::size_t end = std::min(path.find('/'), path.size());
     auto segment = percent_decode(path.substr(0, end), Plus::kIsPlus);
-    if (!segment) return invalid("path: " + segment.error().message);
+    if (!segment) return base::invalid("path: " + segment.error().message);
     segments.push_back(std::move(*segment));
     path.remove_prefix(end);
   }
@@ -68,15 +65,15 @@ Result<std::vector<QueryParameter>> split_query(std::string_view query) {
     query = is_last ? std::string_view() : query.substr(end + 1);
     const std::size_t equals = std::min(piece.find('='), piece.size());
     auto name = percent_decode(piece.substr(0, equals), Plus::kIsSpace);
-    if (!name) return invalid("query: " + name.error().message);
+    if (!name) return base::invalid("query: " + name.error().message);
     auto value = percent_decode(piece.substr(std::min(equals + 1, piece.size())), Plus::kIsSpace);
-    if (!value) return invalid("query: " + quote(*name) + ": " + value.error().message);
-    if (name->empty()) return invalid("query: a parameter without a name");
+    if (!value) return base::invalid("query: " + quote(*name) + ": " + value.error().message);
+    if (name->empty()) return base::invalid("query: a parameter without a name");
     if (std::any_of(parameters.begin(), parameters.end(), [&](const auto& other) { return other.name == *name; })) {
-      return invalid("query: " + quote(*name) + " is there twice");
+      return base::invalid("query: " + quote(*name) + " is there twice");
     }
     if (parameters.size() == kQueryParametersMax) {
-      return invalid("query: more than " + std::to_string(kQueryParametersMax) + " parameters");
+      return base::invalid("query: more than " + std::to_string(kQueryParametersMax) + " parameters");
     }
     parameters.push_back({std::move(*name), std::move(*value)});
   }
@@ -94,13 +91,13 @@ Result<std::string> percent_decode(std::string_view text, Plus plus) {
     const int high = at + 2 < text.size() ? hex_value(text[at + 1]) : -1;
     const int low = at + 2 < text.size() ? hex_value(text[at + 2]) : -1;
     if (high < 0 || low < 0) {
-      return invalid(quote(text.substr(at, 3)) + " is not an escape: write %XX with two hexadecimal digits");
+      return base::invalid(quote(text.substr(at, 3)) + " is not an escape: write %XX with two hexadecimal digits");
     }
-    if (high == 0 && low == 0) return invalid("%00 is not allowed");
+    if (high == 0 && low == 0) return base::invalid("%00 is not allowed");
     decoded += static_cast<char>(high * 16 + low);
     at += 2;
   }
-  if (!is_utf8(decoded)) return invalid(quote(decoded) + " is not UTF-8");
+  if (!is_utf8(decoded)) return base::invalid(quote(decoded) + " is not UTF-8");
   return decoded;
 }
 

@@ -1,5 +1,5 @@
-// Client: the connection of one command to its server. What goes wrong is an Error that says what to do next, an error
-// reply of the server included.
+// Client: the connection of one command to its server, and the options that say where that is. What goes wrong is an
+// Error that says what to do next, an error reply of the server included.
 //
 //     auto client = Client::open(invocation, console);
 //     auto reply = client->call({"TAKE", "api", "alice"});
@@ -9,14 +9,26 @@
 
 #include <mete/result.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cli/client/connection.h"
+#include "cli/client/replies.h"
 #include "cli/frame/command.h"
 
 namespace mete::cli {
+
+// --server and --password, which `mete bench` has too.
+Option server_option();
+Option password_option();
+
+// A command's own options, and behind them those that all clients have: where the server is, how it is reached, --json.
+std::vector<Option> client_options(std::vector<Option> own = {});
+
+// As these options say. The error names the option that is wrong.
+Result<ConnectionOptions> connection_options(const Invocation& invocation, const Console& console);
 
 class Client {
  public:
@@ -37,5 +49,8 @@ class Client {
 // For commands that ask once.
 Result<wire::RespValue> ask(const Invocation& invocation, const Console& console, const std::vector<std::string>& words,
                             Duration patience = {});
+
+// None if there is no such limit.
+Result<std::optional<LimitDefinition>> find_limit(Client& client, const std::string& name);
 
 }  // namespace mete::cli

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/errors.h"
+
 namespace mete::cli {
 
 namespace {
@@ -14,9 +16,9 @@ constexpr net::TlsClientNames kTlsNames = {
 
 Result<net::Address> server_address(const std::string& text) {
   if (text.find("://") != std::string::npos) {
-    return tl::unexpected(Error{ErrorCode::kInvalid,
-                                "--server takes an address, not a URL: HOST, HOST:PORT or unix:PATH; TLS and the "
-                                "password have options of their own"});
+    return base::invalid(
+        "--server takes an address, not a URL: HOST, HOST:PORT or unix:PATH; TLS and the "
+        "password have options of their own");
   }
   const bool has_port = !text.ends_with(']') && text.find(':') != std::string::npos;
   return net::parse_address(has_port || text.empty() ? text : text + std::string(kDefaultPort));
@@ -28,8 +30,7 @@ Result<Connection> Connection::open(const ConnectionOptions& options) {
   std::unique_ptr<net::TlsClient> tls;
   if (options.tls) {
     if (address->is_unix()) {
-      return tl::unexpected(
-          Error{ErrorCode::kInvalid, "TLS needs a host, not a socket of this machine: leave out --tls"});
+      return base::invalid("TLS needs a host, not a socket of this machine: leave out --tls");
     }
     auto loaded = net::TlsClient::load(*options.tls, kTlsNames);
     if (!loaded) return tl::unexpected(loaded.error());

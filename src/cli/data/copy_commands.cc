@@ -2,7 +2,7 @@
 #include <ostream>
 
 #include "base/time_text.h"
-#include "cli/data/data_commands.h"
+#include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/text.h"
 #include "journal/posix_file_system.h"
@@ -27,10 +27,8 @@ int copy(CopyData copy_data, store::CopyRequest request, Console& console) {
   bar.clear();
   if (!report) return fail(console, report.error().message);
   console.out << request.to << ": " << size_text(static_cast<std::int64_t>(report->bytes)) << " in "
-              << number_text(static_cast<std::int64_t>(report->files)) << (report->files == 1 ? " file, " : " files, ")
-              << number_text(static_cast<std::int64_t>(report->records))
-              << (report->records == 1 ? " record" : " records") << ", as of " << base::time_text(report->as_of)
-              << '\n';
+              << count_text(report->files, "file") << ", " << count_text(report->records, "record") << ", as of "
+              << base::time_text(report->as_of) << '\n';
   return kExitDone;
 }
 

@@ -1,9 +1,10 @@
 // `mete inspect`: what is in a data directory.
 #include <ostream>
 
+#include "base/errors.h"
 #include "base/time_text.h"
+#include "cli/commands.h"
 #include "cli/data/change_lines.h"
-#include "cli/data/data_commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/table.h"
@@ -15,8 +16,6 @@
 namespace mete::cli {
 
 namespace {
-
-std::string count_text(std::uint64_t count) { return number_text(static_cast<std::int64_t>(count)); }
 
 std::string value_text(const std::variant<std::int64_t, std::string, bool>& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
@@ -162,8 +161,7 @@ int show_records(const Invocation& invocation, Console& console) {
                       .mode = journal::RecoveryMode::kLookOnly,
                       .on_record = [&](std::string_view body, const journal::Place& at) -> Result<void> {
                         place = at;
-                        if (console.out.fail())
-                          return tl::unexpected(Error{ErrorCode::kUnavailable, "the output cannot be written"});
+                        if (console.out.fail()) return base::unavailable("the output cannot be written");
                         return engine::read_changes(body, lines);
                       }});
   return shown ? kExitDone : fail(console, shown.error().message, kExitNo);

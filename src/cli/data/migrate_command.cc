@@ -1,8 +1,9 @@
-#include "cli/data/migrate_command.h"
-
+// `mete migrate`: the schema of Mete in a PostgreSQL.
 #include <chrono>
 #include <ostream>
 
+#include "base/errors.h"
+#include "cli/commands.h"
 #include "store/postgres/event_months.h"
 #include "store/postgres/migrate.h"
 #include "store/postgres/url.h"
@@ -11,8 +12,6 @@
 namespace mete::cli {
 
 namespace {
-
-using store::postgres::Connection;
 
 constexpr Duration kConnectMax = std::chrono::seconds(10);  // the URL's own is for decisions
 
@@ -23,8 +22,8 @@ Result<std::optional<int>> wanted_version(const Invocation& invocation) {
   const auto number = wire::parse_integer(*given);
   const auto last = static_cast<std::int64_t>(store::postgres::migrations().size());
   if (!number || *number < 0 || *number > last) {
-    return tl::unexpected(Error{ErrorCode::kInvalid, "--to is a version, 0 (nothing installed) to " +
-                                                         std::to_string(last) + ", and not " + wire::quote(*given)});
+    return base::invalid("--to is a version, 0 (nothing installed) to " + std::to_string(last) + ", and not " +
+                         wire::quote(*given));
   }
   return static_cast<int>(*number);
 }
@@ -45,7 +44,7 @@ int run_migrate(const Invocation& invocation, Console& console) {
   if (invocation.argument(0).empty()) return fail_usage(invocation, console, "the argument URL is missing");
   const auto url = store::postgres::parse_url(invocation.argument(0));
   if (!url) return fail(console, url.error().message);
-  auto connection = Connection::open(url->libpq, net::Deadline::in(kConnectMax));
+  auto connection = store::postgres::Connection::open(url->libpq, net::Deadline::in(kConnectMax));
   if (!connection) return fail(console, "cannot connect: " + connection.error().message);
   const auto report = store::postgres::migrate(*connection, *to);
   if (!report) return fail(console, report.error().message);

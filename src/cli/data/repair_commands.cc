@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "base/time_text.h"
-#include "cli/data/data_commands.h"
+#include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/text.h"
 #include "journal/posix_file_system.h"
@@ -17,18 +17,13 @@ namespace mete::cli {
 
 namespace {
 
-// "1 hold", "2 holds"
-std::string count_of(std::uint64_t count, std::string_view what) {
-  return number_text(static_cast<std::int64_t>(count)) + " " + std::string(what) + (count == 1 ? "" : "s");
-}
-
 // What there is, in a line.
 std::string contents_text(const engine::Audit& audit, Instant as_of) {
   std::uint64_t meters = 0;
   for (const engine::LimitTally& tally : audit.limits) meters += tally.meters;
-  return count_of(audit.limits.size(), "limit") + ", " + count_of(meters, "meter") + ", " +
-         count_of(audit.open_holds, "open hold") + ", " + count_of(audit.ids, "id") + ", " +
-         count_of(audit.counters + audit.quotas + audit.throttles, "key") + ", as of " + base::time_text(as_of);
+  return count_text(audit.limits.size(), "limit") + ", " + count_text(meters, "meter") + ", " +
+         count_text(audit.open_holds, "open hold") + ", " + count_text(audit.ids, "id") + ", " +
+         count_text(audit.counters + audit.quotas + audit.throttles, "key") + ", as of " + base::time_text(as_of);
 }
 
 std::string range_text(const journal::DamagedRange& range) {
@@ -67,15 +62,15 @@ void print_whole(const store::LoadedData& data, std::ostream& out) {
   const engine::Audit audit = data.engine->audit(data.as_of);
   for (const engine::LimitTally& tally : audit.limits) {
     if (tally.above_capacity == 0) continue;
-    out << "note: of '" << printable(tally.limit.name()) << "' " << count_of(tally.above_capacity, "meter")
+    out << "note: of '" << printable(tally.limit.name()) << "' " << count_text(tally.above_capacity, "meter")
         << " above the capacity, as forced takes and lowered amounts leave them\n";
   }
   if (data.recovered.cut) {
-    out << "note: " << data.recovered.cut->file << " ends in " << count_of(data.recovered.cut->bytes, "byte")
+    out << "note: " << data.recovered.cut->file << " ends in " << count_text(data.recovered.cut->bytes, "byte")
         << " that were not acknowledged, or are just being written; they do not count\n";
   }
-  out << "all whole: " << count_of(data.files.size(), "file") << ", "
-      << count_of(data.recovered.snapshot.records + data.recovered.journal.records, "record") << ", "
+  out << "all whole: " << count_text(data.files.size(), "file") << ", "
+      << count_text(data.recovered.snapshot.records + data.recovered.journal.records, "record") << ", "
       << contents_text(audit, data.as_of) << '\n';
 }
 
@@ -92,7 +87,7 @@ int run_verify(const Invocation& invocation, Console& console) {
   for (const std::string& problem : problems) console.out << problem << '\n';
   if (!problems.empty()) {
     return fail(console,
-                directory + " is not whole: " + count_of(problems.size(), "problem") +
+                directory + " is not whole: " + count_text(problems.size(), "problem") +
                     "; restore a backup, or save what can be read with 'mete repair " + directory + "'",
                 kExitNo);
   }
@@ -107,11 +102,11 @@ void print_findings(const store::RepairFindings& findings, std::ostream& out) {
     out << "damaged: " << range_text(range) << "\n         " << loss_of(range) << '\n';
   }
   if (findings.changes_without_limit > 0) {
-    out << "dropped: " << count_of(findings.changes_without_limit, "change")
+    out << "dropped: " << count_text(findings.changes_without_limit, "change")
         << " of meters and overrides whose limit is lost\n";
   }
   for (const std::string& each : findings.mended) out << "mended:  " << escaped(each) << '\n';
-  out << "left:    " << count_of(findings.records, "record") << "; " << contents_text(findings.audit, findings.as_of)
+  out << "left:    " << count_text(findings.records, "record") << "; " << contents_text(findings.audit, findings.as_of)
       << '\n';
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/client/reply_reader.h"
+#include "cli/client/replies.h"
 #include "cli/frame/command.h"
 #include "wire/json.h"
 

@@ -1,5 +1,6 @@
 #include "cli/decisions/charges.h"
 
+#include "base/errors.h"
 #include "cli/frame/text.h"
 #include "wire/text.h"
 
@@ -8,10 +9,6 @@ namespace mete::cli {
 namespace {
 
 constexpr std::size_t kWordsPerCharge = 3;  // LIMIT KEY and
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 }  // namespace
 
@@ -37,19 +34,19 @@ Result<std::vector<WrittenCharge>> read_charges(const Invocation& invocation) {
   const std::vector<std::string>& words = invocation.arguments;
   std::vector<WrittenCharge> charges;
   for (std::size_t index = 0; index < words.size(); index += kWordsPerCharge) {
-    if (index + 1 >= words.size()) return invalid("KEY is missing behind " + shown(words[index]));
+    if (index + 1 >= words.size()) return base::invalid("KEY is missing behind " + shown(words[index]));
     charges.push_back({.limit = words[index], .key = words[index + 1]});
     if (index + 2 >= words.size()) break;
     if (!wire::equals_ignoring_case(words[index + 2], "and")) {
-      return invalid("one argument too many: " + shown(words[index + 2]) +
-                     "; a further charge is written: and LIMIT KEY");
+      return base::invalid("one argument too many: " + shown(words[index + 2]) +
+                           "; a further charge is written: and LIMIT KEY");
     }
-    if (index + kWordsPerCharge == words.size()) return invalid("LIMIT and KEY are missing behind 'and'");
+    if (index + kWordsPerCharge == words.size()) return base::invalid("LIMIT and KEY are missing behind 'and'");
   }
   const auto costs = invocation.options.find("cost");
   for (std::size_t index = 0; costs != invocation.options.end() && index < costs->second.size(); ++index) {
     WrittenCharge& charge = charges[invocation.places.at("cost")[index] / kWordsPerCharge];
-    if (!charge.cost.empty()) return invalid("option '--cost' is given twice for " + shown(charge.limit));
+    if (!charge.cost.empty()) return base::invalid("option '--cost' is given twice for " + shown(charge.limit));
     charge.cost = costs->second[index];
   }
   return charges;

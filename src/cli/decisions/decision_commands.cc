@@ -1,9 +1,8 @@
-#include "cli/decisions/decision_commands.h"
-
+// `mete take`, `peek`, `give`, `usage` and `reconcile`.
 #include <ostream>
 
 #include "cli/client/client.h"
-#include "cli/client/client_options.h"
+#include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/decisions/charges.h"
 #include "cli/frame/table.h"

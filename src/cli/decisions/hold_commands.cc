@@ -1,9 +1,8 @@
-#include "cli/decisions/hold_commands.h"
-
+// `mete hold`, `commit`, `cancel` and `extend`.
 #include <ostream>
 
 #include "cli/client/client.h"
-#include "cli/client/client_options.h"
+#include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/decisions/charges.h"
 #include "cli/frame/table.h"

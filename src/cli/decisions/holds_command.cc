@@ -3,10 +3,9 @@
 #include <ostream>
 
 #include "cli/client/client.h"
-#include "cli/client/client_options.h"
-#include "cli/client/explain.h"
+#include "cli/client/replies.h"
+#include "cli/commands.h"
 #include "cli/decisions/answers.h"
-#include "cli/decisions/hold_commands.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
 

@@ -1,8 +1,11 @@
 // Command: a subcommand of `mete`, declared once. The parser, help, manual pages, shell completions and docs/cli.md
 // come from it.
 //
-// To add a subcommand: a file with its handler and the function that returns its Command, and a line in commands.cc.
+// To add a subcommand: a file with its handler and the function that returns its Command, its declaration in
+// cli/commands.h, and a line in src/commands.cc.
 #pragma once
+
+#include <mete/result.h>
 
 #include <cstdint>
 #include <iosfwd>
@@ -109,6 +112,15 @@ std::span<const Command> commands();
 int fail(Console& console, std::string_view message, int status = kExitError);
 // The same for a command line that the parser could not see to be wrong; tells where help is.
 int fail_usage(const Invocation& invocation, Console& console, std::string_view message);
+
+// The command line into an Invocation. Options stand anywhere after the command, as --option VALUE or --option=VALUE;
+// after -- all words are arguments. The error says what is wrong, after the command's name where that is known:
+// "take: unknown option '--foo'".
+Result<Invocation> parse(std::span<const Command> all, const std::vector<std::string>& words);
+
+const Command* find_command(std::span<const Command> all, std::string_view name);
+// Whether there are commands "NAME …".
+bool is_group(std::span<const Command> all, std::string_view name);
 
 // Parses, and does what is asked for; returns the exit status. `words` are those after the program's name.
 int run(std::span<const Command> all, const std::vector<std::string>& words, Console& console);

@@ -1,7 +1,8 @@
-#include "cli/frame/parse.h"
+#include "cli/frame/command.h"
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/suggest.h"
 #include "cli/frame/text.h"
 #include "wire/text.h"
@@ -9,10 +10,6 @@
 namespace mete::cli {
 
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 std::string list_text(const std::vector<std::string>& words) {
   std::string text;
@@ -32,19 +29,19 @@ struct Slot {
 
 Result<void> check_value(const Slot& slot, const std::string& value) {
   if (slot.kind == ValueKind::kNone && value != "true" && value != "false") {
-    return invalid(slot.what + " takes no value but true or false, not " + shown(value));
+    return base::invalid(slot.what + " takes no value but true or false, not " + shown(value));
   }
   if (slot.kind == ValueKind::kNumber && !wire::parse_integer(value)) {
-    return invalid(slot.what + " must be an integer, not " + shown(value));
+    return base::invalid(slot.what + " must be an integer, not " + shown(value));
   }
   if (slot.kind == ValueKind::kDuration) {
     if (const auto duration = wire::parse_duration(value); !duration) {
-      return invalid(slot.what + ": " + duration.error().message);
+      return base::invalid(slot.what + ": " + duration.error().message);
     }
   }
   if (slot.kind == ValueKind::kChoice &&
       std::find(slot.choices.begin(), slot.choices.end(), value) == slot.choices.end()) {
-    return invalid(slot.what + " must be " + list_text(slot.choices) + ", not " + shown(value));
+    return base::invalid(slot.what + " must be " + list_text(slot.choices) + ", not " + shown(value));
   }
   return {};
 }
@@ -85,18 +82,19 @@ class Parser {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const Option* option = find_option(name);
-    if (option == nullptr) return invalid("unknown option " + shown(name) + suggest(name));
+    if (option == nullptr) return base::invalid("unknown option " + shown(name) + suggest(name));
     std::string value = "true";
     if (equals != std::string::npos) {
       value = word.substr(equals + 1);
     } else if (option->kind != ValueKind::kNone) {
-      if (words_.empty()) return invalid("option '" + name + "' needs a value: " + name + " " + option->value_name);
+      if (words_.empty())
+        return base::invalid("option '" + name + "' needs a value: " + name + " " + option->value_name);
       value = words_.front();
       words_ = words_.subspan(1);
     }
     if (auto ok = check_value({"option '" + name + "'", option->kind, option->choices}, value); !ok) return ok;
     std::vector<std::string>& values = invocation_.options[option->name];
-    if (!values.empty() && !option->is_repeatable) return invalid("option '" + name + "' is given twice");
+    if (!values.empty() && !option->is_repeatable) return base::invalid("option '" + name + "' is given twice");
     values.push_back(std::move(value));
     invocation_.places[option->name].push_back(invocation_.arguments.size());
     return {};
@@ -121,11 +119,11 @@ class Parser {
     for (std::size_t index = 0; index < std::max(declared.size(), given.size()); ++index) {
       if (index >= given.size()) {
         if (declared[index].is_optional) break;
-        return invalid(declared[index].name + " is missing");
+        return base::invalid(declared[index].name + " is missing");
       }
       const bool is_beyond = index >= declared.size();
       if (is_beyond && (declared.empty() || !declared.back().is_repeated)) {
-        return invalid("one argument too many: " + shown(given[index]));
+        return base::invalid("one argument too many: " + shown(given[index]));
       }
       const Argument& argument = is_beyond ? declared.back() : declared[index];
       if (auto ok = check_value({argument.name, argument.kind, argument.choices}, given[index]); !ok) return ok;
@@ -136,7 +134,7 @@ class Parser {
   Result<void> check_required() {
     for (const Option& option : invocation_.command->options) {
       if (!option.is_required || invocation_.given(option.name)) continue;
-      return invalid("option '--" + option.name + "' is missing: --" + option.name + " " + option.value_name);
+      return base::invalid("option '--" + option.name + "' is missing: --" + option.name + " " + option.value_name);
     }
     return {};
   }
@@ -171,21 +169,21 @@ bool is_group(std::span<const Command> all, std::string_view name) {
 }
 
 Result<Invocation> parse(std::span<const Command> all, const std::vector<std::string>& words) {
-  if (words.empty()) return invalid("a command is missing");
+  if (words.empty()) return base::invalid("a command is missing");
   const bool is_pair = is_group(all, words[0]);
   if (is_pair && words.size() < 2) {
-    return invalid(words[0] + " needs one of: " + list_text(names_after(all, words[0])));
+    return base::invalid(words[0] + " needs one of: " + list_text(names_after(all, words[0])));
   }
   const std::string name = is_pair ? words[0] + " " + words[1] : words[0];
   const Command* command = find_command(all, name);
   if (command == nullptr) {
     const std::string& unknown = is_pair ? words[1] : words[0];
     const auto names = names_after(all, is_pair ? words[0] : "");
-    return invalid((is_pair ? words[0] + ": " : "") + "unknown command " + shown(unknown) +
-                   base::did_you_mean(unknown, names));
+    return base::invalid((is_pair ? words[0] + ": " : "") + "unknown command " + shown(unknown) +
+                         base::did_you_mean(unknown, names));
   }
   auto invocation = Parser(*command, all).parse(std::span(words).subspan(is_pair ? 2 : 1));
-  if (!invocation) return invalid(name + ": " + invocation.error().message);
+  if (!invocation) return base::invalid(name + ": " + invocation.error().message);
   return invocation;
 }
 

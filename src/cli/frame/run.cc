@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "cli/frame/command.h"
-#include "cli/frame/parse.h"
 #include "cli/help/help.h"
 
 namespace mete::cli {

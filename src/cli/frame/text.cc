@@ -112,6 +112,12 @@ std::string number_text(std::int64_t number) {
   return text;
 }
 
+std::string count_text(std::uint64_t count) { return number_text(static_cast<std::int64_t>(count)); }
+
+std::string count_text(std::uint64_t count, std::string_view noun) {
+  return count_text(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 std::string size_text(std::int64_t bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"kB", "MB", "GB", "TB", "PB"};
   constexpr std::int64_t kStep = 1024;

@@ -25,6 +25,9 @@ std::string cut(std::string_view text, std::size_t columns_max);
 std::string duration_text(std::int64_t milliseconds);
 // "12,345"
 std::string number_text(std::int64_t number);
+std::string count_text(std::uint64_t count);
+// "1 hold", "2 holds"
+std::string count_text(std::uint64_t count, std::string_view noun);
 // "512 B", "12.4 MB"
 std::string size_text(std::int64_t bytes);
 

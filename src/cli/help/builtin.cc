@@ -1,15 +1,13 @@
-#include "cli/help/builtin.h"
-
+// `mete help`, `version`, `completion` and `man`.
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 
 #include "base/suggest.h"
-#include "cli/frame/parse.h"
+#include "cli/commands.h"
+#include "cli/frame/command.h"
 #include "cli/frame/text.h"
-#include "cli/help/completion.h"
 #include "cli/help/help.h"
-#include "cli/help/man.h"
 #include "server/configuration/config_markdown.h"
 #include "server/doors/resp/command_docs.h"
 

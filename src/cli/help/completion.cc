@@ -1,4 +1,4 @@
-#include "cli/help/completion.h"
+#include "cli/help/help.h"
 
 #include <algorithm>
 #include <vector>
@@ -8,7 +8,7 @@ namespace mete::cli {
 namespace {
 
 // In single quotes, as all three shells read them; fish alone lets a backslash escape in them.
-std::string quoted(std::string_view text, bool is_fish = false) {
+std::string shell_quoted(std::string_view text, bool is_fish = false) {
   std::string result = "'";
   for (const char letter : text) {
     if (letter == '\'') {
@@ -70,7 +70,7 @@ std::vector<std::string> groups(std::span<const Command> all) {
 std::string bash_action(ValueKind kind, const std::vector<std::string>& choices) {
   if (kind == ValueKind::kFile) return "_mete_files -f";
   if (kind == ValueKind::kFolder) return "_mete_files -d";
-  return choices.empty() ? ":" : "_mete_words " + quoted(joined(choices));
+  return choices.empty() ? ":" : "_mete_words " + shell_quoted(joined(choices));
 }
 
 // What may follow as an argument, by its place; nothing if there is nothing to offer at any.
@@ -85,7 +85,8 @@ std::string bash_arguments(const Command& command, const std::string& options_wi
   }
   if (!offers_any) return {};
   const std::string start = command.name.find(' ') == std::string::npos ? "2" : "3";
-  return "      case $(_mete_place " + start + " " + quoted(options_with_value) + ") in\n" + cases + "      esac\n";
+  return "      case $(_mete_place " + start + " " + shell_quoted(options_with_value) + ") in\n" + cases +
+         "      esac\n";
 }
 
 // What may follow the options that take a value, and which options there are.
@@ -100,9 +101,9 @@ std::string bash_command(const Command& command) {
     text += "        --" + option.name + ") " + bash_action(option.kind, option.choices) + "; return ;;\n";
   }
   if (!text.empty()) text = "      case $previous in\n" + text + "      esac\n";
-  text += "      if [[ $current == -* ]]; then _mete_words " + quoted(options) + "; return; fi\n";
+  text += "      if [[ $current == -* ]]; then _mete_words " + shell_quoted(options) + "; return; fi\n";
   text += bash_arguments(command, joined(with_value));
-  return "    " + quoted(command.name) + ")\n" + text + "      ;;\n";
+  return "    " + shell_quoted(command.name) + ")\n" + text + "      ;;\n";
 }
 
 constexpr std::string_view kBashStart = R"(# Completion of mete(1) for bash, written by `mete completion bash`.
@@ -159,27 +160,27 @@ std::string zsh_action(ValueKind kind, const std::vector<std::string>& choices) 
 }
 
 std::string zsh_arguments(const Command& command, const std::string& indent) {
-  std::string text = indent + "_arguments -S \\\n" + indent + "  " + quoted("--help[Print a summary]");
+  std::string text = indent + "_arguments -S \\\n" + indent + "  " + shell_quoted("--help[Print a summary]");
   for (const Option& option : command.options) {
     const std::string many = option.is_repeatable ? "*" : "";
     const bool is_switch = option.kind == ValueKind::kNone;
     std::string spec = many + "--" + option.name + (is_switch ? "" : "=") + "[" + zsh_text(option.help) + "]";
     if (!is_switch) spec += ":" + zsh_text(option.value_name) + ":" + zsh_action(option.kind, option.choices);
-    text += " \\\n" + indent + "  " + quoted(spec);
+    text += " \\\n" + indent + "  " + shell_quoted(spec);
   }
   for (std::size_t index = 0; index < command.arguments.size(); ++index) {
     const Argument& argument = command.arguments[index];
     const std::string place =
         argument.is_repeated ? "*" : std::to_string(index + 1) + (argument.is_optional ? ":" : "");
     text += " \\\n" + indent + "  " +
-            quoted(place + ":" + zsh_text(argument.name) + ":" + zsh_action(argument.kind, argument.choices));
+            shell_quoted(place + ":" + zsh_text(argument.name) + ":" + zsh_action(argument.kind, argument.choices));
   }
   return text + "\n";
 }
 
 std::string zsh_describe(const std::vector<Node>& all, const std::string& indent) {
   std::string text = indent + "commands=(\n";
-  for (const Node& node : all) text += indent + "  " + quoted(zsh_text(node.name) + ":" + node.summary) + "\n";
+  for (const Node& node : all) text += indent + "  " + shell_quoted(zsh_text(node.name) + ":" + node.summary) + "\n";
   return text + indent + ")\n" + indent + "_describe -t commands command commands\n";
 }
 
@@ -204,12 +205,12 @@ std::string zsh_case(std::span<const Command> all, const std::string& prefix, co
 std::string fish_value(ValueKind kind, const std::vector<std::string>& choices) {
   if (kind == ValueKind::kFile) return " -r -F";
   if (kind == ValueKind::kFolder) return " -x -a '(__fish_complete_directories)'";
-  return choices.empty() ? " -x" : " -x -a " + quoted(joined(choices), true);
+  return choices.empty() ? " -x" : " -x -a " + shell_quoted(joined(choices), true);
 }
 
 std::string fish_option(const Option& option) {
   const std::string value = option.kind == ValueKind::kNone ? "" : fish_value(option.kind, option.choices);
-  return " -l " + option.name + value + " -d " + quoted(option.help, true) + "\n";
+  return " -l " + option.name + value + " -d " + shell_quoted(option.help, true) + "\n";
 }
 
 std::string fish_command(const Command& command) {
@@ -218,12 +219,12 @@ std::string fish_command(const Command& command) {
     condition = "__fish_seen_subcommand_from " + command.name.substr(0, space) + "; and __fish_seen_subcommand_from " +
                 command.name.substr(space + 1);
   }
-  const std::string start = "complete -c mete -n " + quoted(condition, true);
+  const std::string start = "complete -c mete -n " + shell_quoted(condition, true);
   std::string text = start + " -l help -s h -d 'Print a summary'\n";
   for (const Option& option : command.options) text += start + fish_option(option);
   for (const Argument& argument : command.arguments) {
     if (argument.kind == ValueKind::kFile) text += start + " -F\n";
-    if (!argument.choices.empty()) text += start + " -a " + quoted(joined(argument.choices), true) + "\n";
+    if (!argument.choices.empty()) text += start + " -a " + shell_quoted(joined(argument.choices), true) + "\n";
   }
   return text;
 }
@@ -232,10 +233,12 @@ std::string fish_command(const Command& command) {
 
 std::string bash_completion(std::span<const Command> all) {
   std::string text(kBashStart);
-  text += "  if ((COMP_CWORD == 1)); then _mete_words " + quoted(joined(names(nodes(all, "")))) + "; return; fi\n";
+  text +=
+      "  if ((COMP_CWORD == 1)); then _mete_words " + shell_quoted(joined(names(nodes(all, "")))) + "; return; fi\n";
   for (const std::string& group : groups(all)) {
     text += "  if [[ $command == " + group + " ]]; then\n    if ((COMP_CWORD == 2)); then _mete_words " +
-            quoted(joined(names(nodes(all, group + " ")))) + "; return; fi\n    command+=\" ${COMP_WORDS[2]}\"\n  fi\n";
+            shell_quoted(joined(names(nodes(all, group + " ")))) +
+            "; return; fi\n    command+=\" ${COMP_WORDS[2]}\"\n  fi\n";
   }
   text += "  case $command in\n";
   for (const Command& command : all) {
@@ -253,15 +256,16 @@ std::string zsh_completion(std::span<const Command> all) {
 std::string fish_completion(std::span<const Command> all) {
   std::string text = "# Completion of mete(1) for fish, written by `mete completion fish`.\n\ncomplete -c mete -f\n";
   for (const Node& node : nodes(all, "")) {
-    text += "complete -c mete -n __fish_use_subcommand -a " + node.name + " -d " + quoted(node.summary, true) + "\n";
+    text +=
+        "complete -c mete -n __fish_use_subcommand -a " + node.name + " -d " + shell_quoted(node.summary, true) + "\n";
   }
   for (const std::string& group : groups(all)) {
     const auto inner = nodes(all, group + " ");
     const std::string condition =
         "__fish_seen_subcommand_from " + group + "; and not __fish_seen_subcommand_from " + joined(names(inner));
     for (const Node& node : inner) {
-      text += "complete -c mete -n " + quoted(condition, true) + " -a " + node.name + " -d " +
-              quoted(node.summary, true) + "\n";
+      text += "complete -c mete -n " + shell_quoted(condition, true) + " -a " + node.name + " -d " +
+              shell_quoted(node.summary, true) + "\n";
     }
   }
   for (const Command& command : all) {

@@ -1,9 +1,10 @@
-// What `mete help` prints, for terminals and as docs/cli.md.
+// What is written from the table of commands: help for terminals, docs/cli.md, completions for shells, manual pages.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/frame/command.h"
 
@@ -27,5 +28,19 @@ struct Listed {
   std::string summary;
 };
 std::vector<Listed> listed_commands(std::span<const Command> all, std::string_view group = {});
+
+// The scripts for shells.
+std::string bash_completion(std::span<const Command> all);
+std::string zsh_completion(std::span<const Command> all);
+std::string fish_completion(std::span<const Command> all);
+
+// Manual pages in the language of man(7).
+struct ManPage {
+  std::string file;  // "mete-take.1"
+  std::string text;
+};
+
+// mete.1, one page per command, and mete.toml.5.
+std::vector<ManPage> manual(std::span<const Command> all);
 
 }  // namespace mete::cli

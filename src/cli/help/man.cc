@@ -1,8 +1,7 @@
-#include "cli/help/man.h"
+#include "cli/help/help.h"
 
 #include <algorithm>
 
-#include "cli/help/help.h"
 #include "server/configuration/config_settings.h"
 
 namespace mete::cli {

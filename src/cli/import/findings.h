@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/import/month.h"
-#include "cli/import/stored_amount.h"
+#include "cli/import/stored_counter.h"
 
 namespace mete::cli {
 

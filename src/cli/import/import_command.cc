@@ -1,9 +1,10 @@
-#include "cli/import/import_command.h"
-
+// `mete import redis`.
 #include <ostream>
 #include <variant>
 
-#include "cli/client/client_options.h"
+#include "base/errors.h"
+#include "cli/client/client.h"
+#include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/text.h"
@@ -23,11 +24,7 @@ Result<std::optional<KeyPattern>> pair_pattern(const Invocation& invocation, con
   if (!text) return std::nullopt;
   auto pattern = KeyPattern::parse(*text, 1);
   if (pattern) return std::optional(std::move(*pattern));
-  return tl::unexpected(Error{ErrorCode::kInvalid, "--" + option + " " + pattern.error().message});
-}
-
-tl::unexpected<Error> refuse(std::string message) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, std::move(message)});
+  return base::invalid("--" + option + " " + pattern.error().message);
 }
 
 Result<Names> names_of(const Invocation& invocation) {
@@ -37,13 +34,14 @@ Result<Names> names_of(const Invocation& invocation) {
   if (!amount) return tl::unexpected(amount.error());
   const bool has_pairs = *used || *amount;
   if (invocation.arguments.empty()) {
-    if (!has_pairs) return refuse("which keys? Give --used and --limit, or the MONTHS");
-    if (*used && *amount && (*used)->text() == (*amount)->text()) return refuse("--used and --limit are the same");
+    if (!has_pairs) return base::invalid("which keys? Give --used and --limit, or the MONTHS");
+    if (*used && *amount && (*used)->text() == (*amount)->text())
+      return base::invalid("--used and --limit are the same");
     return Names(RedisSource::PairPatterns{.used = std::move(*used), .amount = std::move(*amount)});
   }
-  if (has_pairs) return refuse("MONTHS goes without --used and --limit: import one after the other");
+  if (has_pairs) return base::invalid("MONTHS goes without --used and --limit: import one after the other");
   auto months = KeyPattern::parse(invocation.argument(0), 2);
-  if (!months) return refuse("MONTHS " + months.error().message);
+  if (!months) return base::invalid("MONTHS " + months.error().message);
   return Names(std::move(*months));
 }
 
@@ -99,7 +97,7 @@ class Import {
     }
     const RedisSource::Progress progress = source_.progress();
     bar_.show(is_dry_run_ ? "looking" : "importing", progress.done, progress.total,
-              number_text(static_cast<std::int64_t>(report_.seen())) + " keys");
+              count_text(report_.seen()) + " keys");
     return Done{};
   }
 
@@ -135,7 +133,7 @@ int run_import_redis(const Invocation& invocation, Console& console) {
   Import import(std::move(*source), std::move(*target), invocation.is_on("dry-run"), console);
   if (const auto done = import.run(*names); !done) {
     const std::uint64_t imported = invocation.is_on("dry-run") ? 0 : import.report().imported();
-    return fail(console, done.error().message + "; " + number_text(static_cast<std::int64_t>(imported)) +
+    return fail(console, done.error().message + "; " + count_text(imported) +
                              " keys were imported before, and more may have been: run it again to go on");
   }
   return tell(import, invocation, console, *names);

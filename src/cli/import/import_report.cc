@@ -9,8 +9,6 @@ namespace mete::cli {
 
 namespace {
 
-std::string count_text(std::uint64_t count) { return number_text(static_cast<std::int64_t>(count)); }
-
 // "70 → 80", and "70" where nothing changes.
 std::string step_text(Amount before, Amount after) {
   return before == after ? number_text(before) : number_text(before) + " → " + number_text(after);

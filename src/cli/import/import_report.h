@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/import/target_limit.h"
+#include "cli/import/import_target.h"
 #include "wire/json.h"
 
 namespace mete::cli {

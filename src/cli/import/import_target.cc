@@ -1,9 +1,81 @@
 #include "cli/import/import_target.h"
 
-#include "cli/client/reply_reader.h"
+#include "base/errors.h"
+#include "cli/client/replies.h"
+#include "cli/frame/text.h"
 #include "wire/text.h"
 
 namespace mete::cli {
+
+namespace {
+
+// `mete limit set NAME …`, as it is typed.
+std::string how_to_define(std::string_view name, CounterForm form) {
+  const bool is_stock = form == CounterForm::kPairs;
+  return "define it with: mete limit set " + word_for_shell(name) +
+         (is_stock ? " stock AMOUNT" : " calendar AMOUNT --per month") +
+         ", where AMOUNT is for all that have none of their own";
+}
+
+Result<void> check_is_stock(const TargetLimit& limit) {
+  if (limit.kind == "stock") return Done{};
+  return base::invalid("the limit " + shown(limit.name) + " is a " + limit.kind +
+                       ", and what is used until it is given back needs a stock: " +
+                       how_to_define(limit.name, CounterForm::kPairs) + ", or import into another");
+}
+
+Result<void> check_is_monthly(const TargetLimit& limit) {
+  const std::string remedy = how_to_define(limit.name, CounterForm::kMonths) + ", or import into another";
+  if (limit.kind != "calendar" || limit.period != "month") {
+    const std::string period = limit.period.empty() ? "" : " per " + limit.period;
+    return base::invalid("the limit " + shown(limit.name) + " is a " + limit.kind + period +
+                         ", and counters per month need a calendar per month: " + remedy);
+  }
+  if (limit.anchor == 1) return Done{};
+  return base::invalid("the months of the limit " + shown(limit.name) + " begin on day " +
+                       std::to_string(limit.anchor) + ", and those of the counters on the first: " + remedy);
+}
+
+}  // namespace
+
+Change change_between(const Standing& standing, const Entry& entry) {
+  Change change;
+  if (entry.used && *entry.used != standing.used) change.used = entry.used;
+  if (entry.amount && *entry.amount != standing.amount) change.amount = entry.amount;
+  return change;
+}
+
+TargetLimit target_limit(const LimitDefinition& definition) {
+  TargetLimit limit;
+  for (const LimitMember& member : definition) {
+    if (member.name == "name") limit.name = member.value.text;
+    if (member.name == "kind") limit.kind = member.value.text;
+    if (member.name == "amount") limit.amount = member.value.integer;
+    if (member.name == "period") limit.period = member.value.text;
+    if (member.name == "zone") limit.zone = member.value.text;
+    if (member.name == "anchor") limit.anchor = member.value.integer;
+  }
+  return limit;
+}
+
+Result<void> check_fits(const TargetLimit& limit, CounterForm form) {
+  return form == CounterForm::kPairs ? check_is_stock(limit) : check_is_monthly(limit);
+}
+
+Error no_target_limit(std::string_view name, CounterForm form) {
+  return {ErrorCode::kNoLimit, "no limit " + shown(name) + ": " + how_to_define(name, form)};
+}
+
+std::vector<std::vector<std::string>> commands_for(const TargetLimit& limit, const std::string& key,
+                                                   const Change& change) {
+  std::vector<std::vector<std::string>> commands;
+  if (change.amount) {
+    const std::string amount = *change.amount == limit.amount ? "NONE" : std::to_string(*change.amount);
+    commands.push_back({"LIMIT", "OVERRIDE", limit.name, key, amount});
+  }
+  if (change.used) commands.push_back({"RECONCILE", limit.name, key, std::to_string(*change.used)});
+  return commands;
+}
 
 Result<ImportTarget> ImportTarget::open(Client client, const std::string& limit, CounterForm form) {
   const auto definition = find_limit(client, limit);

@@ -1,18 +1,63 @@
-// ImportTarget: the limit of a Mete server that is imported into.
-//
-// It is asked first how each key stands, and told only what is not right already: a second import changes nothing.
+// ImportTarget: the limit of a Mete server that is imported into. It is asked first how each key stands, and told only
+// what is not right already: a second import changes nothing. All but the calls of ImportTarget is pure.
 #pragma once
 
+#include <mete/limit.h>
 #include <mete/result.h>
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/client/client.h"
-#include "cli/import/target_limit.h"
+#include "cli/import/findings.h"
 
 namespace mete::cli {
+
+// How a key stands on the server: what it has used, and how much it has in all.
+struct Standing {
+  Amount used = 0;
+  Amount amount = 0;
+};
+
+// What must be set to bring a key from its standing to its entry; none of it: nothing.
+struct Change {
+  std::optional<Amount> used;
+  std::optional<Amount> amount;
+
+  [[nodiscard]] bool is_none() const { return !used && !amount; }
+  bool operator==(const Change&) const = default;
+};
+Change change_between(const Standing& standing, const Entry& entry);
+
+// Counters as Redis has them, which decide how the limit must be.
+enum class CounterForm : std::uint8_t {
+  kPairs,   // what is used, and how much there is in all
+  kMonths,  // what was used in a month
+};
+
+// What must be known of the limit.
+struct TargetLimit {
+  std::string name;
+  std::string kind;
+  Amount amount = 0;
+  std::string period = {};
+  std::string zone = "UTC";
+  std::int64_t anchor = 1;
+
+  bool operator==(const TargetLimit&) const = default;
+};
+TargetLimit target_limit(const LimitDefinition& definition);
+// Whether such counters fit the limit; the error says how to define one that they do.
+Result<void> check_fits(const TargetLimit& limit, CounterForm form);
+Error no_target_limit(std::string_view name, CounterForm form);
+
+// Sets what the change says. Who has just the limit's amount needs none of his own.
+std::vector<std::vector<std::string>> commands_for(const TargetLimit& limit, const std::string& key,
+                                                   const Change& change);
 
 class ImportTarget {
  public:

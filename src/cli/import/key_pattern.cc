@@ -1,6 +1,7 @@
 #include "cli/import/key_pattern.h"
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "cli/frame/text.h"
 
 namespace mete::cli {
@@ -33,12 +34,11 @@ Result<KeyPattern> KeyPattern::parse(std::string_view text, std::size_t stars) {
   if (pieces.size() != stars + 1) {
     const std::string needed = stars == 1 ? "one star, in the place of the key: 'quota:tenant:*:used'"
                                           : "two stars, for the key and the month: 'users:*:quota:*'";
-    return tl::unexpected(Error{ErrorCode::kInvalid, "needs " + needed + ", and not " + shown(text)});
+    return base::invalid("needs " + needed + ", and not " + shown(text));
   }
   for (std::size_t i = 1; i + 1 < pieces.size(); ++i) {
     if (!pieces[i].empty()) continue;
-    return tl::unexpected(
-        Error{ErrorCode::kInvalid, "has two stars side by side, and nothing tells where one ends: " + shown(text)});
+    return base::invalid("has two stars side by side, and nothing tells where one ends: " + shown(text));
   }
   return KeyPattern(std::move(pieces));
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/errors.h"
 #include "store/redis/replies.h"
 
 namespace mete::cli {
@@ -129,7 +130,7 @@ Result<std::size_t> RedisSource::walk_node(std::size_t node, const std::string& 
     const auto page = store::redis::unless_error(std::move(replies.front()));
     if (!page) return tl::unexpected(page.error());
     if (page->elements.size() != 2) {
-      return tl::unexpected(Error{ErrorCode::kInvalid, "it answers to SCAN what Redis does not: is it a Redis?"});
+      return base::invalid("it answers to SCAN what Redis does not: is it a Redis?");
     }
     Names names;
     for (const wire::RespValue& name : page->elements[1].elements) names.push_back(name.text);

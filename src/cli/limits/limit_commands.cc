@@ -1,11 +1,9 @@
-#include "cli/limits/limit_commands.h"
-
+// `mete limit set`, `get`, `list`, `del` and `override`.
 #include <ostream>
 
 #include "cli/client/client.h"
-#include "cli/client/client_options.h"
-#include "cli/client/explain.h"
-#include "cli/client/limit_definition.h"
+#include "cli/client/replies.h"
+#include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"

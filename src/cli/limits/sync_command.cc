@@ -1,8 +1,9 @@
-#include "cli/limits/sync_command.h"
-
+// `mete sync`.
 #include <algorithm>
 #include <ostream>
 
+#include "base/errors.h"
+#include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/table.h"
@@ -35,24 +36,21 @@ Result<server::Startup> open_store(const Invocation& invocation, Console& consol
     return startup;
   }
   if (!config.is_memory_only()) return startup;
-  return tl::make_unexpected(
-      Error{ErrorCode::kInvalid, "what is used is in the memory of the server alone: " + std::string(kAskServer)});
+  return base::invalid("what is used is in the memory of the server alone: " + std::string(kAskServer));
 }
 
 // The plans that are meant: those that are named, or all.
 Result<std::vector<sync::Plan>> choose(const std::vector<server::FileSync>& all,
                                        const std::vector<std::string>& names) {
   if (all.empty()) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kInvalid, "the configuration has no [[sync]]; see 'mete help configuration'"});
+    return base::invalid("the configuration has no [[sync]]; see 'mete help configuration'");
   }
   std::vector<sync::Plan> chosen;
   for (const std::string& name : names) {
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const server::FileSync& each) { return each.plan.limit == name; });
     if (found == all.end()) {
-      return tl::make_unexpected(
-          Error{ErrorCode::kInvalid, "the configuration has no [[sync]] for limit " + shown(name)});
+      return base::invalid("the configuration has no [[sync]] for limit " + shown(name));
     }
     chosen.push_back(found->plan);
   }
@@ -68,13 +66,9 @@ sync::Report run_plan(const sync::Plan& plan, const sync::RunOptions& options, s
   sync::RunHooks hooks;
   hooks.on_progress = [&](const sync::Progress& progress) {
     bar.show(to_string(progress.stage), progress.total == 0 ? 0 : progress.done, progress.total,
-             number_text(static_cast<std::int64_t>(progress.done)) + " keys");
+             count_text(progress.done) + " keys");
   };
   return sync::run_sync(plan, options, store, **source, hooks);
-}
-
-std::string count_text(std::uint64_t count, std::string_view noun) {
-  return number_text(static_cast<std::int64_t>(count)) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 void print_differences(const sync::Report& report, std::ostream& out) {
@@ -97,9 +91,8 @@ void print_report(const sync::Report& report, Console& console) {
     return;
   }
   console.out << shown(report.limit) << ": " << count_text(report.keys, "key") << ", ";
-  if (report.missing_keys > 0)
-    console.out << number_text(static_cast<std::int64_t>(report.missing_keys)) << " missing, ";
-  console.out << number_text(static_cast<std::int64_t>(report.differing_keys)) << " differing by "
+  if (report.missing_keys > 0) console.out << count_text(report.missing_keys) << " missing, ";
+  console.out << count_text(report.differing_keys) << " differing by "
               << count_text(static_cast<std::uint64_t>(report.drift), "unit") << " in all; "
               << (report.options.is_dry_run ? "nothing" : count_text(report.changed_keys, "key")) << " changed, in "
               << duration_text(report.took.ms()) << '\n';

@@ -1,7 +1,7 @@
-#include "cli/serving/check_config.h"
-
+// `mete check-config`: whether `mete serve` would accept its configuration.
 #include <ostream>
 
+#include "cli/commands.h"
 #include "cli/serving/config_options.h"
 #include "server/configuration/config_print.h"
 #include "server/running/startup.h"

@@ -1,10 +1,10 @@
-#include "cli/serving/serve.h"
-
+// `mete serve`: the server.
 #include <unistd.h>
 
 #include <ostream>
 
 #include "base/log.h"
+#include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/serving/config_options.h"
 #include "server/observation/recovery_log.h"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/math.h"
 #include "cli/decisions/answers.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
-#include "cli/top/rate.h"
 
 namespace mete::cli {
 
@@ -16,18 +16,85 @@ constexpr std::size_t kNamesPerRow =
     3;  // a name takes at most such a part of the row, so that the numbers stay in sight
 constexpr std::size_t kNameColumnsMin = 8;
 
+// By how much a count has grown. A server that has started again counts from nothing.
+std::int64_t growth(std::int64_t before, std::int64_t after) { return after >= before ? after - before : after; }
+
+// A second, to the nearest.
+std::int64_t rate(std::int64_t before, std::int64_t after, std::uint64_t elapsed_ns) {
+  constexpr base::Uint128 kSecondNs = 1'000'000'000;
+  const base::Uint128 scaled = static_cast<base::Uint128>(growth(before, after)) * kSecondNs;
+  return static_cast<std::int64_t>((scaled + elapsed_ns / 2) / std::max<std::uint64_t>(elapsed_ns, 1));
+}
+
+constexpr std::int64_t kWhole = 1'000;  // permille
+
+// "99.5%"
+std::string percent_text(std::int64_t permille) {
+  return std::to_string(permille / 10) + "." + std::to_string(permille % 10) + "%";
+}
+
+ClusterRates cluster_rates(const ClusterReading& before, const ClusterReading& after, std::uint64_t elapsed_ns) {
+  ClusterRates rates{.draws = rate(before.draws, after.draws, elapsed_ns)};
+  const std::int64_t decisions = growth(before.decisions, after.decisions);
+  if (decisions == 0) return rates;
+  const std::int64_t local = growth(before.local_decisions, after.local_decisions);
+  const base::Uint128 scaled = base::Uint128{static_cast<std::uint64_t>(local)} * kWhole;
+  // The two counts are not read at one moment.
+  rates.local_permille = std::min(kWhole, static_cast<std::int64_t>(scaled / static_cast<std::uint64_t>(decisions)));
+  return rates;
+}
+
+// What keeps the node from drawing, if something does; else empty.
+std::string cluster_trouble(const ClusterReading& reading) {
+  if (!reading.halted.empty()) return "NOTHING IS DRAWN ANY MORE: " + escaped(reading.halted);
+  if (reading.state == "unreachable") return "SHARED STORE UNREACHABLE: what is held is spent, then limits are denied";
+  return {};
+}
+
+// "node n1", "linked 2 of 2", …: one after the other they are the lines about the cluster. Without rates there was no
+// reading before.
+std::vector<std::string> cluster_parts(const ClusterReading& reading, const std::optional<ClusterRates>& rates) {
+  const bool has_hit_rate = rates && rates->local_permille;
+  return {"node " + printable(reading.node) + " of " + count_text(reading.peers.size() + 1),
+          "linked " + count_text(reading.linked()) + " of " + count_text(reading.peers.size()),
+          "shares " + number_text(reading.shares),
+          "held " + number_text(reading.held),
+          "outstanding " + number_text(reading.outstanding),
+          "stranded " + number_text(reading.stranded),
+          "draws " + (rates ? number_text(rates->draws) + "/s" : "-"),
+          "local " + (has_hit_rate ? percent_text(*rates->local_permille) : "-")};
+}
+
+// As the member "cluster".
+void write_cluster(const ClusterReading& reading, const ClusterRates& rates, wire::JsonWriter& writer) {
+  writer.name("cluster").begin_object().member("node", reading.node).member("state", reading.state);
+  writer.member("halted", reading.halted).member("shares", reading.shares).member("held", reading.held);
+  writer.member("outstanding", reading.outstanding).member("stranded", reading.stranded);
+  writer.member("draws_per_s", rates.draws);
+  // Without decisions there is no such part of them.
+  if (rates.local_permille) writer.member("local_permille", *rates.local_permille);
+  writer.name("peers").begin_array();
+  for (const PeerReading& peer : reading.peers) {
+    writer.begin_object().member("name", peer.name).member("address", peer.address);
+    writer.member("linked", peer.is_linked);
+    if (peer.is_linked) writer.member("lag", peer.lag);
+    writer.end_object();
+  }
+  writer.end_array().end_object();
+}
+
 DecisionCount rates(const DecisionCount& before, const DecisionCount& after, std::uint64_t elapsed_ns) {
   return {rate(before.decisions, after.decisions, elapsed_ns), rate(before.denied, after.denied, elapsed_ns)};
 }
 
 // The parts one after the other, in as many lines as they need.
 std::vector<ScreenLine> flow(const std::vector<std::string>& parts, std::size_t columns) {
-  constexpr std::string_view kGap = "  ";
+  constexpr std::string_view kBetween = "  ";
   std::vector<ScreenLine> lines(1);
   for (const std::string& part : parts) {
     const bool is_first = lines.back().text.empty();
-    if (!is_first && columns_of(lines.back().text) + kGap.size() + columns_of(part) > columns) lines.emplace_back();
-    if (!lines.back().text.empty()) lines.back().text += kGap;
+    if (!is_first && columns_of(lines.back().text) + kBetween.size() + columns_of(part) > columns) lines.emplace_back();
+    if (!lines.back().text.empty()) lines.back().text += kBetween;
     lines.back().text += part;
   }
   return lines;
@@ -39,10 +106,10 @@ std::string milliseconds_text(std::int64_t us) {
 }
 
 std::string bar(std::int64_t percent) {
-  constexpr std::int64_t kBarColumns = 20;
-  const std::int64_t filled = std::clamp<std::int64_t>(percent * kBarColumns / 100, 0, kBarColumns);
+  constexpr std::int64_t kSavingColumns = 20;
+  const std::int64_t filled = std::clamp<std::int64_t>(percent * kSavingColumns / 100, 0, kSavingColumns);
   std::string text = "[";
-  for (std::int64_t column = 0; column < kBarColumns; ++column) text += column < filled ? '#' : '.';
+  for (std::int64_t column = 0; column < kSavingColumns; ++column) text += column < filled ? '#' : '.';
   return text + "] " + std::to_string(percent) + "%";
 }
 

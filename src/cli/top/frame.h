@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cli/top/cluster_frame.h"
 #include "cli/top/reading.h"
 #include "wire/json.h"
 
@@ -21,6 +22,12 @@ struct ScreenSize {
 struct ScreenLine {
   std::string text = {};
   bool is_title = false;
+};
+
+struct ClusterRates {
+  std::int64_t draws = 0;  // a second
+  // Of the decisions between two readings, how many in a thousand waited for nobody, rounded down; none without any.
+  std::optional<std::int64_t> local_permille = {};
 };
 
 struct Frame {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/monotonic.h"
-#include "cli/client/reply_reader.h"
+#include "cli/client/replies.h"
 #include "wire/text.h"
 
 namespace mete::cli {
@@ -45,6 +45,37 @@ DecisionCount parse_counts(std::string_view text) {
     text.remove_prefix(std::min(item.size() + 1, text.size()));
   }
   return count;
+}
+
+struct ClusterNumber {
+  std::string_view name;
+  std::int64_t ClusterReading::*member;
+};
+constexpr std::array<ClusterNumber, 7> kClusterNumbers = {
+    {{"shares", &ClusterReading::shares},
+     {"shares_usable", &ClusterReading::held},
+     {"shares_outstanding", &ClusterReading::outstanding},
+     {"units_stranded", &ClusterReading::stranded},
+     {"draws", &ClusterReading::draws},
+     {"escrow_decisions", &ClusterReading::decisions},
+     {"escrow_decisions_local", &ClusterReading::local_decisions}}};
+
+struct ClusterText {
+  std::string_view name;
+  std::string ClusterReading::*member;
+};
+constexpr std::array<ClusterText, 3> kClusterTexts = {{{"node", &ClusterReading::node},
+                                                       {"cluster_state", &ClusterReading::state},
+                                                       {"cluster_halted", &ClusterReading::halted}}};
+
+// Takes a line "name:value", if it is one of the cluster's.
+void parse_cluster_line(std::string_view name, std::string_view value, ClusterReading& reading) {
+  for (const ClusterNumber& each : kClusterNumbers) {
+    if (each.name == name) reading.*each.member = number(value);
+  }
+  for (const ClusterText& each : kClusterTexts) {
+    if (each.name == name) reading.*each.member = wire::unescape(value);
+  }
 }
 
 void parse_line(std::string_view line, Reading& reading) {
@@ -116,6 +147,11 @@ Result<void> read_lists(Client& client, std::size_t count, Reading& reading) {
 
 }  // namespace
 
+std::size_t ClusterReading::linked() const {
+  return static_cast<std::size_t>(
+      std::count_if(peers.begin(), peers.end(), [](const PeerReading& peer) { return peer.is_linked; }));
+}
+
 Reading parse_info(std::string_view text) {
   Reading reading;
   while (!text.empty()) {
@@ -124,6 +160,27 @@ Reading parse_info(std::string_view text) {
     text.remove_prefix(std::min(end + 2, text.size()));
   }
   return reading;
+}
+
+Result<std::vector<PeerReading>> parse_peers(const wire::RespValue& reply) {
+  std::vector<PeerReading> peers;
+  for (const wire::RespValue& node : reply.elements) {
+    PeerReading peer;
+    bool is_self = false;
+    ReplyReader reader(node);
+    while (reader.has_more()) {
+      const std::string name = reader.text();
+      const wire::RespValue& value = reader.any();
+      if (name == "name") peer.name = value.text;
+      if (name == "address") peer.address = value.text;
+      if (name == "self") is_self = value.integer != 0;
+      if (name == "linked") peer.is_linked = value.integer != 0;
+      if (name == "lag") peer.lag = value.integer;
+    }
+    if (const auto ok = reader.finish(); !ok) return tl::unexpected(ok.error());
+    if (!is_self) peers.push_back(std::move(peer));
+  }
+  return peers;
 }
 
 Result<Reading> read_server(Client& client, std::size_t count) {

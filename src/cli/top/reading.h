@@ -10,9 +10,34 @@
 #include <vector>
 
 #include "cli/client/client.h"
-#include "cli/top/cluster_reading.h"
 
 namespace mete::cli {
+
+// Another node, as this one sees it.
+struct PeerReading {
+  std::string name = {};
+  std::string address = {};
+  bool is_linked = false;
+  std::int64_t lag = 0;  // counters with changes that it has not acknowledged; means nothing without a link
+};
+
+// How a node and its cluster are doing.
+struct ClusterReading {
+  std::string node = {};    // empty: the server is no node of a cluster
+  std::string state = {};   // of the shared store: "ok", "unreachable"; "halted": nothing is drawn any more, for good
+  std::string halted = {};  // why
+  std::int64_t shares = 0;
+  std::int64_t held = 0;         // units that it can spend without asking
+  std::int64_t outstanding = 0;  // units charged in the shared store and not spent
+  std::int64_t stranded = 0;     // units that it had before it was killed
+  std::int64_t draws = 0;        // since the server started, as the following
+  std::int64_t decisions = 0;
+  std::int64_t local_decisions = 0;     // those that waited for nobody
+  std::vector<PeerReading> peers = {};  // by name
+
+  [[nodiscard]] bool is_node() const { return !node.empty(); }
+  [[nodiscard]] std::size_t linked() const;
+};
 
 struct DecisionCount {
   std::int64_t decisions = 0;
@@ -64,5 +89,8 @@ Result<Reading> read_server(Client& client, std::size_t count);
 
 // Without keys, holds and peers, which INFO does not tell. Lines that are not known are passed over.
 Reading parse_info(std::string_view text);
+
+// The reply to CLUSTER NODES, without the node that was asked.
+Result<std::vector<PeerReading>> parse_peers(const wire::RespValue& reply);
 
 }  // namespace mete::cli

@@ -25,8 +25,8 @@ constexpr ScreenSize kUsualSize = {.columns = 80, .rows = 24};
 constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 // For the signal handlers; written before they are set.
-termios before;
-termios during;
+termios modes_before;
+termios modes_within;
 volatile std::sig_atomic_t is_entered = 0;
 volatile std::sig_atomic_t is_resized = 0;
 
@@ -40,7 +40,7 @@ void write_all(std::string_view text) {
 
 // These two call nothing that a signal handler may not call.
 void enter() {
-  ::tcsetattr(STDIN_FILENO, TCSANOW, &during);
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &modes_within);
   write_all(kEnter);
   is_entered = 1;
 }
@@ -49,7 +49,7 @@ void leave() {
   if (is_entered == 0) return;
   is_entered = 0;
   write_all(kLeave);
-  ::tcsetattr(STDIN_FILENO, TCSANOW, &before);
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &modes_before);
 }
 
 void on_ending(int signal) {
@@ -91,9 +91,9 @@ bool Terminal::is_there() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOU
 
 Terminal::Terminal() {
   CHECK(is_entered == 0);
-  ::tcgetattr(STDIN_FILENO, &before);
-  during = before;
-  during.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  ::tcgetattr(STDIN_FILENO, &modes_before);
+  modes_within = modes_before;
+  modes_within.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   for (const int signal : kEnding) handle(signal, on_ending);
   handle(SIGTSTP, on_stopping);
   handle(SIGWINCH, on_resize);

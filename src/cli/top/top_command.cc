@@ -1,5 +1,4 @@
-#include "cli/top/top_command.h"
-
+// `mete top`: what a server is doing, live.
 #include <algorithm>
 #include <chrono>
 #include <ostream>
@@ -7,7 +6,7 @@
 
 #include "base/monotonic.h"
 #include "cli/client/client.h"
-#include "cli/client/client_options.h"
+#include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/top/frame.h"
 #include "cli/top/terminal.h"

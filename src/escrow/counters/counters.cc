@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/key_errors.h"
+#include "core/refusals.h"
 
 namespace mete::escrow {
 

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "escrow/nodes/names.h"
 #include "journal/directory.h"
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 
 namespace mete::escrow {
 

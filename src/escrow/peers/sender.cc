@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/duration_text.h"
+#include "base/time_text.h"
 
 namespace mete::escrow {
 

@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/duration_text.h"
+#include "base/errors.h"
+#include "base/monotonic.h"
+#include "base/time_text.h"
 #include "cli/frame/command.h"
 #include "lab/bench/load_worker.h"
 #include "lab/bench/report.h"
@@ -19,7 +21,7 @@
 #include "lab/bench/server_process.h"
 #include "wire/text.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -27,14 +29,10 @@ constexpr auto kPollEvery = std::chrono::milliseconds(1);
 constexpr std::size_t kSpareDescriptors = 64;
 constexpr std::uint64_t kProcessIdMax = 1 << 22;  // of Linux
 
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
-
 Result<void> check_range(std::string_view name, std::uint64_t value, std::uint64_t min, std::uint64_t max) {
   if (value >= min && value <= max) return Done{};
-  return invalid("--" + std::string(name) + " is " + std::to_string(value) + "; it must be from " +
-                 std::to_string(min) + " to " + std::to_string(max));
+  return base::invalid("--" + std::string(name) + " is " + std::to_string(value) + "; it must be from " +
+                       std::to_string(min) + " to " + std::to_string(max));
 }
 
 Result<void> check_options(const BenchOptions& options) {
@@ -56,10 +54,10 @@ Result<void> check_options(const BenchOptions& options) {
   for (const Range& range : ranges) {
     if (auto done = check_range(range.name, range.value, range.min, range.max); !done) return done;
   }
-  if (options.server.tls) return invalid("bench does not speak TLS: leave out --tls");
-  if (options.requests == 0 && options.duration <= Duration()) return invalid("--duration must be longer than 0");
+  if (options.server.tls) return base::invalid("bench does not speak TLS: leave out --tls");
+  if (options.requests == 0 && options.duration <= Duration()) return base::invalid("--duration must be longer than 0");
   if (std::max(options.duration, options.warm_up) > kBenchDurationMax) {
-    return invalid("--duration and --warm-up must be at most " + base::duration_text(kBenchDurationMax));
+    return base::invalid("--duration and --warm-up must be at most " + base::duration_text(kBenchDurationMax));
   }
   return Done{};
 }
@@ -113,12 +111,12 @@ class Measurement {
 
  private:
   Result<void> make_workers() {
-    ConnectionOptions connecting = options_.server;
+    cli::ConnectionOptions connecting = options_.server;
     connecting.address = target_;
     if (plan_.workload.is_http) connecting.password.clear();  // It is in each request.
     std::vector<std::vector<net::Descriptor>> sockets(options_.threads);
     for (std::size_t index = 0; index < options_.connections; ++index) {
-      auto connection = Connection::open(connecting);
+      auto connection = cli::Connection::open(connecting);
       if (!connection) return tl::unexpected(connection.error());
       sockets[index % options_.threads].push_back(std::move(*connection).release_socket());
     }
@@ -178,7 +176,7 @@ class Measurement {
     return {start, sample()};
   }
   Sample sample() {
-    return {.at_ns = steady_now_ns(),
+    return {.at_ns = base::monotonic_ns(),
             .counts = counts(),
             .own_ns = own_processor_time_ns(),
             .server_ns = server_.process_id == 0 ? Result<std::uint64_t>(0) : processor_time_ns(server_.process_id)};
@@ -204,8 +202,8 @@ class Measurement {
     }
   }
   void wait_for(Duration duration) {
-    const std::uint64_t end_ns = steady_now_ns() + static_cast<std::uint64_t>(duration.ns());
-    wait_until([&] { return steady_now_ns() >= end_ns; });
+    const std::uint64_t end_ns = base::monotonic_ns() + static_cast<std::uint64_t>(duration.ns());
+    wait_until([&] { return base::monotonic_ns() >= end_ns; });
   }
 
   const BenchOptions& options_;
@@ -218,11 +216,11 @@ class Measurement {
 
 Result<BenchReport> measure(const BenchOptions& options) {
   raise_descriptor_limit(options.connections);
-  auto control = Connection::open(options.server);
+  auto control = cli::Connection::open(options.server);
   if (!control) return tl::unexpected(control.error());
   auto workload = prepare_workload(options, *control);
   if (!workload) return tl::unexpected(workload.error());
-  if (workload->is_http && options.pipeline != 1) return invalid("over HTTP --pipeline must be 1");
+  if (workload->is_http && options.pipeline != 1) return base::invalid("over HTTP --pipeline must be 1");
   auto server = find_server_process(options, *control);
   if (!server) return tl::unexpected(server.error());
   std::string target = options.server.address;
@@ -239,15 +237,15 @@ Result<BenchReport> measure(const BenchOptions& options) {
 int run_bench(const BenchOptions& options, std::ostream& output, std::ostream& error) {
   if (const auto done = check_options(options); !done) {
     error << "mete bench: " << done.error().message << '\n';
-    return kExitError;
+    return cli::kExitError;
   }
   const auto report = measure(options);
   if (!report) {
     error << "mete bench: " << report.error().message << '\n';
-    return kExitError;
+    return cli::kExitError;
   }
   (options.json ? print_json : print_table)(*report, options, output);
-  return report->counts.errors == 0 ? kExitDone : kExitNo;
+  return report->counts.errors == 0 ? cli::kExitDone : cli::kExitNo;
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -1,38 +1,38 @@
-#include "lab/bench/bench_command.h"
-
+// `mete bench`: its place on the command line.
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cli/client/client_options.h"
+#include "cli/client/client.h"
 #include "lab/bench/bench.h"
 #include "lab/bench/scenarios.h"
+#include "lab/commands.h"
 #include "wire/text.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
 // The parser has seen that they are numbers and durations, and none_is_negative() the rest.
-std::uint64_t number_of(const Invocation& invocation, Console& console, const std::string& option) {
+std::uint64_t number_of(const cli::Invocation& invocation, cli::Console& console, const std::string& option) {
   return static_cast<std::uint64_t>(wire::parse_integer(invocation.value(option, console)).value_or(0));
 }
 
-Duration duration_of(const Invocation& invocation, Console& console, const std::string& option) {
+Duration duration_of(const cli::Invocation& invocation, cli::Console& console, const std::string& option) {
   return wire::parse_duration(invocation.value(option, console)).value_or(Duration());
 }
 
-bool none_is_negative(const Invocation& invocation, Console& console) {
-  for (const Option& option : invocation.command->options) {
-    if (option.kind != ValueKind::kNumber || !invocation.value(option.name, console).starts_with('-')) continue;
-    fail_usage(invocation, console, "option '--" + option.name + "' must not be negative");
+bool none_is_negative(const cli::Invocation& invocation, cli::Console& console) {
+  for (const cli::Option& option : invocation.command->options) {
+    if (option.kind != cli::ValueKind::kNumber || !invocation.value(option.name, console).starts_with('-')) continue;
+    cli::fail_usage(invocation, console, "option '--" + option.name + "' must not be negative");
     return false;
   }
   return true;
 }
 
-int run_bench_command(const Invocation& invocation, Console& console) {
-  if (!none_is_negative(invocation, console)) return kExitError;
+int run_bench_command(const cli::Invocation& invocation, cli::Console& console) {
+  if (!none_is_negative(invocation, console)) return cli::kExitError;
   BenchOptions options;
   options.server.address = invocation.value("server", console);
   options.server.password = invocation.value("password", console);
@@ -51,7 +51,7 @@ int run_bench_command(const Invocation& invocation, Console& console) {
   options.process_id = number_of(invocation, console, "pid");
   options.json = invocation.is_on("json");
   if (!options.command.empty() && invocation.given("scenario")) {
-    return fail_usage(invocation, console, "give --scenario or the words of a command, not both");
+    return cli::fail_usage(invocation, console, "give --scenario or the words of a command, not both");
   }
   return run_bench(options, console.out, console.error);
 }
@@ -70,11 +70,11 @@ std::string scenario_list() {
   return list + ".";
 }
 
-std::vector<Option> bench_options() {
-  using Kind = ValueKind;
+std::vector<cli::Option> bench_options() {
+  using Kind = cli::ValueKind;
   return {
-      server_option(),
-      password_option(),
+      cli::server_option(),
+      cli::password_option(),
       {"http", Kind::kText, "URL", "Where HTTP scenarios go; they are set up over RESP", "http://127.0.0.1:8380"},
       {"scenario", Kind::kChoice, "NAME", "What is sent", "take-bucket", "", scenario_names()},
       {"connections", Kind::kNumber, "N", "Connections at once", "50"},
@@ -94,7 +94,7 @@ std::vector<Option> bench_options() {
 
 }  // namespace
 
-Command bench_command() {
+cli::Command bench_command() {
   return {
       .name = "bench",
       .summary = "Load a RESP or HTTP server, and tell how fast it answers and what that costs it",
@@ -113,8 +113,8 @@ Command bench_command() {
       .options = bench_options(),
       .examples = {{"mete bench --pipeline 64", "Take from a bucket, 64 requests at a time"},
                    {"mete bench --rate 20000 TAKE api 'user:{key}'", "Latency of a command at a given load"}},
-      .statuses = {{kExitNo, "measured, but some replies were errors"}},
+      .statuses = {{cli::kExitNo, "measured, but some replies were errors"}},
       .run = run_bench_command};
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

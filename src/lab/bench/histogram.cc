@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/math.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 void Histogram::merge(const Histogram& other) {
   for (std::size_t index = 0; index < kBuckets; ++index) counts_[index] += other.counts_[index];
@@ -32,4 +32,4 @@ std::uint64_t Histogram::end_of(std::size_t index) {
   return ((mantissa + 1) << shift) - 1;
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace mete::cli {
+namespace mete::lab {
 
 class Histogram {
  public:
@@ -44,4 +44,4 @@ class Histogram {
   std::uint64_t max_ = 0;
 };
 
-}  // namespace mete::cli
+}  // namespace mete::lab

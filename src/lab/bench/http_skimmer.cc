@@ -1,8 +1,9 @@
 #include "lab/bench/http_skimmer.h"
 
+#include "base/errors.h"
 #include "wire/text.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -12,8 +13,7 @@ constexpr std::int64_t kBodyBytesMax = std::int64_t{1} << 30;
 constexpr std::int64_t kTooManyRequests = 429;
 
 tl::unexpected<Error> bad_response(std::string_view line, std::string_view reason) {
-  return tl::unexpected(
-      Error{ErrorCode::kInvalid, "bad HTTP response " + wire::quote(line, 64) + ": " + std::string(reason)});
+  return base::invalid("bad HTTP response " + wire::quote(line, 64) + ": " + std::string(reason));
 }
 
 // Of "HTTP/1.1 200 OK".
@@ -67,4 +67,4 @@ Result<std::size_t> HttpSkimmer::take_head(std::string_view bytes) {
   return end + kHeadEnd.size();
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -12,7 +12,7 @@
 
 #include "wire/resp_skimmer.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 class HttpSkimmer {
  public:
@@ -49,4 +49,4 @@ class HttpSkimmer {
   wire::SkimmedReply reply_;
 };
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -6,15 +6,15 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "base/errors.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
 tl::unexpected<Error> lost(std::string_view reason) {
-  return tl::unexpected(
-      Error{ErrorCode::kUnavailable, "lost a connection: " + std::string(reason) +
-                                         "; does the server still run, and does it allow so many connections?"});
+  return base::unavailable("lost a connection: " + std::string(reason) +
+                           "; does the server still run, and does it allow so many connections?");
 }
 
 }  // namespace
@@ -48,4 +48,4 @@ Result<std::string_view> LoadConnection::read_into(std::span<char> room) {
   return std::string_view(room.data(), unread_.size() + static_cast<std::size_t>(read < 0 ? 0 : read));
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -16,7 +16,7 @@
 #include "net/descriptor.h"
 #include "wire/resp_skimmer.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 class LoadConnection {
  public:
@@ -92,4 +92,4 @@ class LoadConnection {
   std::string unread_;  // the start of a reply's line, or of a response's head
 };
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -11,10 +11,13 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/math.h"
+#include "base/monotonic.h"
 #include "base/random.h"
+#include "lab/sim/random.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -26,31 +29,16 @@ constexpr std::uint64_t kPauseWaitMax = kSecond / 10'000;  // the time is measur
 constexpr std::uint64_t kDrainMax = kSecond;
 constexpr unsigned long kTimerSlack = 1'000;  // the system's 50 us would be seen in the latencies
 
-// SplitMix64: a few instructions, and random enough to choose keys.
-std::uint64_t next_random(std::uint64_t& state) {
-  state += 0x9E3779B97F4A7C15;
-  std::uint64_t mixed = state;
-  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
-  return mixed ^ (mixed >> 31);
-}
-
 // Only one thread adds, so that a plain load and store are enough.
 void add(std::atomic<std::uint64_t>& count, std::uint64_t more) {
   count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
 tl::unexpected<Error> system_failure(std::string_view what) {
-  return tl::unexpected(
-      Error{ErrorCode::kUnavailable, std::string(what) + ": " + std::generic_category().message(errno)});
+  return base::unavailable(std::string(what) + ": " + std::generic_category().message(errno));
 }
 
 }  // namespace
-
-std::uint64_t steady_now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 LoadWorker::LoadWorker(const LoadPlan& plan, LoadControl& control, std::size_t index,
                        std::vector<net::Descriptor> sockets)
@@ -88,7 +76,7 @@ Result<void> LoadWorker::run_until_drained() {
   if (auto done = watch_connections(); !done) return done;
   std::uint64_t drain_until_ns = 0;
   for (;;) {
-    const std::uint64_t now_ns = steady_now_ns();
+    const std::uint64_t now_ns = base::monotonic_ns();
     if (auto done = enter(control_.phase.load(std::memory_order_acquire), now_ns); !done) return done;
     if (phase_ == LoadPhase::kDraining) {
       if (drain_until_ns == 0) drain_until_ns = now_ns + kDrainMax;
@@ -120,7 +108,7 @@ Result<void> LoadWorker::enter(LoadPhase phase, std::uint64_t now_ns) {
 Result<void> LoadWorker::start_connections() {
   for (LoadConnection& connection : connections_) {
     if (!claim_batch()) break;
-    if (auto done = send_batch(connection, steady_now_ns()); !done) return done;
+    if (auto done = send_batch(connection, base::monotonic_ns()); !done) return done;
   }
   return Done{};
 }
@@ -179,7 +167,7 @@ Result<void> LoadWorker::send_batch(LoadConnection& connection, std::uint64_t du
 Result<void> LoadWorker::wait_and_handle() {
   std::uint64_t wait_ns = phase_ == LoadPhase::kPaused ? kPauseWaitMax : kWaitMax;
   if (is_scheduled() && phase_ != LoadPhase::kPaused && phase_ != LoadPhase::kDraining) {
-    const std::uint64_t now_ns = steady_now_ns();
+    const std::uint64_t now_ns = base::monotonic_ns();
     const std::uint64_t due = due_ns(scheduled_);
     // What is due and was not sent waits for room: replies will make it. Or it has become due just now.
     if (!is_full_) wait_ns = due > now_ns ? std::min(wait_ns, due - now_ns) : 0;
@@ -203,7 +191,7 @@ Result<void> LoadWorker::handle(LoadConnection& connection, std::uint32_t events
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return Done{};
   if (auto done = read_replies(connection); !done) return done;
   if (!connection.is_idle() || is_scheduled() || !claim_batch()) return Done{};
-  return send_batch(connection, steady_now_ns());
+  return send_batch(connection, base::monotonic_ns());
 }
 
 Result<void> LoadWorker::read_replies(LoadConnection& connection) {
@@ -220,7 +208,7 @@ Result<void> LoadWorker::read_replies(LoadConnection& connection) {
   add(replies_, *replies);
   add(errors_, seen.errors);
   add(denials_, seen.denials);
-  const std::uint64_t now_ns = steady_now_ns();
+  const std::uint64_t now_ns = base::monotonic_ns();
   return connection.settle(*replies, [&](std::uint64_t due, std::size_t answered) {
     if (phase_ == LoadPhase::kMeasuring) latencies_.record(now_ns > due ? now_ns - due : 0, answered);
   });
@@ -233,7 +221,7 @@ void LoadWorker::advance(Operation& operation) {
     fill_key_ += plan_.workers;
     return;
   }
-  operation.key = static_cast<std::uint64_t>(base::multiply(next_random(random_state_), plan_.keys) >> 64);
+  operation.key = static_cast<std::uint64_t>(base::multiply(sim::split_mix(random_state_), plan_.keys) >> 64);
 }
 
 std::uint64_t LoadWorker::due_ns(std::uint64_t batch) const {
@@ -247,4 +235,4 @@ bool LoadWorker::is_drained() const {
   return std::all_of(connections_.begin(), connections_.end(), [](const auto& each) { return each.is_idle(); });
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

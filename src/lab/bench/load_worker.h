@@ -22,7 +22,7 @@
 #include "lab/bench/scenarios.h"
 #include "net/descriptor.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 enum class LoadPhase : std::uint8_t {
   kFilling,    // keys in their order, as fast as it goes
@@ -114,7 +114,4 @@ class LoadWorker {
   std::atomic<bool> is_paused_ = false;
 };
 
-// Time that only goes forward, in nanoseconds.
-std::uint64_t steady_now_ns();
-
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -6,7 +6,7 @@
 
 #include "wire/text.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -94,4 +94,4 @@ void print_json(const BenchReport& report, const BenchOptions& options, std::ost
          << "\n";
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

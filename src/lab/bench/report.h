@@ -6,11 +6,11 @@
 #include <ostream>
 #include <string>
 
+#include "lab/bench/bench.h"
 #include "lab/bench/histogram.h"
 #include "lab/bench/load_worker.h"
-#include "lab/bench/options.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 struct BenchReport {
   std::string scenario;
@@ -29,4 +29,4 @@ void print_table(const BenchReport& report, const BenchOptions& options, std::os
 // One line.
 void print_json(const BenchReport& report, const BenchOptions& options, std::ostream& output);
 
-}  // namespace mete::cli
+}  // namespace mete::lab

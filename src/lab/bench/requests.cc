@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -61,4 +61,4 @@ RequestBatch::RequestBatch(std::span<const Request> steps, std::size_t first_ste
   }
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace mete::cli {
+namespace mete::lab {
 
 // The key and the number of an operation.
 struct Operation {
@@ -84,4 +84,4 @@ class RequestBatch {
   bool begins_anew_;  // with the first step of an operation
 };
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/errors.h"
 #include "wire/text.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -95,8 +96,6 @@ const std::vector<Scenario>& table() {
   return kTable;
 }
 
-Error invalid(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
-
 std::vector<std::string> words_of(std::string_view command) {
   std::vector<std::string> words;
   while (!command.empty()) {
@@ -108,14 +107,14 @@ std::vector<std::string> words_of(std::string_view command) {
 }
 
 // The reply's text; an error reply is an Error that says which command it was.
-Result<std::string> set_up(Connection& control, std::span<const std::string_view> words) {
+Result<std::string> set_up(cli::Connection& control, std::span<const std::string_view> words) {
   const auto reply = control.call(words);
   if (!reply) return tl::unexpected(reply.error());
   if (!reply->is_error()) return reply->text;
   std::string command;
   for (const std::string_view word : words) command += (command.empty() ? "" : " ") + std::string(word.substr(0, 40));
-  return tl::unexpected(invalid("the server refused to be set up: " + command + ": " + reply->text +
-                                "; is this the right server for the scenario?"));
+  return base::invalid("the server refused to be set up: " + command + ": " + reply->text +
+                       "; is this the right server for the scenario?");
 }
 
 // For a command of the user's own: which integer its reply of a denial begins with.
@@ -143,7 +142,7 @@ Result<Request> make_http_request(const BenchOptions& options, const Scenario& s
   return make_request(head + "\r\n" + std::string(scenario.commands[0]), options.keys);
 }
 
-Result<Workload> prepare_scenario(const BenchOptions& options, const Scenario& scenario, Connection& control) {
+Result<Workload> prepare_scenario(const BenchOptions& options, const Scenario& scenario, cli::Connection& control) {
   Workload workload = {.name = options.scenario, .denial = scenario.denial, .is_http = !scenario.http_path.empty()};
   for (const std::string_view command : scenario.setup) {
     const std::vector<std::string> words = words_of(command);
@@ -174,7 +173,7 @@ Result<Workload> prepare_scenario(const BenchOptions& options, const Scenario& s
 
 std::span<const Scenario> scenarios() { return table(); }
 
-Result<Workload> prepare_workload(const BenchOptions& options, Connection& control) {
+Result<Workload> prepare_workload(const BenchOptions& options, cli::Connection& control) {
   if (!options.command.empty()) {
     Workload workload = {.name = options.command[0], .denial = denial_of(options.command[0])};
     workload.steps.push_back(make_command(options.command, options.keys));
@@ -185,7 +184,7 @@ Result<Workload> prepare_workload(const BenchOptions& options, Connection& contr
   }
   std::string names;
   for (const Scenario& scenario : scenarios()) names += (names.empty() ? "" : ", ") + std::string(scenario.name);
-  return tl::unexpected(invalid("no scenario " + wire::quote(options.scenario) + "; there are: " + names));
+  return base::invalid("no scenario " + wire::quote(options.scenario) + "; there are: " + names);
 }
 
 Result<std::string> address_of_url(std::string_view url) {
@@ -196,8 +195,7 @@ Result<std::string> address_of_url(std::string_view url) {
   if (url.starts_with(kScheme) && address.find('/') == std::string_view::npos && net::parse_address(address)) {
     return std::string(address);
   }
-  return tl::unexpected(
-      invalid(wire::quote(url) + " is not the URL of an HTTP server; write it as http://127.0.0.1:8380"));
+  return base::invalid(wire::quote(url) + " is not the URL of an HTTP server; write it as http://127.0.0.1:8380");
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

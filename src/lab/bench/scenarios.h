@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/bench/options.h"
+#include "lab/bench/bench.h"
 #include "lab/bench/requests.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 struct Scenario {
   std::string_view name;
@@ -36,9 +36,9 @@ struct Workload {
 };
 
 // Sets the server up for the scenario, or for the command that the options name instead.
-Result<Workload> prepare_workload(const BenchOptions& options, Connection& control);
+Result<Workload> prepare_workload(const BenchOptions& options, cli::Connection& control);
 
 // "http://127.0.0.1:8380" as an address.
 Result<std::string> address_of_url(std::string_view url);
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -7,9 +7,10 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/errors.h"
 #include "wire/text.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -17,7 +18,7 @@ std::string threads_of(std::uint64_t process_id) { return "/proc/" + std::to_str
 
 }  // namespace
 
-Result<ServerProcess> find_server_process(const BenchOptions& options, Connection& control) {
+Result<ServerProcess> find_server_process(const BenchOptions& options, cli::Connection& control) {
   const auto info = control.call({"INFO", "server"});
   if (!info) return tl::unexpected(info.error());
   ServerProcess server = {.process_id = options.process_id};
@@ -30,8 +31,8 @@ Result<ServerProcess> find_server_process(const BenchOptions& options, Connectio
   if (server.process_id == 0 && told && *told > 0 && control.is_local())
     server.process_id = static_cast<std::uint64_t>(*told);
   if (options.process_id != 0 && !processor_time_ns(options.process_id)) {
-    return tl::unexpected(Error{ErrorCode::kInvalid, "no process " + std::to_string(options.process_id) +
-                                                         " here: --pid takes the server's, on this machine"});
+    return base::invalid("no process " + std::to_string(options.process_id) +
+                         " here: --pid takes the server's, on this machine");
   }
   if (server.process_id != 0 && !processor_time_ns(server.process_id)) server.process_id = 0;
   return server;
@@ -46,8 +47,7 @@ Result<std::uint64_t> processor_time_ns(std::uint64_t process_id) {
     if (file >> ns) total += ns;  // A thread that has ended meanwhile has no file any more.
   }
   if (error) {
-    return tl::unexpected(
-        Error{ErrorCode::kUnavailable, "cannot read " + threads_of(process_id) + ": " + error.message()});
+    return base::unavailable("cannot read " + threads_of(process_id) + ": " + error.message());
   }
   return total;
 }
@@ -67,4 +67,4 @@ std::string info_field(const std::string& info, const std::string& name) {
   return text.substr(from, text.find("\r\n", from) - from);
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -7,15 +7,16 @@
 #include <ostream>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/monotonic.h"
 #include "cli/client/connection.h"
-#include "cli/client/reply_reader.h"
+#include "cli/client/replies.h"
 #include "cli/frame/text.h"
 #include "cli/top/reading.h"
 #include "cli/top/terminal.h"
 #include "store/open.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -36,26 +37,26 @@ std::map<std::string, std::string> environment_of_children(std::map<std::string,
 }
 
 Result<wire::RespValue> ask_node(const PlannedNode& node, const std::vector<std::string>& words) {
-  auto connection = Connection::open({.address = node.address(), .timeout = kReplyPatience});
+  auto connection = cli::Connection::open({.address = node.address(), .timeout = kReplyPatience});
   if (!connection) return tl::unexpected(connection.error());
   const std::vector<std::string_view> views(words.begin(), words.end());
   auto reply = connection->call(views);
-  if (reply && reply->is_error()) return tl::unexpected(Error{ErrorCode::kInvalid, reply->text});
+  if (reply && reply->is_error()) return base::invalid(reply->text);
   return reply;
 }
 
 bool has_limit(const PlannedNode& node) {
   const auto limit = ask_node(node, {"LIMIT", "GET", std::string(kClusterLimit)});
-  return limit && !is_nil(*limit);
+  return limit && !cli::is_nil(*limit);
 }
 
-std::string counted_peers(const ClusterReading& reading) {
+std::string counted_peers(const cli::ClusterReading& reading) {
   return std::to_string(reading.linked()) + " of " + std::to_string(reading.peers.size()) + " linked";
 }
 
 }  // namespace
 
-Cluster::Cluster(ClusterPlan plan, Console& console, Signals& signals)
+Cluster::Cluster(ClusterPlan plan, cli::Console& console, Signals& signals)
     : plan_(std::move(plan)),
       console_(console),
       signals_(signals),
@@ -108,14 +109,13 @@ Result<void> Cluster::wait_until(const std::string& what, const std::function<bo
   while (!is_so()) {
     for (Child& child : children_) {
       if (child.is_running()) continue;
-      return tl::unexpected(
-          Error{ErrorCode::kUnavailable, child.name() + " " + child.ending() + " at its start:" + child.last_lines()});
+      return base::unavailable(child.name() + " " + child.ending() + " at its start:" + child.last_lines());
     }
     if (signals_.is_asked_to_end_within(kAskAgainAfter)) {
-      return tl::unexpected(Error{ErrorCode::kUnavailable, "stopped before the cluster was ready"});
+      return base::unavailable("stopped before the cluster was ready");
     }
     if (base::monotonic_ns() > end_ns) {
-      return tl::unexpected(Error{ErrorCode::kUnavailable, what + " after " + duration_text(kStartPatience.ms())});
+      return base::unavailable(what + " after " + cli::duration_text(kStartPatience.ms()));
     }
   }
   return {};
@@ -148,7 +148,7 @@ void Cluster::show_status(bool is_terminal) {
   if (!is_terminal) return;
   std::string line;
   for (std::size_t i = 0; i < plan_.nodes.size(); ++i) line += (i == 0 ? "" : "  |  ") + status_of(i);
-  console_.out << kClearLine << cut(line, Terminal::size().columns - 1) << std::flush;
+  console_.out << kClearLine << cli::cut(line, cli::Terminal::size().columns - 1) << std::flush;
   is_status_shown_ = true;
 }
 
@@ -165,9 +165,9 @@ std::string Cluster::status_of(std::size_t node) {
   const auto info = ask_node(planned, {"INFO", "cluster"});
   const auto known = ask_node(planned, {"CLUSTER", "NODES"});
   if (!info || !known) return name + "no answer";
-  ClusterReading reading = parse_info(info->text).cluster;
-  reading.peers = parse_peers(*known).value_or(std::vector<PeerReading>());
-  return name + reading.state + ", " + counted_peers(reading) + ", holds " + number_text(reading.held);
+  cli::ClusterReading reading = cli::parse_info(info->text).cluster;
+  reading.peers = cli::parse_peers(*known).value_or(std::vector<cli::PeerReading>());
+  return name + reading.state + ", " + counted_peers(reading) + ", holds " + cli::number_text(reading.held);
 }
 
 std::span<Child> Cluster::nodes() { return std::span(children_).subspan(plan_.shared ? 1 : 0); }
@@ -194,4 +194,4 @@ void Cluster::stop(std::span<Child> children) {
   }
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

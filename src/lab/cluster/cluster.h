@@ -18,15 +18,14 @@
 #include <vector>
 
 #include "cli/frame/command.h"
-#include "lab/cluster/child.h"
 #include "lab/cluster/plan.h"
-#include "lab/cluster/signals.h"
+#include "lab/cluster/processes.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 class Cluster {
  public:
-  Cluster(ClusterPlan plan, Console& console, Signals& signals);
+  Cluster(ClusterPlan plan, cli::Console& console, Signals& signals);
 
   // The shared store, the nodes, the limit. After an error something may run: stop() ends it.
   Result<void> start();
@@ -51,7 +50,7 @@ class Cluster {
   void stop(std::span<Child> children);
 
   const ClusterPlan plan_;
-  Console& console_;
+  cli::Console& console_;
   Signals& signals_;
   std::map<std::string, std::string> environment_;  // of the children
   std::vector<Child> children_;                     // the shared store, if it is one of them, and the nodes in order
@@ -59,4 +58,4 @@ class Cluster {
   bool is_status_shown_ = false;
 };
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "cli/frame/text.h"
 #include "store/open.h"
 #include "wire/text.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
 constexpr std::int64_t kPortMax = 65'535;
 constexpr int kLimitAmount = 100;  // a minute: so few that one can use them up by hand
-
-Error wrong(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
 
 std::string on_port(std::string_view scheme, std::uint16_t port) { return fmt::format("{}127.0.0.1:{}", scheme, port); }
 
@@ -37,16 +36,16 @@ Result<void> check_shared(const std::string& text, std::string_view etcd, Cluste
   if (text == "etcd") {
     options.shared = SharedKind::kEtcd;
     if (!etcd.empty()) return {};
-    return tl::unexpected(
-        wrong("there is no program 'etcd' on the PATH: install it (Debian: etcd-server), or share "
-              "through Mete itself with --shared mete"));
+    return base::invalid(
+        "there is no program 'etcd' on the PATH: install it (Debian: etcd-server), or share "
+        "through Mete itself with --shared mete");
   }
   // A store in this process would be opened, and be of no use to the nodes.
   if (text.find("://") == std::string::npos || text.starts_with("embedded:")) {
-    return tl::unexpected(
-        wrong("option '--shared' must be etcd, mete or the URL of a store that several can use, as "
-              "\"redis://127.0.0.1:6379\", not " +
-              shown(text)));
+    return base::invalid(
+        "option '--shared' must be etcd, mete or the URL of a store that several can use, as "
+        "\"redis://127.0.0.1:6379\", not " +
+        cli::shown(text));
   }
   options.shared = SharedKind::kUrl;
   options.shared_url = text;
@@ -92,12 +91,12 @@ std::size_t ports_of_shared(SharedKind kind) {
 Result<ClusterOptions> check_cluster_words(const ClusterWords& words, std::string_view etcd) {
   const std::int64_t nodes = wire::parse_integer(words.nodes).value_or(0);
   if (nodes < 1 || nodes > static_cast<std::int64_t>(kClusterNodesMax)) {
-    return tl::unexpected(wrong(fmt::format("option '--nodes' must be 1 to {}", kClusterNodesMax)));
+    return base::invalid(fmt::format("option '--nodes' must be 1 to {}", kClusterNodesMax));
   }
   const std::int64_t port = wire::parse_integer(words.port).value_or(0);
   const std::int64_t port_max = kPortMax - nodes + 1;
   if (port < 1 || port > port_max) {
-    return tl::unexpected(wrong(fmt::format("option '--port' must be 1 to {}: each node has a port", port_max)));
+    return base::invalid(fmt::format("option '--port' must be 1 to {}: each node has a port", port_max));
   }
   ClusterOptions options{.nodes = static_cast<std::size_t>(nodes), .port = static_cast<std::uint16_t>(port)};
   if (auto ok = check_shared(words.shared, etcd, options); !ok) return tl::unexpected(ok.error());
@@ -134,7 +133,7 @@ std::string cluster_introduction(const ClusterPlan& plan) {
   std::string text = fmt::format(
       "The limit '{}' is one for all nodes: {} a minute for each key, whichever node is asked. They share it through "
       "{}\n\n",
-      kClusterLimit, kLimitAmount, escaped(without_secret(plan.shared_url)));
+      kClusterLimit, kLimitAmount, cli::escaped(without_secret(plan.shared_url)));
   for (const PlannedNode& node : plan.nodes) {
     text += fmt::format("  {:<8} redis-cli -p {} TAKE {} alice\n", node.process.name, node.port, kClusterLimit);
   }
@@ -145,4 +144,4 @@ std::string cluster_introduction(const ClusterPlan& plan) {
   return text;
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

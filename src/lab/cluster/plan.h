@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace mete::cli {
+namespace mete::lab {
 
 inline constexpr std::size_t kClusterNodesMax = 16;
 inline constexpr std::string_view kClusterLimit = "demo";
@@ -78,4 +78,4 @@ std::vector<std::string> cluster_limit_words();
 // What to type, once the cluster runs.
 std::string cluster_introduction(const ClusterPlan& plan);
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "lab/sim/cluster.h"
 #include "lab/sim/scenario.h"
+#include "lab/sim/world.h"
 
 namespace mete::sim {
 
@@ -13,14 +14,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr Instant kStart = Instant::from_unix_seconds(1'800'000'000);  // the beginning of an hour
 constexpr std::uint64_t kSeed = 1;
 constexpr std::int64_t kWindows = 2;  // the second is counted
 
 Scenario scenario_of(const UseCase& use_case) {
   Scenario scenario;
   scenario.seed = kSeed;
-  scenario.start = kStart;
+  scenario.start = kEpoch;
   scenario.nodes = use_case.nodes;
   scenario.limits.push_back({window("limit").amount(use_case.amount).per(use_case.period), use_case.period});
   MeterPlan meter{.limit = 0, .key = "key"};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 
 namespace mete::sim {
 
@@ -235,9 +236,7 @@ void Node::send(const Order& order) {
     if (is_admitted) around_.oracle.admitted(meter, order.amount);
     around_.network.to_node(index_, [answer_with, answer = std::move(answer)] { answer_with(answer); });
   });
-  around_.world.events.after(kAnswerTimeout, [answer_with] {
-    answer_with(tl::make_unexpected(Error{ErrorCode::kUnavailable, "no answer in time"}));
-  });
+  around_.world.events.after(kAnswerTimeout, [answer_with] { answer_with(base::unavailable("no answer in time")); });
 }
 
 void Node::receive(const Order& order, const Result<OrderAnswer>& answer) {

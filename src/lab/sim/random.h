@@ -11,10 +11,18 @@
 
 namespace mete::sim {
 
+// SplitMix64: a few instructions, and random enough for seeds and for choosing keys.
+inline std::uint64_t split_mix(std::uint64_t& state) {
+  std::uint64_t mixed = (state += 0x9e3779b97f4a7c15);
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return mixed ^ (mixed >> 31);
+}
+
 class Random {
  public:
   explicit Random(std::uint64_t seed) {
-    for (std::uint64_t& word : state_) word = split(seed);
+    for (std::uint64_t& word : state_) word = split_mix(seed);
   }
 
   std::uint64_t next() {
@@ -40,12 +48,6 @@ class Random {
   bool chance(int permille) { return between(0, 999) < permille; }
 
  private:
-  static std::uint64_t split(std::uint64_t& seed) {
-    std::uint64_t mixed = (seed += 0x9e3779b97f4a7c15);
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-    return mixed ^ (mixed >> 31);
-  }
   static std::uint64_t rotate(std::uint64_t word, int bits) { return (word << bits) | (word >> (64 - bits)); }
 
   std::array<std::uint64_t, 4> state_ = {};

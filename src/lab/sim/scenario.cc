@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lab/sim/random.h"
+#include "lab/sim/world.h"
 
 namespace mete::sim {
 
@@ -12,8 +12,6 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// The beginning of an hour.
-constexpr Instant kEpoch = Instant::from_unix_seconds(1'800'000'000);
 // Requests a second, at most, of one meter: more would only make the run longer.
 constexpr std::int64_t kRequestsPerSecondMax = 250;
 // In which time the amount of a calendar limit is asked for, whose hour nobody waits for.

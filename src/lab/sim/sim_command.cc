@@ -1,18 +1,19 @@
-#include "lab/sim/sim_command.h"
-
+// `mete sim`: its place on the command line.
 #include <charconv>
 #include <ostream>
 
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/text.h"
+#include "lab/commands.h"
 #include "lab/sim/measure.h"
 #include "lab/sim/run.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
-std::optional<std::uint64_t> number_of(const Invocation& invocation, Console& console, const std::string& option) {
+std::optional<std::uint64_t> unsigned_number(const cli::Invocation& invocation, cli::Console& console,
+                                             const std::string& option) {
   const std::string text = invocation.value(option, console);
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -20,49 +21,48 @@ std::optional<std::uint64_t> number_of(const Invocation& invocation, Console& co
   return number;
 }
 
-int run_one(std::uint64_t seed, const sim::RunOptions& options, Console& console) {
+int run_one(std::uint64_t seed, const sim::RunOptions& options, cli::Console& console) {
   const sim::Report report = sim::run_seed(seed, options);
   console.out << sim::explain(report, options);
-  return report.violation ? kExitNo : kExitDone;
+  return report.violation ? cli::kExitNo : cli::kExitDone;
 }
 
-int run_many(std::uint64_t from, std::uint64_t seeds, const sim::RunOptions& options, Console& console) {
+int run_many(std::uint64_t from, std::uint64_t seeds, const sim::RunOptions& options, cli::Console& console) {
   std::uint64_t admissions = 0;
-  ProgressBar bar(console);
+  cli::ProgressBar bar(console);
   for (std::uint64_t i = 0; i < seeds; ++i) {
-    const std::string count = number_text(static_cast<std::int64_t>(i)) + " seeds";
+    const std::string count = cli::count_text(i) + " seeds";
     bar.show("simulating", i, seeds, count);
     const sim::Report report = sim::run_seed(from + i, options);
     admissions += report.statistics.admissions;
     if (!report.violation) continue;
     bar.clear();
     console.out << sim::explain(report, options);
-    return kExitNo;
+    return cli::kExitNo;
   }
   bar.clear();
-  console.out << number_text(static_cast<std::int64_t>(seeds)) << " seeds, "
-              << number_text(static_cast<std::int64_t>(admissions)) << " admissions: all is well\n";
-  return kExitDone;
+  console.out << cli::count_text(seeds) << " seeds, " << cli::count_text(admissions) << " admissions: all is well\n";
+  return cli::kExitDone;
 }
 
-int run_sim_command(const Invocation& invocation, Console& console) {
-  const auto seeds = number_of(invocation, console, "seeds");
-  const auto from = number_of(invocation, console, "from");
-  const auto nodes = number_of(invocation, console, "nodes");
-  if (!seeds || !from || !nodes) return fail_usage(invocation, console, "a number is negative or too large");
+int run_sim_command(const cli::Invocation& invocation, cli::Console& console) {
+  const auto seeds = unsigned_number(invocation, console, "seeds");
+  const auto from = unsigned_number(invocation, console, "from");
+  const auto nodes = unsigned_number(invocation, console, "nodes");
+  if (!seeds || !from || !nodes) return cli::fail_usage(invocation, console, "a number is negative or too large");
   if (*nodes > sim::kNodesMax) {
-    return fail_usage(invocation, console, "--nodes: at most " + std::to_string(sim::kNodesMax));
+    return cli::fail_usage(invocation, console, "--nodes: at most " + std::to_string(sim::kNodesMax));
   }
   if (invocation.is_on("measure")) {
     console.out << sim::measure_all();
-    return kExitDone;
+    return cli::kExitDone;
   }
   sim::RunOptions options{.nodes = *nodes,
                           .planted = *sim::planted_named(invocation.value("planted", console)),
                           .trace = invocation.is_on("trace") ? &console.out : nullptr};
   if (!invocation.given("seed")) return run_many(*from, *seeds, options, console);
-  const auto seed = number_of(invocation, console, "seed");
-  if (!seed) return fail_usage(invocation, console, "--seed: a number is negative or too large");
+  const auto seed = unsigned_number(invocation, console, "seed");
+  if (!seed) return cli::fail_usage(invocation, console, "--seed: a number is negative or too large");
   return run_one(*seed, options, console);
 }
 
@@ -74,7 +74,7 @@ std::vector<std::string> planted_names() {
 
 }  // namespace
 
-Command sim_command() {
+cli::Command sim_command() {
   return {
       .name = "sim",
       .summary = "Simulate clusters that share limits, with everything going wrong, and check that none is exceeded",
@@ -82,24 +82,24 @@ Command sim_command() {
                       "shared store, clients, and faults, in one thread and without real time. It ends at the "
                       "first seed that fails, and says how to see it again. docs/simulator.md has the details."},
       .options = {{.name = "seeds",
-                   .kind = ValueKind::kNumber,
+                   .kind = cli::ValueKind::kNumber,
                    .value_name = "N",
                    .help = "How many seeds",
                    .default_text = "1000"},
                   {.name = "from",
-                   .kind = ValueKind::kNumber,
+                   .kind = cli::ValueKind::kNumber,
                    .value_name = "N",
                    .help = "The first of them",
                    .default_text = "1"},
-                  {.name = "seed", .kind = ValueKind::kNumber, .value_name = "N", .help = "This seed alone"},
+                  {.name = "seed", .kind = cli::ValueKind::kNumber, .value_name = "N", .help = "This seed alone"},
                   {.name = "trace", .help = "Print every step"},
                   {.name = "nodes",
-                   .kind = ValueKind::kNumber,
+                   .kind = cli::ValueKind::kNumber,
                    .value_name = "N",
                    .help = "How many nodes there are at first; 0: as each seed says",
                    .default_text = "0"},
                   {.name = "planted",
-                   .kind = ValueKind::kChoice,
+                   .kind = cli::ValueKind::kChoice,
                    .value_name = "BUG",
                    .help = "Run with a bug that must be found",
                    .default_text = "none",
@@ -107,8 +107,8 @@ Command sim_command() {
                   {.name = "measure", .help = "Tell how much of a limit can be used, and at what cost"}},
       .examples = {{"mete sim --seeds 100000", "Run many seeds"},
                    {"mete sim --seed 42 --trace", "See one of them again"}},
-      .statuses = {{kExitNo, "a seed failed"}},
+      .statuses = {{cli::kExitNo, "a seed failed"}},
       .run = run_sim_command};
 }
 
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "escrow/shares.h"
-#include "lab/sim/events.h"
 #include "lab/sim/measure.h"
+#include "lab/sim/world.h"
 #include "store/embedded/embedded_store.h"
 
 namespace mete::sim {
@@ -17,7 +17,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Instant kStart = Instant::from_unix_seconds(1'800'000'000);
 constexpr Duration kDecision = microseconds(20);  // of a node's processor
 constexpr Duration kOrder = microseconds(50);     // of the shared store's
 constexpr Duration kRoundTrip = milliseconds(2);
@@ -44,7 +43,7 @@ class Model {
       serve(i, 0);
       tend(i);
     }
-    while (events_.step(kStart + kLength)) {
+    while (events_.step(kEpoch + kLength)) {
     }
     return {.decisions_per_second = decisions_ * 1'000'000'000 / kLength.ns(),
             .store_busy_permille = store_busy_ns_ * 1000 / kLength.ns()};
@@ -91,7 +90,7 @@ class Model {
   }
 
   const std::size_t nodes_;
-  ManualClock clock_{kStart};
+  ManualClock clock_{kEpoch};
   Events events_{clock_};
   store::EmbeddedStore store_{{.clock = &clock_}};
   std::shared_ptr<const escrow::Terms> terms_;

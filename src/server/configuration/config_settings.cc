@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/check.h"
-#include "base/duration_text.h"
+#include "base/time_text.h"
 #include "escrow/nodes/names.h"
 #include "net/address.h"
 #include "wire/text.h"

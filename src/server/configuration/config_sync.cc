@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/duration_text.h"
 #include "base/suggest.h"
+#include "base/time_text.h"
 #include "wire/text.h"
 
 namespace mete::server {

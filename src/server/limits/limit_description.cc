@@ -1,6 +1,6 @@
 #include "server/limits/limit_description.h"
 
-#include "base/duration_text.h"
+#include "base/time_text.h"
 #include "wire/text.h"
 
 namespace mete::server {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "journal/directory.h"
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 #include "journal/watermark.h"
 
 namespace mete::store {

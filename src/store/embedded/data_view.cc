@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "journal/directory.h"
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 
 namespace mete::store {
 

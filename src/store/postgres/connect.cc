@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/duration_text.h"
+#include "base/time_text.h"
 #include "net/connect.h"
 #include "store/postgres/conninfo.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/duration_text.h"
+#include "base/time_text.h"
 #include "net/connect.h"
 
 namespace mete::store::postgres {

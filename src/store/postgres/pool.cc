@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/duration_text.h"
 #include "base/random.h"
+#include "base/time_text.h"
 
 namespace mete::store::postgres {
 

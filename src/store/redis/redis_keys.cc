@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/key_errors.h"
+#include "core/refusals.h"
 #include "core/take.h"
 #include "core/validate.h"
 #include "store/micros.h"

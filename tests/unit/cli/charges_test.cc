@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/frame/parse.h"
+#include "cli/frame/command.h"
 
 namespace mete::cli {
 namespace {

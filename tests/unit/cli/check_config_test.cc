@@ -1,4 +1,4 @@
-#include "cli/serving/check_config.h"
+#include "cli/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

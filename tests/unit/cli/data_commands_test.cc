@@ -1,5 +1,5 @@
 // The subcommands for data directories: what they print, and how they end.
-#include "cli/data/data_commands.h"
+#include "cli/commands.h"
 
 #include <gmock/gmock.h>
 

@@ -7,9 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "cli/help/builtin.h"
-#include "cli/help/completion.h"
-#include "cli/help/man.h"
+#include "cli/commands.h"
 #include "unit/cli/table.h"
 
 namespace mete::cli {

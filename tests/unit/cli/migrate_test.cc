@@ -1,7 +1,7 @@
 // `mete migrate`: what it prints, and how it ends.
 #include <gmock/gmock.h>
 
-#include "cli/data/migrate_command.h"
+#include "cli/commands.h"
 #include "store/postgres/migrations.h"
 #include "support/postgres_server.h"
 #include "unit/cli/table.h"

@@ -1,4 +1,4 @@
-#include "cli/frame/parse.h"
+#include "cli/frame/command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

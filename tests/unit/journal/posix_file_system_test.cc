@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 
 namespace mete::journal {
 namespace {

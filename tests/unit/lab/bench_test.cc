@@ -16,7 +16,7 @@
 #include "cli/frame/command.h"
 #include "net/descriptor.h"
 
-namespace mete::cli {
+namespace mete::lab {
 namespace {
 
 using namespace std::chrono_literals;
@@ -167,7 +167,7 @@ TEST(BenchTest, RefusesWhatMakesNoSense) {
     change(options);
     std::ostringstream output;
     std::ostringstream error;
-    return run_bench(options, output, error) == kExitError && output.str().empty() && !error.str().empty();
+    return run_bench(options, output, error) == cli::kExitError && output.str().empty() && !error.str().empty();
   };
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.connections = 0; }));
   EXPECT_TRUE(refuses([](BenchOptions& options) { options.pipeline = kBenchPipelineMax + 1; }));
@@ -177,4 +177,4 @@ TEST(BenchTest, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace mete::cli
+}  // namespace mete::lab

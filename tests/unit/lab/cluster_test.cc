@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lab/cluster/cluster_command.h"
 #include "lab/cluster/plan.h"
+#include "lab/commands.h"
 #include "unit/cli/table.h"
 
-namespace mete::cli {
+namespace mete::lab {
 namespace {
 
 using ::testing::AllOf;
@@ -68,8 +68,8 @@ TEST(ClusterWords, TellWhatIsWrong) {
 }
 
 TEST(ClusterWords, WrongOnesStartNothing) {
-  const Ran ran = run_words({cluster_command()}, {"cluster", "--nodes", "0"});
-  EXPECT_EQ(ran.status, kExitError);
+  const cli::Ran ran = cli::run_words({cluster_command()}, {"cluster", "--nodes", "0"});
+  EXPECT_EQ(ran.status, cli::kExitError);
   EXPECT_EQ(ran.error, "mete: cluster: option '--nodes' must be 1 to 16\nTry 'mete cluster --help'.\n");
   EXPECT_EQ(ran.out, "");
 }
@@ -131,4 +131,4 @@ TEST(ClusterPlan, TellsWhatToType) {
 }
 
 }  // namespace
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace mete::cli {
+namespace mete::lab {
 namespace {
 
 TEST(HistogramTest, TellsASingleValueToOnePerCent) {
@@ -55,4 +55,4 @@ TEST(HistogramTest, CountsManyAtOnceAndWhatIsTooLong) {
 }
 
 }  // namespace
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace mete::cli {
+namespace mete::lab {
 namespace {
 
 const std::string kBytes =
@@ -56,4 +56,4 @@ TEST(HttpSkimmerTest, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace mete::cli
+}  // namespace mete::lab

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace mete::cli {
+namespace mete::lab {
 namespace {
 
 constexpr std::string_view kFirst = "0000000000000000101";
@@ -58,4 +58,4 @@ TEST(RequestsTest, AnOperationGoesOnInTheNextBatch) {
 }
 
 }  // namespace
-}  // namespace mete::cli
+}  // namespace mete::lab

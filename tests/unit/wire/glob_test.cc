@@ -1,12 +1,10 @@
-#include "wire/glob.h"
+#include "wire/text.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <random>
 #include <string>
-
-#include "wire/text.h"
 
 namespace mete::wire {
 namespace {

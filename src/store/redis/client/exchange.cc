@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/duration_text.h"
+#include "base/time_text.h"
 #include "store/redis/client/reply_kind.h"
 
 namespace mete::store::redis {

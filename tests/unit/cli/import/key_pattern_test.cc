@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "wire/glob.h"
+#include "wire/text.h"
 
 namespace mete::cli {
 namespace {

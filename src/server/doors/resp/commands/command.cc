@@ -6,7 +6,6 @@
 #include "server/doors/resp/command_table.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/replies.h"
-#include "wire/glob.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {

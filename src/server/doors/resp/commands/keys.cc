@@ -6,7 +6,6 @@
 #include "base/decimal.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/with_keys.h"
-#include "wire/glob.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {

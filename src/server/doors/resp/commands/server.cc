@@ -4,7 +4,6 @@
 #include "server/configuration/redis_settings.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/observation/readings.h"
-#include "wire/glob.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {

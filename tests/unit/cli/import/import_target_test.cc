@@ -1,4 +1,4 @@
-#include "cli/import/target_limit.h"
+#include "cli/import/import_target.h"
 
 #include <gmock/gmock.h>
 

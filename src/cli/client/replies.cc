@@ -1,13 +1,20 @@
-#include "cli/client/explain.h"
+#include "cli/client/replies.h"
 
 #include <algorithm>
-#include <string>
 
 #include "cli/frame/text.h"
 
 namespace mete::cli {
 
+using wire::RespType;
+using wire::RespValue;
+
 namespace {
+
+bool is_text(const RespValue& value) {
+  return value.type == RespType::kBulk || value.type == RespType::kSimple || value.type == RespType::kVerbatim ||
+         is_nil(value);
+}
 
 struct Advice {
   std::string_view code;
@@ -30,6 +37,66 @@ std::string_view quoted_part(std::string_view text) {
 }
 
 }  // namespace
+
+ReplyReader::ReplyReader(const RespValue& reply)
+    : parts_(is_aggregate(reply) ? reply.elements.data() : &reply),
+      count_(is_aggregate(reply) ? reply.elements.size() : 1) {}
+
+const RespValue& ReplyReader::any() {
+  static const RespValue kNothing;
+  if (has_more()) return parts_[next_++];
+  is_bad_ = true;
+  return kNothing;
+}
+
+std::int64_t ReplyReader::integer() {
+  const RespValue& value = any();
+  is_bad_ = is_bad_ || value.type != RespType::kInteger;
+  return value.integer;
+}
+
+std::string ReplyReader::text() {
+  const RespValue& value = any();
+  is_bad_ = is_bad_ || !is_text(value);
+  return value.text;
+}
+
+std::vector<std::string> ReplyReader::texts() {
+  const RespValue& value = any();
+  is_bad_ = is_bad_ || !is_aggregate(value);
+  std::vector<std::string> texts;
+  for (const RespValue& each : value.elements) {
+    is_bad_ = is_bad_ || !is_text(each);
+    texts.push_back(each.text);
+  }
+  return texts;
+}
+
+Result<void> ReplyReader::finish() const {
+  if (is_bad_ || has_more()) return tl::unexpected(unexpected_reply());
+  return {};
+}
+
+Result<LimitDefinition> read_limit(const RespValue& reply) {
+  LimitDefinition definition;
+  ReplyReader reader(reply);
+  while (reader.has_more()) {
+    std::string member = reader.text();
+    definition.push_back({std::move(member), reader.any()});
+  }
+  return reader.finish().map([&](Done) { return definition; });
+}
+
+bool is_aggregate(const RespValue& value) {
+  return value.type == RespType::kArray || value.type == RespType::kMap || value.type == RespType::kSet;
+}
+
+bool is_nil(const RespValue& value) { return value.type == RespType::kNull; }
+
+Error unexpected_reply() {
+  return {ErrorCode::kInvalid,
+          "the server answered what this program does not understand; is it a Mete of this version?"};
+}
 
 Error explain(std::string_view reply) {
   const std::size_t space = std::min(reply.find(' '), reply.size());

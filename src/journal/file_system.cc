@@ -1,4 +1,4 @@
-#include "journal/file_io.h"
+#include "journal/file_system.h"
 
 #include "base/check.h"
 

@@ -1,4 +1,6 @@
-// ReplyReader: the parts of a reply, one after the other. What was not as expected is asked for once, at the end.
+// Replies of a server: their parts, and what an error among them means to somebody at the command line.
+//
+// A ReplyReader reads the parts one after the other; whether all were as expected is asked once, at the end.
 //
 //     ReplyReader reader(reply);
 //     const Used used{.before = reader.integer(), .now = reader.integer()};
@@ -9,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wire/resp_reply.h"
@@ -37,8 +40,25 @@ class ReplyReader {
   bool is_bad_ = false;
 };
 
+struct LimitMember {
+  std::string name;
+  wire::RespValue value;  // an integer or a text
+};
+// A limit as the server tells it: name, kind, amount, and what else was said when it was defined.
+using LimitDefinition = std::vector<LimitMember>;
+Result<LimitDefinition> read_limit(const wire::RespValue& reply);
+
 bool is_aggregate(const wire::RespValue& value);
 bool is_nil(const wire::RespValue& value);
 Error unexpected_reply();
+
+// What an error reply means, and what to do next. `reply` as the server sent it: "NOLIMIT unknown limit 'api'".
+Error explain(std::string_view reply);
+
+// As a word of a shell; a name that would need quotes stays for the reader to fill in: NAME.
+std::string word_for_shell(std::string_view name);
+
+Error no_limit(std::string_view name);
+Error no_hold(std::string_view id);
 
 }  // namespace mete::cli

@@ -1,19 +1,26 @@
+// Processes: those that `mete cluster` starts, and the signals that end it.
+//
 // Child: a process that this one has started, with its output in a file. It does not outlive this one, even if this one
 // is killed; it has a process group of its own, so that Ctrl-C at the terminal reaches only whoever started it.
+//
+// Signals: those that ask this process to end, and the news of its children, waited for instead of handled. While it
+// lives they are blocked, in this thread and in those that it starts.
 //
 // Thread safety: none. The thread that starts a child must live as long as the child.
 #pragma once
 
 #include <mete/result.h>
+#include <mete/time.h>
 #include <sys/types.h>
 
+#include <csignal>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "lab/cluster/plan.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 class Child {
  public:
@@ -39,4 +46,22 @@ class Child {
   std::optional<int> status_ = {};  // as waitpid() tells it; none: it runs
 };
 
-}  // namespace mete::cli
+class Signals {
+ public:
+  Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals();
+
+  // Until the time is over, a child has ended, or somebody asks this process to end: true for the last of these. Asked
+  // once, it stays so until forget().
+  bool is_asked_to_end_within(Duration time);
+  void forget() { is_asked_ = false; }
+
+ private:
+  sigset_t waited_for_ = {};
+  sigset_t before_ = {};
+  bool is_asked_ = false;
+};
+
+}  // namespace mete::lab

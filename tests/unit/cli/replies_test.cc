@@ -1,9 +1,7 @@
 // What somebody is told whose server answers with an error, or with what cannot be understood.
-#include "cli/client/explain.h"
+#include "cli/client/replies.h"
 
 #include <gtest/gtest.h>
-
-#include "cli/client/reply_reader.h"
 
 namespace mete::cli {
 namespace {

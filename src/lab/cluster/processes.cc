@@ -1,4 +1,4 @@
-#include "lab/cluster/child.h"
+#include "lab/cluster/processes.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -18,7 +19,7 @@
 #include "cli/frame/text.h"
 #include "net/descriptor.h"
 
-namespace mete::cli {
+namespace mete::lab {
 
 namespace {
 
@@ -114,9 +115,30 @@ std::string Child::last_lines() const {
   for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
   std::string text;
   for (std::size_t i = lines.size() - std::min(lines.size(), kLastLines); i < lines.size(); ++i) {
-    text += "\n    " + escaped(lines[i]);
+    text += "\n    " + cli::escaped(lines[i]);
   }
   return text;
 }
 
-}  // namespace mete::cli
+Signals::Signals() {
+  ::sigemptyset(&waited_for_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&waited_for_, signal);
+  ::pthread_sigmask(SIG_BLOCK, &waited_for_, &before_);
+}
+
+Signals::~Signals() {
+  // What came meanwhile was meant for what is over.
+  while (is_asked_to_end_within(Duration())) is_asked_ = false;
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool Signals::is_asked_to_end_within(Duration time) {
+  constexpr std::int64_t kSecondNs = 1'000'000'000;
+  if (is_asked_) return true;
+  const timespec timeout = {.tv_sec = time.ns() / kSecondNs, .tv_nsec = time.ns() % kSecondNs};
+  const int signal = ::sigtimedwait(&waited_for_, nullptr, &timeout);
+  is_asked_ = signal > 0 && signal != SIGCHLD;
+  return is_asked_;
+}
+
+}  // namespace mete::lab
