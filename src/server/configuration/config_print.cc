@@ -5,7 +5,7 @@
 
 #include "server/configuration/config_settings.h"
 #include "server/configuration/config_sync.h"
-#include "server/limits/limit_description.h"
+#include "server/limits/limit_fields.h"
 
 namespace mete::server {
 

@@ -2,7 +2,6 @@
 #include "server/doors/http/fields.h"
 #include "server/doors/http/handlers.h"
 #include "server/doors/http/problem.h"
-#include "server/limits/limit_description.h"
 #include "server/limits/limit_fields.h"
 #include "store/scope.h"
 #include "wire/text.h"

@@ -3,7 +3,6 @@
 
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/replies.h"
-#include "server/limits/limit_description.h"
 #include "server/limits/limit_fields.h"
 #include "store/scope.h"
 #include "wire/text.h"
