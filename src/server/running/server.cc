@@ -17,8 +17,7 @@
 #include "server/doors/resp/resp_session.h"
 #include "server/limits/limit_reload.h"
 #include "server/observation/readings.h"
-#include "server/observation/recovery_log.h"
-#include "server/observation/sync_log.h"
+#include "server/observation/server_log.h"
 #include "server/running/systemd.h"
 
 namespace mete::server {
