@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "store/store.h"
+#include "sync/run.h"
 #include "wire/text.h"
 
 namespace mete::sync {

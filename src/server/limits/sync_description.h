@@ -5,8 +5,6 @@
 
 #include "server/limits/limit_fields.h"
 #include "sync/report.h"
-#include "sync/worker.h"
-#include "wire/json.h"
 
 namespace mete::server {
 

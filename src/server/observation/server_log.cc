@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "store/persistence.h"
-#include "sync/worker.h"
+#include "sync/report.h"
 
 namespace mete::server {
 
