@@ -10,7 +10,7 @@
 #include "cli/help/completion.h"
 #include "cli/help/help.h"
 #include "cli/help/man.h"
-#include "server/configuration/config_markdown.h"
+#include "server/configuration/config_text.h"
 #include "server/doors/resp/command_docs.h"
 
 namespace mete::cli {

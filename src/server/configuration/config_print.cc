@@ -1,4 +1,4 @@
-#include "server/configuration/config_print.h"
+#include "server/configuration/config_text.h"
 
 #include <string_view>
 #include <variant>
