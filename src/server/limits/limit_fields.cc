@@ -6,6 +6,7 @@
 
 #include "base/duration_text.h"
 #include "core/validate.h"
+#include "server/refusal.h"
 #include "wire/json.h"
 #include "wire/text.h"
 
@@ -18,10 +19,6 @@ constexpr std::array kDurables = {Durable::kAlways, Durable::kEverySecond, Durab
 constexpr std::array kOnFails = {OnFail::kClosed, OnFail::kOpen};
 constexpr std::array kScopes = {Scope::kNode, Scope::kShared, Scope::kEscrow};
 constexpr std::array kUnits = {Unit::kHour, Unit::kDay, Unit::kWeek, Unit::kMonth, Unit::kYear};
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 template <class Names, class Item = typename Names::value_type>
 std::optional<Item> find_named(const Names& items, std::string_view name) {
