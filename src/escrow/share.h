@@ -30,6 +30,7 @@
 #include "escrow/lot.h"
 #include "escrow/order.h"
 #include "escrow/planted.h"
+#include "escrow/statistics.h"
 #include "escrow/terms.h"
 
 namespace mete::escrow {
@@ -44,16 +45,6 @@ class DrawNames {
  private:
   const std::string prefix_;
   std::atomic<std::uint64_t> sequence_{0};
-};
-
-struct ShareStatistics {
-  std::uint64_t draws = 0;     // asked for, each once
-  std::uint64_t denials = 0;   // of draws
-  std::uint64_t granted = 0;   // units
-  std::uint64_t returned = 0;  // units
-  std::uint64_t lapsed = 0;    // units that died with their window, unspent
-
-  ShareStatistics& operator+=(const ShareStatistics& other);
 };
 
 class alignas(64) Share {

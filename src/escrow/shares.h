@@ -27,6 +27,7 @@
 #include "escrow/order.h"
 #include "escrow/planted.h"
 #include "escrow/share.h"
+#include "escrow/statistics.h"
 #include "store/store.h"
 
 namespace mete::escrow {
@@ -42,15 +43,6 @@ struct SharesConfig {
 struct OrderAnswer {
   std::optional<core::Verdict> verdict = {};
   std::optional<MeterStanding> standing = {};
-};
-
-struct SharesStatistics {
-  ShareStatistics shares;
-  std::uint64_t decisions = 0;
-  std::uint64_t local_decisions = 0;  // those that waited for nobody
-  std::size_t meters = 0;
-  Amount usable = 0;
-  Amount outstanding = 0;
 };
 
 class Shares {

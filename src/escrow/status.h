@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "escrow/nodes/registry.h"
-#include "escrow/shares.h"
+#include "escrow/statistics.h"
 
 namespace mete::escrow {
 

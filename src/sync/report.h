@@ -1,13 +1,18 @@
-// Report: what a run has found and done. Thread safety: values.
+// What is told of syncs: how a run goes and what it has found and done, and what the runs of a plan came to.
+// Thread safety: values.
 #pragma once
 
 #include <mete/limit.h>
 #include <mete/time.h>
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "sync/plan.h"
 
 namespace mete::sync {
 
@@ -56,6 +61,38 @@ struct Report {
   std::int64_t used = 0;   // in all, by the store
   std::int64_t drift = 0;  // the sum of all differences, whatever their sign
   std::vector<Difference> largest = {};
+};
+
+enum class Stage : std::uint8_t { kMarking, kReading, kApplying };
+
+std::string_view to_string(Stage stage);
+
+struct Progress {
+  Stage stage = Stage::kMarking;
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;  // 0: nobody knows
+};
+
+enum class RunState : std::uint8_t { kWaiting, kRunning, kEnded };
+
+struct RunRecord {
+  std::uint64_t number = 0;
+  bool is_scheduled = false;
+  RunState state = RunState::kWaiting;
+  Progress progress = {};  // while it runs
+  Report report = {};      // complete once it has ended
+
+  // "waiting", "running", or how it has ended.
+  [[nodiscard]] std::string_view state_text() const;
+};
+
+// A plan, and what its runs came to. Dry runs are not counted.
+struct PlanStatus {
+  Plan plan = {};
+  std::optional<Instant> next_at = {};
+  std::array<std::uint64_t, kOutcomes> runs = {};  // by their outcome
+  std::optional<Instant> last_success_at = {};
+  std::optional<Report> last = {};
 };
 
 }  // namespace mete::sync

@@ -12,21 +12,10 @@
 #include <functional>
 
 #include "store/store.h"
-#include "sync/plan.h"
 #include "sync/report.h"
 #include "sync/source.h"
 
 namespace mete::sync {
-
-enum class Stage : std::uint8_t { kMarking, kReading, kApplying };
-
-std::string_view to_string(Stage stage);
-
-struct Progress {
-  Stage stage = Stage::kMarking;
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;  // 0: nobody knows
-};
 
 // Called now and then.
 struct RunHooks {

@@ -6,6 +6,8 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "store/store.h"
+#include "sync/run.h"
 #include "wire/text.h"
 
 namespace mete::sync {

@@ -6,7 +6,6 @@
 
 #include <mete/result.h>
 
-#include <array>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -17,40 +16,19 @@
 #include <thread>
 #include <vector>
 
-#include "store/store.h"
 #include "sync/cron.h"
-#include "sync/plan.h"
 #include "sync/report.h"
-#include "sync/run.h"
 #include "sync/source.h"
+
+namespace mete::store {
+class Store;
+}
 
 namespace mete::sync {
 
 inline constexpr std::size_t kHistoryMax = 100;
 // Runs that wait for their turn.
 inline constexpr std::size_t kWaitingMax = 100;
-
-enum class RunState : std::uint8_t { kWaiting, kRunning, kEnded };
-
-struct RunRecord {
-  std::uint64_t number = 0;
-  bool is_scheduled = false;
-  RunState state = RunState::kWaiting;
-  Progress progress = {};  // while it runs
-  Report report = {};      // complete once it has ended
-
-  // "waiting", "running", or how it has ended.
-  [[nodiscard]] std::string_view state_text() const;
-};
-
-// A plan, and what its runs came to. Dry runs are not counted.
-struct PlanStatus {
-  Plan plan = {};
-  std::optional<Instant> next_at = {};
-  std::array<std::uint64_t, kOutcomes> runs = {};  // by their outcome
-  std::optional<Instant> last_success_at = {};
-  std::optional<Report> last = {};
-};
 
 class Worker {
  public:

@@ -5,7 +5,7 @@
 #include "base/math.h"
 #include "base/time_text.h"
 #include "core/state.h"
-#include "server/limits/limit_description.h"
+#include "server/limits/limit_fields.h"
 
 namespace mete::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
 #include "journal/posix_file_system.h"
-#include "server/limits/limit_description.h"
+#include "server/limits/limit_fields.h"
 #include "store/embedded/data_reader.h"
 
 namespace mete::cli {

@@ -8,7 +8,7 @@
 #include "cli/frame/command.h"
 #include "cli/frame/text.h"
 #include "cli/help/help.h"
-#include "server/configuration/config_markdown.h"
+#include "server/configuration/config_text.h"
 #include "server/doors/resp/command_docs.h"
 
 namespace mete::cli {

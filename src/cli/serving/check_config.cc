@@ -3,7 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/serving/config_options.h"
-#include "server/configuration/config_print.h"
+#include "server/configuration/config_text.h"
 #include "server/running/startup.h"
 
 namespace mete::cli {

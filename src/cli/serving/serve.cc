@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/serving/config_options.h"
-#include "server/observation/recovery_log.h"
+#include "server/observation/server_log.h"
 #include "server/running/banner.h"
 #include "server/running/server.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "net/address.h"
-#include "server/configuration/config_escrow.h"
+#include "server/configuration/config_settings.h"
 #include "store/mete/url.h"
 
 namespace mete::server {
@@ -64,12 +64,13 @@ std::optional<Conflict> check_passwords(const Config& config) {
   return std::nullopt;
 }
 
+bool is_wildcard(const net::Address& address) { return address.host == "0.0.0.0" || address.host == "::"; }
+
 // Whether whoever asks for `host` reaches the one who listens there. Names are not looked up: this is for what is seen
 // at a glance, and a way around it ends in the time-out of a call.
 bool reaches(const net::Address& host, const net::Address& listener) {
   if (host.port != listener.port || listener.is_unix()) return false;
-  const bool listens_everywhere = listener.host == "0.0.0.0" || listener.host == "::";
-  return host.host == listener.host || (host.is_local() && (listener.is_local() || listens_everywhere));
+  return host.host == listener.host || (host.is_local() && (listener.is_local() || is_wildcard(listener)));
 }
 
 std::optional<Conflict> check_store(const Config& config, std::string_view setting, const std::string& store) {
@@ -89,6 +90,79 @@ std::optional<Conflict> check_store(const Config& config, std::string_view setti
   return std::nullopt;
 }
 
+// --- [escrow]
+// ---------------------------------------------------------------------------------------------------------
+
+// A setting of [escrow] that somebody has set, although there is no shared store.
+std::optional<Conflict> check_no_escrow(const Config& config) {
+  const Config defaults;
+  for (const Setting& setting : settings()) {
+    const auto is_set = [&](auto member) { return config.*member != defaults.*member; };
+    if (!setting.name.starts_with("escrow.") || !std::visit(is_set, setting.member)) continue;
+    return Conflict{setting.name, "it means nothing without the store that the nodes share; set escrow.shared too"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Conflict> check_node_stores(const Config& config) {
+  if (config.escrow_node.empty()) {
+    return Conflict{"escrow.shared", "a node needs a name that no other node has; set escrow.node too"};
+  }
+  if (config.escrow_shared.starts_with(kEmbedded)) {
+    return Conflict{"escrow.shared",
+                    "other nodes cannot share a store in this process; use etcd://, redis://, postgres:// or mete://"};
+  }
+  if (!config.store_location().starts_with(kEmbedded)) {
+    return Conflict{"store.url",
+                    "a node keeps its own state in a folder, and what all nodes share in escrow.shared; set "
+                    "server.data instead"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Conflict> check_link_tls(const Config& config) {
+  const bool has_all =
+      !config.escrow_tls_cert.empty() && !config.escrow_tls_key.empty() && !config.escrow_tls_ca.empty();
+  constexpr std::string_view kAllThree =
+      "nodes show each other certificates; set escrow.tls.cert, escrow.tls.key and escrow.tls.ca, or none of them";
+  if (has_all) return std::nullopt;
+  if (!config.escrow_tls_cert.empty()) return Conflict{"escrow.tls.cert", std::string(kAllThree)};
+  if (!config.escrow_tls_key.empty()) return Conflict{"escrow.tls.key", std::string(kAllThree)};
+  if (!config.escrow_tls_ca.empty()) return Conflict{"escrow.tls.ca", std::string(kAllThree)};
+  return std::nullopt;
+}
+
+bool leads_nowhere(const net::Address& address) {
+  return !address.is_unix() && (address.port == 0 || is_wildcard(address));
+}
+
+std::optional<Conflict> check_link(const Config& config) {
+  if (config.escrow_listen.empty()) {
+    if (config.escrow_advertise.empty()) return std::nullopt;
+    return Conflict{"escrow.advertise", "nobody listens there; set escrow.listen too"};
+  }
+  const auto listen = net::parse_address(config.escrow_listen);
+  const auto found_at = net::parse_address(config.escrow_address());
+  CHECK(listen.has_value() && found_at.has_value());
+  if (leads_nowhere(*found_at)) {
+    return Conflict{config.escrow_advertise.empty() ? "escrow.listen" : "escrow.advertise",
+                    found_at->to_string() + " is no address that other nodes can connect to; set escrow.advertise"};
+  }
+  const bool is_guarded =
+      !config.escrow_secret.empty() || !config.escrow_secret_file.empty() || !config.escrow_tls_cert.empty();
+  if (listen->is_local() || is_guarded) return std::nullopt;
+  return Conflict{"escrow.listen", listen->to_string() +
+                                       " can be reached from other machines, and there is neither a secret nor a "
+                                       "certificate; set escrow.secret, or escrow.tls.cert, .key and .ca"};
+}
+
+std::optional<Conflict> check_escrow(const Config& config) {
+  if (!config.is_node()) return check_no_escrow(config);
+  if (auto conflict = check_node_stores(config)) return conflict;
+  if (auto conflict = check_link_tls(config)) return conflict;
+  return check_link(config);
+}
+
 }  // namespace
 
 std::optional<Conflict> find_conflict(const Config& config) {
@@ -97,7 +171,7 @@ std::optional<Conflict> find_conflict(const Config& config) {
   if (auto conflict = check_listeners(config)) return conflict;
   if (auto conflict = check_store(config, "store.url", config.store_url)) return conflict;
   if (auto conflict = check_store(config, "escrow.shared", config.escrow_shared)) return conflict;
-  if (auto conflict = find_escrow_conflict(config)) return conflict;
+  if (auto conflict = check_escrow(config)) return conflict;
   if (config.bulk_max > config.query_buffer_max) {
     return Conflict{"server.bulk_max", "an argument of " + std::to_string(config.bulk_max) +
                                            " bytes does not fit into server.query_buffer_max, which is " +

@@ -14,7 +14,7 @@ struct Conflict {
   std::string message;
 };
 
-// Passwords in files count as passwords, whether they have been read or not.
+// Passwords and secrets in files count as such, whether they have been read or not.
 std::optional<Conflict> find_conflict(const Config& config);
 
 }  // namespace mete::server

@@ -8,15 +8,14 @@
 #include "server/configuration/config_toml.h"
 #include "server/limits/limit_fields.h"
 #include "server/limits/limit_reload.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-using Value = decltype(FileValue::value);
-
-std::string type_text(const Value& value) {
+std::string type_text(const FileValue::Value& value) {
   if (std::holds_alternative<std::int64_t>(value)) return "integer";
   if (std::holds_alternative<std::string>(value)) return "string";
   if (std::holds_alternative<bool>(value)) return "boolean";
@@ -42,7 +41,7 @@ std::string_view wanted_type(SettingKind kind) {
 }
 
 // The value in the words of environment and flags; none if its type is wrong.
-std::optional<std::string> text_of(SettingKind kind, const Value& value) {
+std::optional<std::string> text_of(SettingKind kind, const FileValue::Value& value) {
   const bool is_number = kind == SettingKind::kInteger || kind == SettingKind::kSize || kind == SettingKind::kDuration;
   if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && is_number) {
     return std::to_string(*number);
@@ -81,12 +80,10 @@ class FileReader {
   }
 
  private:
-  [[nodiscard]] std::string place_text(Place place) const {
-    return file_ + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
-  }
+  [[nodiscard]] std::string place_text(TextPosition place) const { return file_ + ":" + place.text(); }
 
-  [[nodiscard]] tl::unexpected<Error> refuse(Place place, const std::string& message) const {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, place_text(place) + ": " + message});
+  [[nodiscard]] tl::unexpected<Error> refuse(TextPosition place, const std::string& message) const {
+    return invalid_at(place_text(place), message);
   }
 
   Result<void> read_value(const FileValue& value) {
@@ -151,7 +148,7 @@ class FileReader {
     return add_limit(*limit, table.place);
   }
 
-  Result<void> add_limit(const Limit& limit, Place place) {
+  Result<void> add_limit(const Limit& limit, TextPosition place) {
     const FileLimit added{limit, line_text(place)};
     const auto [other, is_new] = limits_.emplace(limit.name(), added);
     if (!is_new) return refuse(place, limit_text(limit.name()) + ": it is already defined at " + other->second.place);
@@ -178,18 +175,18 @@ class FileReader {
     return {};
   }
 
-  [[nodiscard]] std::string line_text(Place place) const { return file_ + ":" + std::to_string(place.line); }
+  [[nodiscard]] std::string line_text(TextPosition place) const { return file_ + ":" + std::to_string(place.line); }
 
   static std::string limit_text(std::string_view name) { return "limit " + wire::quote(name); }
 
-  static Place place_of_value(const FileTable& table, std::string_view name) {
+  static TextPosition place_of_value(const FileTable& table, std::string_view name) {
     const auto found = std::find_if(table.values.begin(), table.values.end(),
                                     [&](const FileValue& value) { return value.name == name; });
     return found == table.values.end() ? table.place : found->place;
   }
 
   // A message of make_limit or make_plan begins with the field that it is about.
-  static Place place_of_error(const FileTable& table, const Error& error) {
+  static TextPosition place_of_error(const FileTable& table, const Error& error) {
     for (const FileValue& value : table.values) {
       if (error.message.starts_with(value.name + " ") || error.message.starts_with(value.name + ":"))
         return value.place;

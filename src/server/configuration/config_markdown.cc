@@ -1,4 +1,4 @@
-#include "server/configuration/config_markdown.h"
+#include "server/configuration/config_text.h"
 
 #include "server/configuration/config_settings.h"
 #include "server/configuration/config_sync.h"

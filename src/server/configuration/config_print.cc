@@ -1,11 +1,11 @@
-#include "server/configuration/config_print.h"
+#include "server/configuration/config_text.h"
 
 #include <string_view>
 #include <variant>
 
 #include "server/configuration/config_settings.h"
 #include "server/configuration/config_sync.h"
-#include "server/limits/limit_description.h"
+#include "server/limits/limit_fields.h"
 
 namespace mete::server {
 

@@ -7,6 +7,7 @@
 #include "base/time_text.h"
 #include "escrow/nodes/names.h"
 #include "net/address.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -187,10 +188,6 @@ struct SizeUnit {
   std::size_t bytes;
 };
 constexpr SizeUnit kSizeUnits[] = {{"gb", kGib}, {"mb", kMib}, {"kb", kKib}, {"b", 1}};
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 std::string size_text(std::size_t bytes) {
   for (const SizeUnit& unit : kSizeUnits) {

@@ -4,19 +4,16 @@
 
 #include "base/suggest.h"
 #include "base/time_text.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-tl::unexpected<Error> refuse(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
-
 Result<std::string> text_of(const Field& field) {
   if (const auto* text = std::get_if<std::string_view>(&field.value)) return std::string(*text);
-  return refuse(std::string(field.name) + ": it must be a string");
+  return invalid(std::string(field.name) + ": it must be a string");
 }
 
 // A number may be written as one.
@@ -37,7 +34,7 @@ Result<void> set_missing(sync::Plan& plan, const Field& field) {
   const auto text = text_of(field);
   if (!text) return tl::make_unexpected(text.error());
   const auto missing = sync::parse_missing(*text);
-  if (!missing) return refuse(R"(missing: it must be "keep" or "zero", not )" + wire::quote(*text));
+  if (!missing) return invalid(R"(missing: it must be "keep" or "zero", not )" + wire::quote(*text));
   plan.missing = *missing;
   return {};
 }
@@ -55,7 +52,7 @@ Result<void> set_timeout(sync::Plan& plan, const Field& field) {
   const auto text = text_or_number(field);
   if (!text) return tl::make_unexpected(text.error());
   const auto timeout = wire::parse_duration(*text);
-  if (!timeout) return refuse("timeout: " + timeout.error().message);
+  if (!timeout) return invalid("timeout: " + timeout.error().message);
   plan.timeout = *timeout;
   return {};
 }
@@ -93,7 +90,7 @@ Result<void> set_field(sync::Plan& plan, const Field& field) {
   if (key != std::end(kKeys)) return key->set(plan, field);
   std::vector<std::string> names;
   for (const SyncKey& each : kKeys) names.emplace_back(each.name);
-  return refuse(wire::quote(field.name) + " is no key of [[sync]]" + base::did_you_mean(field.name, names));
+  return invalid(wire::quote(field.name) + " is no key of [[sync]]" + base::did_you_mean(field.name, names));
 }
 
 }  // namespace
@@ -108,7 +105,7 @@ Result<sync::Plan> make_plan(std::span<const Field> fields) {
   for (const SyncKey& key : kKeys) {
     const bool is_there =
         std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.name == key.name; });
-    if (key.is_required && !is_there) return refuse(std::string(key.name) + " is missing");
+    if (key.is_required && !is_there) return invalid(std::string(key.name) + " is missing");
   }
   if (auto ok = sync::check_plan(plan); !ok) return tl::make_unexpected(std::move(ok.error()));
   return plan;

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "server/limits/limit_description.h"
 #include "server/limits/limit_fields.h"
 #include "sync/plan.h"
 

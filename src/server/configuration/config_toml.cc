@@ -3,18 +3,14 @@
 #include <toml++/toml.h>
 #include <algorithm>
 
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-Place place_of(const toml::source_region& source) { return {source.begin.line, source.begin.column}; }
-
-tl::unexpected<Error> refuse(Place place, std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::to_string(place.line) + ":" +
-                                                            std::to_string(place.column) + ": " + std::move(message)});
-}
+TextPosition position_of(const toml::source_region& source) { return {source.begin.line, source.begin.column}; }
 
 std::string_view type_name(toml::node_type type) {
   switch (type) {
@@ -33,9 +29,7 @@ std::string_view type_name(toml::node_type type) {
   }
 }
 
-using Value = decltype(FileValue::value);
-
-Value read_array(const toml::array& array) {
+FileValue::Value read_array(const toml::array& array) {
   std::vector<std::string> items;
   for (const toml::node& item : array) {
     const auto* text = item.as_string();
@@ -45,7 +39,7 @@ Value read_array(const toml::array& array) {
   return items;
 }
 
-Value read_value(const toml::node& node) {
+FileValue::Value read_value(const toml::node& node) {
   if (const auto* integer = node.as_integer()) return integer->get();
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* boolean = node.as_boolean()) return boolean->get();
@@ -61,7 +55,7 @@ void flatten(const toml::table& table, const std::string& prefix, std::vector<Fi
     if (inner != nullptr && !inner->empty()) {
       flatten(*inner, name + ".", values);
     } else {
-      values.push_back({name, read_value(node), place_of(key.source()), place_of(node.source())});
+      values.push_back({name, read_value(node), position_of(key.source()), position_of(node.source())});
     }
   }
 }
@@ -81,11 +75,11 @@ Result<std::vector<FileTable>> take_tables(toml::table& root, std::string_view n
   if (node == nullptr) return tables;
   const std::string wanted = std::string(name) + " must be written [[" + std::string(name) + "]], once for each";
   const toml::array* array = node->as_array();
-  if (array == nullptr) return refuse(place_of(node->source()), wanted);
+  if (array == nullptr) return invalid_at(position_of(node->source()).text(), wanted);
   for (const toml::node& item : *array) {
     const toml::table* table = item.as_table();
-    if (table == nullptr) return refuse(place_of(item.source()), wanted);
-    tables.push_back({flatten_in_order(*table), place_of(item.source())});
+    if (table == nullptr) return invalid_at(position_of(item.source()).text(), wanted);
+    tables.push_back({flatten_in_order(*table), position_of(item.source())});
   }
   root.erase(name);
   return tables;
@@ -113,12 +107,12 @@ std::string printable(std::string_view message) {
 }  // namespace
 
 Result<FileContents> read_toml(std::string_view text) {
-  if (!wire::is_utf8(text)) return refuse({1, 1}, "the file is not UTF-8");
+  if (!wire::is_utf8(text)) return invalid_at(TextPosition{1, 1}.text(), "the file is not UTF-8");
   try {
     toml::table root = toml::parse(text);
     return read_root(root);
   } catch (const toml::parse_error& error) {
-    return refuse(place_of(error.source()), printable(error.description()));
+    return invalid_at(position_of(error.source()).text(), printable(error.description()));
   }
 }
 

@@ -11,11 +11,13 @@
 
 namespace mete::server {
 
-struct Place {
+struct TextPosition {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const TextPosition&) const = default;
+  // "line:column"
+  [[nodiscard]] std::string text() const { return std::to_string(line) + ":" + std::to_string(column); }
 };
 
 // A type that no setting has: "float", "date", "table", …
@@ -26,15 +28,17 @@ struct OtherType {
 };
 
 struct FileValue {
+  using Value = std::variant<std::int64_t, std::string, bool, std::vector<std::string>, OtherType>;
+
   std::string name;  // "server.tls.cert"; in a FileTable without the table's name
-  std::variant<std::int64_t, std::string, bool, std::vector<std::string>, OtherType> value;
-  Place key_place;
-  Place place;
+  Value value;
+  TextPosition key_place;
+  TextPosition place;
 };
 
 struct FileTable {
   std::vector<FileValue> values;  // in the order of the file
-  Place place;
+  TextPosition place;
 };
 
 // The tables of the file, with all below them flattened; an empty one is a value of type "table".

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "server/configuration/config_settings.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -13,10 +14,6 @@ namespace mete::server {
 namespace {
 
 constexpr std::int64_t kSlowLogMaxUs = 86'400'000'000;  // a day
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 Result<void> set_connections(Config& config, std::string_view text) {
   const Setting* const setting = find_setting("server.max_connections");

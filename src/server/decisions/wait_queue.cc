@@ -65,12 +65,12 @@ void WaitQueue::nudge_all() {
 void WaitQueue::finish() {
   loop_.post([this] {
     is_finished_ = true;
-    while (!places_.empty()) give_up(places_.begin()->first);
+    while (!queued_.empty()) give_up(queued_.begin()->first);
   });
 }
 
 void WaitQueue::enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
-  if (places_.size() >= waiters_max_) {
+  if (queued_.size() >= waiters_max_) {
     deliver(
         tl::unexpected(Error{ErrorCode::kUnavailable, "too many takes are waiting (" + std::to_string(waiters_max_) +
                                                           "): try again later, or raise server.waiters_max"}),
@@ -79,10 +79,10 @@ void WaitQueue::enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter
   }
   for (const std::string& meter : waiter->meters()) queues_[meter].push_back(caller);
   const Duration patience = is_finished_ ? Duration() : waiter->patience();
-  Place place{std::move(waiter), std::move(deliver)};
-  place.deadline = loop_.after(patience, [this, caller] { give_up(caller); });
-  places_.emplace(caller, std::move(place));
-  size_.store(places_.size(), std::memory_order_relaxed);
+  Queued queued{std::move(waiter), std::move(deliver)};
+  queued.deadline = loop_.after(patience, [this, caller] { give_up(caller); });
+  queued_.emplace(caller, std::move(queued));
+  size_.store(queued_.size(), std::memory_order_relaxed);
   attempt(caller);
 }
 
@@ -92,27 +92,27 @@ bool WaitQueue::is_first_everywhere(std::uint64_t caller, const Waiter& waiter) 
 }
 
 void WaitQueue::attempt(std::uint64_t caller) {
-  const auto found = places_.find(caller);
-  if (found == places_.end()) return;
-  Place& place = found->second;
-  if (!is_first_everywhere(caller, *place.waiter)) return;
-  core::TakeRequest request = place.waiter->request();
+  const auto found = queued_.find(caller);
+  if (found == queued_.end()) return;
+  Queued& queued = found->second;
+  if (!is_first_everywhere(caller, *queued.waiter)) return;
+  core::TakeRequest request = queued.waiter->request();
   request.remembers_denial = false;
   const store::Deferral deferral;
   const auto verdict = store_.take(request);
-  if (!verdict || verdict->is_allowed || can_never_fit(*place.waiter, *verdict)) {
+  if (!verdict || verdict->is_allowed || can_never_fit(*queued.waiter, *verdict)) {
     answer(caller, verdict, deferral.ticket());
     return;
   }
   const Duration latest = verdict->retry_after.is_never() ? kRetryMaxUntimed : kRetryMax;
-  loop_.cancel(place.retry);
-  place.retry = loop_.after(std::clamp(verdict->retry_after, kRetryMin, latest), [this, caller] { attempt(caller); });
+  loop_.cancel(queued.retry);
+  queued.retry = loop_.after(std::clamp(verdict->retry_after, kRetryMin, latest), [this, caller] { attempt(caller); });
 }
 
 // The time is over: what would the answer be now? It is a denial, or the take's if it has just come to fit.
 void WaitQueue::give_up(std::uint64_t caller) {
-  const auto found = places_.find(caller);
-  if (found == places_.end()) return;
+  const auto found = queued_.find(caller);
+  if (found == queued_.end()) return;
   const Waiter& waiter = *found->second.waiter;
   const store::Deferral deferral;
   const auto verdict = is_first_everywhere(caller, waiter) ? store_.take(waiter.request()) : answer_out_of_turn(waiter);
@@ -131,27 +131,27 @@ Result<core::Verdict> WaitQueue::answer_out_of_turn(const Waiter& waiter) {
   return verdict;
 }
 
-std::optional<WaitQueue::Place> WaitQueue::leave(std::uint64_t caller) {
-  const auto found = places_.find(caller);
-  if (found == places_.end()) return std::nullopt;
-  Place place = std::move(found->second);
-  places_.erase(found);
-  size_.store(places_.size(), std::memory_order_relaxed);
-  loop_.cancel(place.retry);
-  loop_.cancel(place.deadline);
-  for (const std::string& meter : place.waiter->meters()) {
+std::optional<WaitQueue::Queued> WaitQueue::leave(std::uint64_t caller) {
+  const auto found = queued_.find(caller);
+  if (found == queued_.end()) return std::nullopt;
+  Queued queued = std::move(found->second);
+  queued_.erase(found);
+  size_.store(queued_.size(), std::memory_order_relaxed);
+  loop_.cancel(queued.retry);
+  loop_.cancel(queued.deadline);
+  for (const std::string& meter : queued.waiter->meters()) {
     const auto queue = queues_.find(meter);
     CHECK(queue != queues_.end());
     std::erase(queue->second, caller);
     if (queue->second.empty()) queues_.erase(queue);
   }
   // Not at once: a long line of takes that all fit must not nest.
-  if (!queues_.empty()) loop_.post([this, meters = place.waiter->meters()] { try_first(meters); });
-  return place;
+  if (!queues_.empty()) loop_.post([this, meters = queued.waiter->meters()] { try_first(meters); });
+  return queued;
 }
 
 void WaitQueue::answer(std::uint64_t caller, const Result<core::Verdict>& verdict, store::Ticket ticket) {
-  if (const auto place = leave(caller)) place->deliver(verdict, ticket);
+  if (const auto queued = leave(caller)) queued->deliver(verdict, ticket);
 }
 
 void WaitQueue::try_first(const std::vector<std::string>& meters) {

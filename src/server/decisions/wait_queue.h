@@ -68,7 +68,7 @@ class WaitQueue {
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 
  private:
-  struct Place {
+  struct Queued {
     std::shared_ptr<const Waiter> waiter;
     Deliver deliver;
     std::uint64_t deadline_ns = 0;
@@ -82,7 +82,7 @@ class WaitQueue {
   void give_up(std::uint64_t caller);
   [[nodiscard]] Result<core::Verdict> answer_out_of_turn(const Waiter& waiter);
   // Gives the place of the caller up, and to the next in line; none: it has none any more.
-  std::optional<Place> leave(std::uint64_t caller);
+  std::optional<Queued> leave(std::uint64_t caller);
   void answer(std::uint64_t caller, const Result<core::Verdict>& verdict, store::Ticket ticket);
   void try_first(const std::vector<std::string>& meters);
   [[nodiscard]] static bool can_never_fit(const Waiter& waiter, const core::Verdict& verdict);
@@ -91,7 +91,7 @@ class WaitQueue {
   store::Store& store_;
   const std::size_t waiters_max_;
   std::atomic<std::size_t> size_{0};
-  std::map<std::uint64_t, Place> places_;
+  std::map<std::uint64_t, Queued> queued_;
   std::map<std::string, std::deque<std::uint64_t>, std::less<>> queues_;  // by meter
   bool is_finished_ = false;
 };

@@ -4,7 +4,10 @@
 #include <limits>
 #include <optional>
 
+#include "base/time_text.h"
 #include "core/validate.h"
+#include "server/refusal.h"
+#include "wire/json.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -16,10 +19,6 @@ constexpr std::array kDurables = {Durable::kAlways, Durable::kEverySecond, Durab
 constexpr std::array kOnFails = {OnFail::kClosed, OnFail::kOpen};
 constexpr std::array kScopes = {Scope::kNode, Scope::kShared, Scope::kEscrow};
 constexpr std::array kUnits = {Unit::kHour, Unit::kDay, Unit::kWeek, Unit::kMonth, Unit::kYear};
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 template <class Names, class Item = typename Names::value_type>
 std::optional<Item> find_named(const Names& items, std::string_view name) {
@@ -168,6 +167,26 @@ Result<Limit> make_limit(std::string name, std::span<const Field> fields) {
   }
   if (auto ok = core::validate_limit(limit); !ok) return tl::make_unexpected(std::move(ok.error()));
   return limit;
+}
+
+std::vector<LimitField> describe_limit(const Limit& limit) {
+  std::vector<LimitField> fields = {{"kind", std::string(to_string(limit.kind()))}, {"amount", limit.amount()}};
+  if (limit.period()) fields.push_back({"period", base::duration_text(*limit.period())});
+  if (limit.unit()) fields.push_back({"period", std::string(to_string(*limit.unit()))});
+  if (limit.burst()) fields.push_back({"burst", *limit.burst()});
+  if (limit.zone()) fields.push_back({"zone", *limit.zone()});
+  if (limit.anchor()) fields.push_back({"anchor", std::int64_t{*limit.anchor()}});
+  if (limit.is_shadow()) fields.push_back({"shadow", true});
+  if (limit.durable()) fields.push_back({"durable", std::string(to_string(*limit.durable()))});
+  if (limit.on_fail() != OnFail::kClosed) fields.push_back({"on_fail", std::string(to_string(limit.on_fail()))});
+  if (limit.scope() != Scope::kNode) fields.push_back({"scope", std::string(to_string(limit.scope()))});
+  return fields;
+}
+
+void write_fields(const std::vector<LimitField>& fields, wire::JsonWriter& writer) {
+  for (const LimitField& field : fields) {
+    std::visit([&](const auto& value) { writer.member(field.name, value); }, field.value);
+  }
 }
 
 }  // namespace mete::server

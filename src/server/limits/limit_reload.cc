@@ -13,7 +13,7 @@ namespace mete::server {
 
 namespace {
 
-tl::unexpected<Error> refuse(const FileLimit& limit, const Error& error) {
+tl::unexpected<Error> refuse_limit(const FileLimit& limit, const Error& error) {
   return tl::make_unexpected(
       Error{error.code, limit.place + ": limit " + wire::quote(limit.limit.name()) + ": " + error.message});
 }
@@ -34,7 +34,7 @@ Result<std::vector<Change>> plan(store::Store& store, std::span<const FileLimit>
   std::vector<Change> changes;
   for (const FileLimit& wanted : limits) {
     auto current = store.limit(wanted.limit.name());
-    if (!current) return refuse(wanted, current.error());
+    if (!current) return refuse_limit(wanted, current.error());
     if (*current != wanted.limit) changes.push_back({&wanted, std::move(*current)});
   }
   return changes;
@@ -57,7 +57,7 @@ Result<void> define_all(store::Store& store, std::span<const Change> changes) {
     const auto defined = store.define(wanted.limit);
     if (defined) continue;
     undo(store, changes.first(index));
-    return refuse(wanted, defined.error());
+    return refuse_limit(wanted, defined.error());
   }
   return {};
 }
@@ -71,8 +71,8 @@ Result<void> check_limit(const Limit& limit) {
 
 Result<LimitChanges> apply_limits(store::Store& store, const LimitReload& reload) {
   for (const FileLimit& each : reload.next) {
-    if (const auto ok = check_limit(each.limit); !ok) return refuse(each, ok.error());
-    if (const auto ok = store::check_scope(store, each.limit); !ok) return refuse(each, ok.error());
+    if (const auto ok = check_limit(each.limit); !ok) return refuse_limit(each, ok.error());
+    if (const auto ok = store::check_scope(store, each.limit); !ok) return refuse_limit(each, ok.error());
   }
   const auto changes = plan(store, reload.next);
   if (!changes) return tl::make_unexpected(changes.error());
@@ -87,7 +87,7 @@ Result<LimitChanges> apply_limits(store::Store& store, const LimitReload& reload
   for (const FileLimit& old : reload.previous) {
     if (names.contains(old.limit.name())) continue;
     const auto dropped = store.drop(old.limit.name());
-    if (!dropped) return refuse(old, dropped.error());
+    if (!dropped) return refuse_limit(old, dropped.error());
     if (*dropped) done.removed.push_back(old.limit.name());
   }
   return done;

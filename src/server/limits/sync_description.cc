@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/time_text.h"
+#include "wire/json.h"
 
 namespace mete::server {
 

@@ -3,10 +3,8 @@
 
 #include <vector>
 
-#include "server/limits/limit_description.h"
+#include "server/limits/limit_fields.h"
 #include "sync/report.h"
-#include "sync/worker.h"
-#include "wire/json.h"
 
 namespace mete::server {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "escrow/status.h"
-#include "server/limits/limit_description.h"
+#include "server/limits/limit_fields.h"
 
 namespace mete::server {
 

@@ -17,8 +17,8 @@
 #include "server/doors/resp/resp_session.h"
 #include "server/limits/limit_reload.h"
 #include "server/observation/readings.h"
-#include "server/observation/recovery_log.h"
-#include "server/observation/sync_log.h"
+#include "server/observation/server_log.h"
+#include "server/refusal.h"
 #include "server/running/systemd.h"
 
 namespace mete::server {
@@ -278,7 +278,7 @@ Result<void> Server::listen() {
     if (const auto listening = listen(service_.config.http, Language::kHttp); !listening) return listening;
   }
   if (listeners_.empty()) {
-    return tl::unexpected(Error{ErrorCode::kInvalid, "nothing to listen on: set --resp or --http"});
+    return invalid("nothing to listen on: set --resp or --http");
   }
   return Done{};
 }

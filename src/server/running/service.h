@@ -13,7 +13,7 @@
 #include "server/configuration/config.h"
 #include "server/decisions/wait_queue.h"
 #include "server/doors/authentication.h"
-#include "server/observation/security_log.h"
+#include "server/observation/server_log.h"
 #include "server/observation/slow_log.h"
 #include "server/running/background.h"
 #include "server/running/clients.h"

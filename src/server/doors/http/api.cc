@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "server/doors/http/problem.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 bool is_parameter(std::string_view segment) { return segment.starts_with('{'); }
 

@@ -1,6 +1,7 @@
 #include "server/doors/http/fields.h"
 
 #include "base/check.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -59,7 +60,7 @@ Result<std::string_view> id_field(const wire::JsonValue& body) {
   const auto* id = field<std::string>(body, "id");
   if (id == nullptr) return std::string_view();
   if (!id->empty()) return std::string_view(*id);
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, "id must not be empty: leave it out"});
+  return invalid("id must not be empty: leave it out");
 }
 
 Result<wire::HttpResponse> settlement_answer(const Result<Settlement>& settlement, std::string_view amount_name) {

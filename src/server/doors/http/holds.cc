@@ -3,6 +3,7 @@
 #include "server/doors/http/fields.h"
 #include "server/doors/http/handlers.h"
 #include "server/doors/http/problem.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -10,10 +11,6 @@ namespace mete::server {
 namespace {
 
 constexpr std::int64_t kHoldsListedMax = 1000;
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 Result<std::vector<std::string>> find_holds(const HttpCall& call) {
   const std::string* limit = call.find_query("limit");

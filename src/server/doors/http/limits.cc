@@ -2,8 +2,8 @@
 #include "server/doors/http/fields.h"
 #include "server/doors/http/handlers.h"
 #include "server/doors/http/problem.h"
-#include "server/limits/limit_description.h"
 #include "server/limits/limit_fields.h"
+#include "server/refusal.h"
 #include "store/scope.h"
 #include "wire/text.h"
 
@@ -63,7 +63,7 @@ Result<wire::HttpResponse> handle_get_limit(HttpCall& call) {
 Result<wire::HttpResponse> handle_put_limit(HttpCall& call) {
   const std::string& name = call.parameters[0];
   if (text_field(call.body, "name", name) != name) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "name must be as in the path, or absent"});
+    return invalid("name must be as in the path, or absent");
   }
   const auto limit = make_limit(name, fields_of(*call.body.as<wire::JsonObject>()));
   if (!limit) return tl::make_unexpected(limit.error());

@@ -5,6 +5,7 @@
 #include "server/doors/http/fields.h"
 #include "server/doors/http/handlers.h"
 #include "server/doors/http/problem.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -50,7 +51,7 @@ Result<wire::HttpResponse> handle_check(HttpCall& call) {
   const std::string* cost_text = call.find_query("cost");
   const auto cost = cost_text == nullptr ? std::optional<std::int64_t>(1) : wire::parse_integer(*cost_text);
   if (!cost) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "cost must be an integer, not " + wire::quote(*cost_text)});
+    return invalid("cost must be an integer, not " + wire::quote(*cost_text));
   }
   const std::array charges = {Charge{*call.find_query("limit"), *call.find_query("key"), *cost}};
   const core::TakeRequest request = {charges};

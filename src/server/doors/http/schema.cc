@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "server/doors/http/schemas.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -18,8 +19,8 @@ using wire::JsonObject;
 using wire::JsonValue;
 
 // Where a value stands, as in charges[2].cost; made into text only for a message.
-struct Place {
-  const Place* parent = nullptr;
+struct MemberPath {
+  const MemberPath* parent = nullptr;
   std::string_view name = {};
   std::optional<std::size_t> index = std::nullopt;
 
@@ -29,10 +30,6 @@ struct Place {
     return prefix + (prefix.empty() ? "" : ".") + std::string(name);
   }
 };
-
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 // What stands where something else was wanted.
 std::string description(const JsonValue& value) {
@@ -88,7 +85,7 @@ bool is_of(const JsonValue& value, MemberType type) {
   }
 }
 
-Result<void> check_choice(const std::string& text, std::string_view choices, const Place& place) {
+Result<void> check_choice(const std::string& text, std::string_view choices, const MemberPath& path) {
   if (choices.empty()) return {};
   bool is_one = false;
   std::string list;
@@ -97,7 +94,7 @@ Result<void> check_choice(const std::string& text, std::string_view choices, con
     list += (list.empty() ? "" : ", ") + wire::quote(choice);
   });
   if (is_one) return {};
-  return invalid(place.text() + " must be one of " + list + ", not " + wire::quote(text));
+  return invalid(path.text() + " must be one of " + list + ", not " + wire::quote(text));
 }
 
 // An integer, but of more than 64 bits.
@@ -108,27 +105,27 @@ bool is_out_of_range(const JsonValue& value, MemberType type) {
          number->text.find_first_not_of("-0123456789") == std::string::npos;
 }
 
-Result<void> check_scalar(const JsonValue& value, const MemberSpec& member, const Place& place) {
+Result<void> check_scalar(const JsonValue& value, const MemberSpec& member, const MemberPath& path) {
   if (is_out_of_range(value, member.type)) {
-    return invalid(place.text() + " is out of range: an integer has 64 bits at most, and " + description(value) +
+    return invalid(path.text() + " is out of range: an integer has 64 bits at most, and " + description(value) +
                    " has more");
   }
   if (!is_of(value, member.type)) {
-    return invalid(place.text() + " must be " + std::string(wanted(member.type)) + ", not " + description(value));
+    return invalid(path.text() + " must be " + std::string(wanted(member.type)) + ", not " + description(value));
   }
   const auto* text = value.as<std::string>();
   if (text == nullptr) return {};
-  if (text->find('\0') != std::string::npos) return invalid(place.text() + " must not have a NUL");
-  return check_choice(*text, member.choices, place);
+  if (text->find('\0') != std::string::npos) return invalid(path.text() + " must not have a NUL");
+  return check_choice(*text, member.choices, path);
 }
 
-Result<void> check_members(const JsonValue& value, const Schema& schema, const Place& place);
+Result<void> check_members(const JsonValue& value, const Schema& schema, const MemberPath& path);
 
-Result<void> check_array(const JsonArray& array, const MemberSpec& member, const Place& place) {
+Result<void> check_array(const JsonArray& array, const MemberSpec& member, const MemberPath& path) {
   const Schema* elements = element_schema(member.type);
   const MemberType type = member.type == MemberType::kTexts ? MemberType::kText : MemberType::kInteger;
   for (std::size_t i = 0; i < array.size(); ++i) {
-    const Place element = {&place, {}, i};
+    const MemberPath element = {&path, {}, i};
     auto ok = elements != nullptr ? check_members(array[i], *elements, element)
                                   : check_scalar(array[i], {member.name, type, true, {}}, element);
     if (!ok) return ok;
@@ -136,14 +133,14 @@ Result<void> check_array(const JsonArray& array, const MemberSpec& member, const
   return {};
 }
 
-Result<void> check_members(const JsonValue& value, const Schema& schema, const Place& place) {
+Result<void> check_members(const JsonValue& value, const Schema& schema, const MemberPath& path) {
   const auto* object = value.as<JsonObject>();
   if (object == nullptr) {
-    const std::string text = place.text();
+    const std::string text = path.text();
     return invalid((text.empty() ? "the body" : text) + " must be an object, not " + description(value));
   }
   for (const wire::JsonMember& member : *object) {
-    const Place at = {&place, member.name};
+    const MemberPath at = {&path, member.name};
     const auto spec = std::find_if(schema.members.begin(), schema.members.end(),
                                    [&](const MemberSpec& each) { return each.name == member.name; });
     if (spec == schema.members.end()) return invalid("unknown field " + wire::quote(at.text()));
@@ -154,7 +151,7 @@ Result<void> check_members(const JsonValue& value, const Schema& schema, const P
   }
   for (const MemberSpec& spec : schema.members) {
     if (spec.is_required && find_member(value, spec.name) == nullptr) {
-      return invalid(Place{&place, spec.name}.text() + " is missing");
+      return invalid(MemberPath{&path, spec.name}.text() + " is missing");
     }
   }
   return {};

@@ -73,7 +73,7 @@ inline constexpr std::array kUsedMembers = {
     MemberSpec{"used", kInteger, kRequired, "What is in use by the source of truth, without what is held."}};
 inline constexpr Schema kUsed = {"Used", kUsedMembers};
 
-// What limit_fields.h reads and limit_description.h writes.
+// The fields that limit_fields.h reads and writes.
 inline constexpr std::array kLimitMembers = {
     MemberSpec{"name", kText, kOptional, "As in the path."},
     MemberSpec{"kind", kText, kRequired, "How capacity comes back.", "bucket|window|sliding|calendar|stock"},
@@ -176,7 +176,7 @@ inline constexpr std::array kDifferenceMembers = {
     MemberSpec{"change", kInteger, kRequired, "What was added, or would be."}};
 inline constexpr Schema kDifference = {"Difference", kDifferenceMembers};
 
-// What sync_description.h tells.
+// The fields of sync_description.h.
 inline constexpr std::array kSyncMembers = {
     MemberSpec{"limit", kText, kRequired, "The limit's name."},
     MemberSpec{"schedule", kText, kRequired, "As cron has it; empty: only on demand."},

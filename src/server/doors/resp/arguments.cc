@@ -1,26 +1,24 @@
 #include "server/doors/resp/arguments.h"
 
 #include "base/check.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-tl::unexpected<Error> syntax_error() { return tl::unexpected(Error{ErrorCode::kInvalid, "syntax error"}); }
+tl::unexpected<Error> syntax_error() { return invalid("syntax error"); }
 
 // What stands behind the last argument; as Redis says it where a command has no options that it could be one of.
 tl::unexpected<Error> too_much(const Command& command) {
   for (const Argument& argument : command.arguments) {
     if (!argument.token.empty() || argument.type == ArgumentType::kCharges) return syntax_error();
   }
-  return tl::unexpected(
-      Error{ErrorCode::kInvalid, "wrong number of arguments for '" + redis_name(command.name) + "' command"});
+  return invalid("wrong number of arguments for '" + redis_name(command.name) + "' command");
 }
 
-tl::unexpected<Error> not_an_integer() {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "value is not an integer or out of range"});
-}
+tl::unexpected<Error> not_an_integer() { return invalid("value is not an integer or out of range"); }
 
 }  // namespace
 
@@ -118,7 +116,7 @@ Result<void> Arguments::read_value(const Argument& argument, std::size_t index, 
     }
     case ArgumentType::kDecimal: {
       const auto duration = parse_decimal_seconds(word);
-      if (!duration) return tl::unexpected(Error{ErrorCode::kInvalid, "value is not a valid number of seconds"});
+      if (!duration) return invalid("value is not a valid number of seconds");
       value.integer = duration->ns();
       return Done{};
     }
@@ -130,8 +128,7 @@ Result<void> Arguments::read_value(const Argument& argument, std::size_t index, 
 Result<void> Arguments::add_charge(std::span<const std::string_view>& words) {
   if (words.size() < 2) return syntax_error();
   if (charge_count_ == kChargesMax) {
-    return tl::unexpected(
-        Error{ErrorCode::kInvalid, "more than " + std::to_string(kChargesMax) + " charges in one operation"});
+    return invalid("more than " + std::to_string(kChargesMax) + " charges in one operation");
   }
   charges_[charge_count_++] = {words[0], words[1], 1};
   has_cost_ = false;

@@ -7,7 +7,7 @@
 
 #include "core/requests.h"
 #include "core/verdict.h"
-#include "server/limits/limit_description.h"
+#include "server/limits/limit_fields.h"
 #include "server/observation/metrics.h"
 #include "wire/resp_writer.h"
 

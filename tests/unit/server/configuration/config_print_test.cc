@@ -1,7 +1,9 @@
-#include "server/configuration/config_print.h"
+#include "server/configuration/config_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "server/configuration/config.h"
 
 namespace mete::server {
 namespace {

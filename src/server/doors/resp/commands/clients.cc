@@ -5,6 +5,7 @@
 #include <array>
 
 #include "server/doors/resp/commands/commands.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -31,10 +32,6 @@ struct ClientFilter {
            (user.empty() || user_of(client) == user);
   }
 };
-
-Result<void> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 Result<void> read_type(std::string_view word, ClientFilter& filter) {
   constexpr std::array<std::string_view, 5> kTypes = {"normal", "master", "replica", "slave", "pubsub"};

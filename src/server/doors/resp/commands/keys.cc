@@ -6,6 +6,7 @@
 #include "base/decimal.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/with_keys.h"
+#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -42,7 +43,7 @@ void write_value(wire::RespWriter& reply, std::optional<std::int64_t> value) {
 }
 
 Result<store::Expiry> bad_expiry(std::string_view command) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "invalid expire time in '" + std::string(command) + "' command"});
+  return invalid("invalid expire time in '" + std::string(command) + "' command");
 }
 
 // An expiry given in seconds or milliseconds, from now or since 1970.
@@ -133,7 +134,7 @@ void subtract(CommandContext& context, std::int64_t by) {
       context,
       [&](store::Keys& keys) -> Result<std::int64_t> {
         if (by == std::numeric_limits<std::int64_t>::min()) {
-          return tl::unexpected(Error{ErrorCode::kInvalid, "decrement would overflow"});
+          return invalid("decrement would overflow");
         }
         return keys.add(context.arguments.text(kKey), -by);
       },
@@ -149,17 +150,16 @@ Result<store::ExpiryCondition> read_condition(std::span<const std::string_view> 
       return wire::equals_ignoring_case(name, word);
     });
     if (option == kOptions.end()) {
-      return tl::unexpected(Error{ErrorCode::kInvalid, "Unsupported option " + std::string(word)});
+      return invalid("Unsupported option " + std::string(word));
     }
     has[static_cast<std::size_t>(option - kOptions.begin())] = true;
   }
   const auto [nx, xx, gt, lt] = has;
   if (nx && (xx || gt || lt)) {
-    return tl::unexpected(
-        Error{ErrorCode::kInvalid, "NX and XX, GT or LT options at the same time are not compatible"});
+    return invalid("NX and XX, GT or LT options at the same time are not compatible");
   }
   if (gt && lt) {
-    return tl::unexpected(Error{ErrorCode::kInvalid, "GT and LT options at the same time are not compatible"});
+    return invalid("GT and LT options at the same time are not compatible");
   }
   using enum store::ExpiryCondition;
   if (gt) return kIfLater;
@@ -313,10 +313,10 @@ void increx(CommandContext& context) {
         request.expiry_only_if_none = arguments.has(kEnx);
         if (request.expiry_only_if_none &&
             (request.expiry.kind == store::Expiry::Kind::kKeep || arguments.has(kPersist))) {
-          return tl::unexpected(Error{ErrorCode::kInvalid, "ENX needs one of EX, PX, EXAT and PXAT"});
+          return invalid("ENX needs one of EX, PX, EXAT and PXAT");
         }
         if (request.lower && request.upper && *request.lower > *request.upper) {
-          return tl::unexpected(Error{ErrorCode::kInvalid, "LBOUND is above UBOUND"});
+          return invalid("LBOUND is above UBOUND");
         }
         return keys.add_bounded(request);
       },

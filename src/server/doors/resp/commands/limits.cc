@@ -3,8 +3,8 @@
 
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/replies.h"
-#include "server/limits/limit_description.h"
 #include "server/limits/limit_fields.h"
+#include "server/refusal.h"
 #include "store/scope.h"
 #include "wire/text.h"
 
@@ -42,9 +42,7 @@ Result<Limit> read_limit(const Arguments& arguments) {
     fields.push_back({"amount", arguments.integer(kFirstKind + index)});
   }
   if (fields.empty()) {
-    return tl::unexpected(
-        Error{ErrorCode::kInvalid,
-              "LIMIT SET needs a kind and an amount: BUCKET n, WINDOW n, SLIDING n, CALENDAR n or STOCK n"});
+    return invalid("LIMIT SET needs a kind and an amount: BUCKET n, WINDOW n, SLIDING n, CALENDAR n or STOCK n");
   }
   // These are words of a few letters; the zone is written as it is, and so is the unit of a duration.
   const std::string_view per = arguments.text_or(kPer, {});

@@ -1,6 +1,7 @@
 // Keys that carry their own rule: quotas and throttles.
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/with_keys.h"
+#include "server/refusal.h"
 
 namespace mete::server::commands {
 
@@ -23,7 +24,7 @@ void throttle_with(CommandContext& context, Amount spare, Duration period, Write
         const Arguments& arguments = context.arguments;
         Amount capacity = 0;
         if (arguments.integer(kBurst) < 0 || __builtin_add_overflow(arguments.integer(kBurst), spare, &capacity)) {
-          return tl::unexpected(Error{ErrorCode::kInvalid, "max_burst is out of range"});
+          return invalid("max_burst is out of range");
         }
         return keys.throttle(arguments.text(kKey), {.capacity = capacity,
                                                     .count = arguments.integer(kTokens),

@@ -1,10 +1,13 @@
-#include "server/observation/recovery_log.h"
+#include "server/observation/server_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <string>
+
+#include "base/log.h"
+#include "store/persistence.h"
 
 namespace mete::server {
 namespace {
