@@ -36,8 +36,8 @@ Result<void> check_url(std::string_view url) {
     if (auto parsed = postgres::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
     return {};
   }
-  if (peers::is_peers_url(url)) {
-    if (auto parsed = peers::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
+  if (servers::is_mete_url(url)) {
+    if (auto parsed = servers::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
     return {};
   }
   if (etcd::is_etcd_url(url)) {
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
     return EmbeddedStore::open(config, options);
   }
   if (postgres::is_postgres_url(url)) return postgres::PostgresStore::open(url, options);
-  if (peers::is_peers_url(url)) return peers::PeerStore::open(url, options);
+  if (servers::is_mete_url(url)) return servers::MeteStore::open(url, options);
   if (etcd::is_etcd_url(url)) return etcd::EtcdStore::open(url, options);
   return redis::RedisStore::open(url, options);
 }

@@ -20,7 +20,7 @@
 #include "wire/resp_command.h"
 #include "wire/resp_reply.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 // Words of a command, for a FieldWriter.
 class WordSink {
@@ -87,4 +87,4 @@ class Call {
   std::vector<Result<wire::RespValue>> replies_;
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -5,7 +5,7 @@
 
 #include "wire/text.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 namespace {
 
@@ -52,4 +52,4 @@ Error unexpected_reply(std::string_view question, const net::Address& server) {
                                        "on all servers"};
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -7,7 +7,7 @@
 
 #include "net/address.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 // `text`: the error as it stands in the reply, "NOLIMIT unknown limit 'x'". What is about the way there (a password, a
 // server that is no Mete) says the address and what to do.
@@ -16,4 +16,4 @@ Error error_of(std::string_view text, const net::Address& server);
 // A reply of another shape than the question has.
 Error unexpected_reply(std::string_view question, const net::Address& server);
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -19,7 +19,7 @@
 
 #include "core/requests.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 class KnownLimits {
  public:
@@ -74,4 +74,4 @@ class KnownLimits {
   std::map<std::string, Known, std::less<>> limits_;  // under mutex_
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

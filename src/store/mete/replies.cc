@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 Result<std::vector<std::string>> read_strings(const net::Address& server, std::string_view name,
                                               const Result<wire::RespValue>& reply) {
@@ -31,4 +31,4 @@ void tell_usages(const VerdictMessage& answer, std::span<Usage> usages) {
   }
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

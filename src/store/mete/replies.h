@@ -18,7 +18,7 @@
 #include "store/mete/messages.h"
 #include "wire/resp_reply.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 // Elements of a reply, for a FieldReader.
 class ReplySource {
@@ -70,4 +70,4 @@ Result<Settlement> read_settlement(const net::Address& server, std::string_view 
 // How each charge's meter stands, to whoever has room for it. An answer from before does not tell.
 void tell_usages(const VerdictMessage& answer, std::span<Usage> usages);
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -6,7 +6,7 @@
 #include "store/mete/call.h"
 #include "store/mete/errors.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 namespace {
 
 // A message as words, and back.
@@ -127,4 +127,4 @@ TEST(PeerErrors, AreWhatTheStoreThereSaid) {
 }
 
 }  // namespace
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers
