@@ -27,7 +27,7 @@ Result<void> MeteStore::do_define(const Limit& limit) {
     const auto there = group_->ask<Nothing>(*server, kIfLost, "STORE DEFINE", LimitMessage(limit));
     if (!there && done) done = tl::make_unexpected(only_at_the_others(there.error(), *server, limit.name()));
   }
-  if (done) known_.learn(limit, Instant::from_ns(base::monotonic_ns()));
+  if (done) known_.learn(limit, base::monotonic_now());
   return done;
 }
 

@@ -18,8 +18,6 @@ constexpr std::string_view kLimit = "STORE LIMIT";
 // Commands of one call: all of them must be answered within its time-out.
 constexpr std::size_t kTogetherMax = 256;
 
-Instant here() { return Instant::from_ns(base::monotonic_ns()); }
-
 // Runs `run` for the numbers of the keys of each server, not too many at a time.
 template <class Run>
 void for_each_home(ServerGroup& group, std::span<const std::string_view> keys, Run run) {
@@ -75,7 +73,7 @@ void MeteStore::take_there(Server& server, std::span<const Charge> charges, std:
 
 std::vector<std::string_view> MeteStore::add_due_limits(std::span<const Charge> charges, Call& call) {
   std::vector<std::string_view> names;
-  const Instant now = here();
+  const Instant now = base::monotonic_now();
   for (const Charge& charge : charges) {
     if (std::ranges::find(names, charge.limit) != names.end() || !known_.is_due(charge.limit, now)) continue;
     names.push_back(charge.limit);
@@ -90,7 +88,7 @@ void MeteStore::learn(const Server& server, Call& call, std::span<const std::str
         group_->read<std::optional<LimitMessage>>(server, kLimit, call.reply(call.size() - names.size() + i));
     if (!limit) continue;
     if (*limit) {
-      known_.learn((*limit)->limit(), here());
+      known_.learn((*limit)->limit(), base::monotonic_now());
     } else {
       known_.forget(names[i]);
     }

@@ -27,7 +27,7 @@ Error apart(const Charge& one, const Charge& other) {
 
 ServerGroup::ServerGroup(const ServerUrl& url, std::unique_ptr<net::TlsClient> tls, std::span<const std::string> names)
     : tls_(std::move(tls)), rendezvous_(names) {
-  const redis::NodeSettings settings = {.credentials = url.credentials, .tls = tls_.get(), .has_scripts = false};
+  const redis::NodeSettings settings = {.credentials = url.credentials, .tls = tls_.get()};
   for (const net::Address& host : url.hosts) servers_.push_back(std::make_unique<Server>(host, settings, url.timeout));
 }
 

@@ -77,7 +77,7 @@ struct RedisStore::Group {
   [[nodiscard]] std::uint16_t widen(std::uint16_t bits) const {
     std::uint16_t wide = 0;
     for (std::size_t i = 0; i < indexes.size(); ++i) {
-      if ((bits >> i & 1U) != 0) wide |= static_cast<std::uint16_t>(1U << indexes[i]);
+      if ((unsigned{bits} >> i & 1U) != 0) wide |= static_cast<std::uint16_t>(1U << indexes[i]);
     }
     return wide;
   }
