@@ -5,10 +5,8 @@
 #include "core/refusals.h"
 #include "store/micros.h"
 #include "store/open_admission.h"
-#include "store/postgres/charge_parameters.h"
-#include "store/postgres/limit_rows.h"
-#include "store/postgres/names.h"
-#include "store/postgres/outcome.h"
+#include "store/postgres/parameters.h"
+#include "store/postgres/records.h"
 #include "store/postgres/statements.h"
 
 namespace mete::store::postgres {
