@@ -1,4 +1,4 @@
-#include "store/etcd/limit_book.h"
+#include "store/etcd/seen_limits.h"
 
 #include <algorithm>
 
@@ -6,26 +6,26 @@
 
 namespace mete::store::etcd {
 
-void LimitBook::note(const Image& image) {
+void SeenLimits::note(const Image& image) {
   const std::lock_guard lock(mutex_);
   for (auto each = image.lower_bound({Space::kLimit}); each != image.end(); ++each) {
-    const auto& [place, slot] = *each;
-    if (place.space != Space::kLimit) break;
-    const auto known = limits_.find(place.name);
+    const auto& [entry, slot] = *each;
+    if (entry.space != Space::kLimit) break;
+    const auto known = limits_.find(entry.name);
     if (slot.revision == 0) {
       if (known != limits_.end()) limits_.erase(known);
       continue;
     }
     if (known != limits_.end() && known->second.revision == slot.revision) continue;
-    const auto limit = definition_of(slot, place);
+    const auto limit = definition_of(slot, entry);
     if (!limit || !*limit) continue;  // whoever uses it will say so
-    limits_[place.name] = {.revision = slot.revision,
+    limits_[entry.name] = {.revision = slot.revision,
                            .is_open = (*limit)->on_fail() == OnFail::kOpen,
                            .capacity = (*limit)->burst().value_or((*limit)->amount())};
   }
 }
 
-std::optional<core::Verdict> LimitBook::admit_open(const core::TakeRequest& request) const {
+std::optional<core::Verdict> SeenLimits::admit_open(const core::TakeRequest& request) const {
   Amount taken = 0;
   Amount least = kAmountMax;
   {

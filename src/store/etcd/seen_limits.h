@@ -1,5 +1,5 @@
-// LimitBook: the limits that were seen, for the time when etcd is away: what a take is answered then is the limit's own
-// choice (on_fail). Thread safety: every call from any thread.
+// SeenLimits: the limits that were seen, for the time when etcd is away: what a take is answered then is the limit's
+// own choice (on_fail). Thread safety: every call from any thread.
 #pragma once
 
 #include <mete/limit.h>
@@ -16,9 +16,9 @@
 
 namespace mete::store::etcd {
 
-class LimitBook {
+class SeenLimits {
  public:
-  // Every limit that the image has a place for.
+  // Every limit that the image has an entry for.
   void note(const Image& image);
 
   // The answer to a take while etcd is away; none unless each of its limits is known to be open then.
