@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "engine/snapshot_walk.h"
-#include "store/etcd/change_visitors.h"
 #include "store/etcd/entry.h"
 #include "store/etcd/image.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "store/etcd/change_visitors.h"
 #include "store/etcd/entry.h"
 
 namespace mete::store::etcd {

@@ -11,11 +11,14 @@
 #include <mete/time.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/change.h"
 #include "engine/engine.h"
 #include "store/etcd/entry.h"
 #include "store/etcd/messages.h"
@@ -94,5 +97,39 @@ Result<std::optional<Limit>> definition_of(const Slot& slot, const EntryName& en
 
 // What a charge on a meter touches.
 void add_meter(std::vector<EntryName>& entries, std::string_view limit, std::string_view key);
+
+// Visitors of changes that want only some of them, for reading images.
+class QuietVisitor : public engine::ChangeVisitor {
+ public:
+  Result<void> visit(engine::MeterChange& /*change*/) override { return {}; }
+  Result<void> visit(engine::OperationChange& /*change*/) override { return {}; }
+  Result<void> visit(engine::OverrideChange& /*change*/) override { return {}; }
+  Result<void> visit(engine::KeyChange& /*change*/) override { return {}; }
+  Result<void> visit(engine::LimitChange& /*change*/) override { return {}; }
+  Result<void> visit(engine::DropChange& /*change*/) override { return {}; }
+  Result<void> visit(engine::ClearChange& /*change*/) override { return {}; }
+  Result<void> visit(engine::NumbersChange& /*change*/) override { return {}; }
+};
+
+// Calls use() with each change of one kind.
+template <class Change>
+class OneKindVisitor final : public QuietVisitor {
+ public:
+  explicit OneKindVisitor(std::function<void(Change&)> use) : use_(std::move(use)) {}
+  using QuietVisitor::visit;
+  Result<void> visit(Change& change) override {
+    use_(change);
+    return {};
+  }
+
+ private:
+  std::function<void(Change&)> use_;
+};
+
+template <class Change>
+Result<void> visit_each(std::string_view changes, std::function<void(Change&)> use) {
+  OneKindVisitor<Change> visitor(std::move(use));
+  return engine::read_changes(changes, visitor);
+}
 
 }  // namespace mete::store::etcd

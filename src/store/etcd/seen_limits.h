@@ -13,6 +13,7 @@
 #include "core/requests.h"
 #include "core/verdict.h"
 #include "store/etcd/image.h"
+#include "store/open_admission.h"
 
 namespace mete::store::etcd {
 
@@ -27,8 +28,7 @@ class SeenLimits {
  private:
   struct Known {
     Revision revision = 0;
-    bool is_open = false;
-    Amount capacity = 0;
+    WhenAway when_away;
   };
 
   mutable std::mutex mutex_;

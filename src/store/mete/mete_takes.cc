@@ -4,7 +4,6 @@
 
 #include "base/monotonic.h"
 #include "store/mete/mete_store.h"
-#include "store/open_admission.h"
 
 namespace mete::store::servers {
 
@@ -104,12 +103,10 @@ Result<core::Verdict> MeteStore::read_take(const Server& server, const TakeReque
 }
 
 Result<core::Verdict> MeteStore::admit_open(const TakeRequest& request, const Error& error) {
-  const auto capacity = error.code == ErrorCode::kUnavailable ? known_.capacity_if_open(request.charges) : std::nullopt;
-  if (!capacity) return tl::make_unexpected(error);
-  Amount taken = 0;
-  for (const Charge& charge : request.charges) taken += charge.cost;
+  const auto admitted = error.code == ErrorCode::kUnavailable ? known_.admit_open(request) : std::nullopt;
+  if (!admitted) return tl::make_unexpected(error);
   unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return admit_as_fresh(taken, *capacity, request.usages);
+  return *admitted;
 }
 
 Result<std::optional<core::Verdict>> MeteStore::do_recall(const TakeRequest& request) {

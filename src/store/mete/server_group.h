@@ -19,7 +19,6 @@
 #include "store/mete/rendezvous.h"
 #include "store/mete/replies.h"
 #include "store/mete/server.h"
-#include "store/micros.h"
 #include "store/remote.h"
 #include "store/remote_clock.h"
 #include "store/server_url.h"

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "base/check.h"
-#include "store/micros.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::postgres {
 

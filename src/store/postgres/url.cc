@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "store/postgres/sql_result.h"
-#include "store/url_timeout.h"
+#include "store/server_url.h"
 #include "wire/text.h"
 #include "wire/uri.h"
 

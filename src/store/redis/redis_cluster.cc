@@ -14,10 +14,10 @@
 #include "base/random.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
-#include "store/micros.h"
 #include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 

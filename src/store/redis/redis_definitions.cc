@@ -4,9 +4,9 @@
 
 #include "base/check.h"
 #include "core/refusals.h"
-#include "store/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/refusals.h"
-#include "store/micros.h"
 #include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
 #include "store/redis/redis_store.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 

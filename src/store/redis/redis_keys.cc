@@ -9,10 +9,10 @@
 #include "core/key_errors.h"
 #include "core/take.h"
 #include "core/validate.h"
-#include "store/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/replies.h"
 #include "store/redis/scripts.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 
