@@ -76,7 +76,7 @@ class Call {
   void fail_rest(const Error& error) { replies_.resize(size_, tl::make_unexpected(error)); }
   void forget_replies() { replies_.clear(); }
 
-  // What command number `index` got. An error that the server tells is an Error here, as errors.h says.
+  // What command number `index` got. An error that the server tells is an Error here, as error_of says.
   [[nodiscard]] Result<wire::RespValue>& reply(std::size_t index) { return replies_[index]; }
   [[nodiscard]] std::span<const Result<wire::RespValue>> replies() const { return replies_; }
 

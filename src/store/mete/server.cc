@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "store/mete/errors.h"
+#include "store/mete/replies.h"
 
 namespace mete::store::servers {
 

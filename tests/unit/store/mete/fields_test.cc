@@ -4,7 +4,7 @@
 
 #include "server/doors/resp/commands/store_messages.h"
 #include "store/mete/call.h"
-#include "store/mete/errors.h"
+#include "store/mete/replies.h"
 
 namespace mete::store::servers {
 namespace {
