@@ -1,6 +1,8 @@
 // The monotonic clock: for how long things take, and never for when they happen.
 #pragma once
 
+#include <mete/time.h>
+
 #include <cstdint>
 #include <ctime>
 
@@ -11,5 +13,7 @@ inline std::uint64_t monotonic_ns() {
   ::clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
+
+inline Instant monotonic_now() { return Instant::from_ns(monotonic_ns()); }
 
 }  // namespace mete::base

@@ -1,4 +1,4 @@
-// Checks of several arguments at once.
+// Checks of arguments: several at once, and before an act.
 #pragma once
 
 #include <mete/result.h>
@@ -15,6 +15,13 @@ Result<void> all_of(Result<void> first, Checks... rest) {
   } else {
     return first ? all_of(std::move(rest)...) : first;
   }
+}
+
+// Calls act() if the arguments are valid.
+template <class Act>
+auto checked(const Result<void>& ok, Act act) -> decltype(act()) {
+  if (!ok) return tl::make_unexpected(ok.error());
+  return act();
 }
 
 }  // namespace mete::store

@@ -5,17 +5,6 @@
 
 namespace mete::store {
 
-namespace {
-
-// Calls act() if the arguments are valid.
-template <class Act>
-auto checked(const Result<void>& ok, Act act) -> decltype(act()) {
-  if (!ok) return tl::make_unexpected(ok.error());
-  return act();
-}
-
-}  // namespace
-
 Result<std::optional<std::int64_t>> Keys::get(std::string_view key) {
   return checked(core::validate_key(key), [&] { return do_get(key); });
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "store/scope.h"
 #include "store/store.h"
 
 namespace mete {

@@ -31,26 +31,15 @@ tl::unexpected<Error> invalid(std::string message) {
 }  // namespace
 
 Result<void> check_url(std::string_view url) {
+  const auto done = [](const auto& /*parsed*/) { return Done{}; };
   if (url.starts_with(kEmbedded)) return {};
-  if (postgres::is_postgres_url(url)) {
-    if (auto parsed = postgres::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
-    return {};
-  }
-  if (peers::is_peers_url(url)) {
-    if (auto parsed = peers::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
-    return {};
-  }
-  if (etcd::is_etcd_url(url)) {
-    if (auto parsed = etcd::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
-    return {};
-  }
-  if (!url.starts_with(kRedis)) {
-    return invalid("url: no store for '" + std::string(url) +
-                   "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT', "
-                   "'postgres://HOST/DATABASE', 'etcd://HOST:PORT' or 'mete://HOST:PORT'");
-  }
-  if (auto parsed = redis::parse_url(url); !parsed) return tl::make_unexpected(parsed.error());
-  return {};
+  if (postgres::is_postgres_url(url)) return postgres::parse_url(url).map(done);
+  if (servers::is_mete_url(url)) return servers::parse_url(url).map(done);
+  if (etcd::is_etcd_url(url)) return etcd::parse_url(url).map(done);
+  if (url.starts_with(kRedis)) return redis::parse_url(url).map(done);
+  return invalid("url: no store for '" + std::string(url) +
+                 "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT', "
+                 "'postgres://HOST/DATABASE', 'etcd://HOST:PORT' or 'mete://HOST:PORT'");
 }
 
 Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options,
@@ -72,7 +61,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
     return EmbeddedStore::open(config, options);
   }
   if (postgres::is_postgres_url(url)) return postgres::PostgresStore::open(url, options);
-  if (peers::is_peers_url(url)) return peers::PeerStore::open(url, options);
+  if (servers::is_mete_url(url)) return servers::MeteStore::open(url, options);
   if (etcd::is_etcd_url(url)) return etcd::EtcdStore::open(url, options);
   return redis::RedisStore::open(url, options);
 }

@@ -11,10 +11,10 @@
 
 namespace mete::store {
 
-// `on_load` is called now and then while a store reads its files.
 // Whether there is a store for such a URL. Nothing is opened.
 Result<void> check_url(std::string_view url);
 
+// `on_load` is called now and then while a store reads its files.
 Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options,
                                           std::function<void(const LoadProgress&)> on_load = {});
 

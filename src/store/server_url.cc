@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "store/url_timeout.h"
+#include "base/time_text.h"
 #include "wire/text.h"
 #include "wire/uri.h"
 
@@ -71,6 +71,16 @@ constexpr Parameter kParameters[] = {
 };
 
 }  // namespace
+
+Result<Duration> parse_timeout(std::string_view text) {
+  const auto timeout = wire::parse_duration(text);
+  if (!timeout) return refuse("timeout: " + timeout.error().message);
+  if (*timeout < kTimeoutMin || *timeout > kTimeoutMax) {
+    return refuse("timeout is " + base::duration_text(kTimeoutMin) + " to " + base::duration_text(kTimeoutMax) +
+                  ", and not " + base::duration_text(*timeout));
+  }
+  return *timeout;
+}
 
 Result<UrlPieces> split_url(std::string_view rest) {
   UrlPieces pieces;

@@ -42,6 +42,11 @@ struct ServerUrl {
   Duration timeout = std::chrono::milliseconds(250);  // for each call
 };
 
+// The timeout of a call, as ?timeout=250ms says it. The message of the error begins with the parameter's name.
+inline constexpr Duration kTimeoutMin = std::chrono::milliseconds(1);
+inline constexpr Duration kTimeoutMax = std::chrono::minutes(1);
+Result<Duration> parse_timeout(std::string_view text);
+
 // The pieces of what follows "scheme://", each without its separator.
 struct UrlPieces {
   Credentials credentials = {};

@@ -23,37 +23,32 @@ Result<void> validate_take(const TakeRequest& request) {
 }  // namespace
 
 Result<void> Store::define(const Limit& limit) {
-  if (auto ok = core::validate_limit(limit); !ok) return ok;
-  return do_define(limit);
+  return checked(core::validate_limit(limit), [&] { return do_define(limit); });
 }
 
 Result<bool> Store::drop(std::string_view name) {
-  if (auto ok = core::validate_name(name); !ok) return tl::make_unexpected(ok.error());
-  return do_drop(name);
+  return checked(core::validate_name(name), [&] { return do_drop(name); });
 }
 
 Result<std::optional<Limit>> Store::limit(std::string_view name) {
-  if (auto ok = core::validate_name(name); !ok) return tl::make_unexpected(ok.error());
-  return do_limit(name);
+  return checked(core::validate_name(name), [&] { return do_limit(name); });
 }
 
 Result<std::vector<std::string>> Store::limits() { return do_limits(); }
 
 Result<void> Store::set_override(const MeterName& meter, std::optional<Amount> amount) {
-  if (auto ok = all_of(validate_meter(meter), core::validate_amount(amount.value_or(1))); !ok) return ok;
-  return do_set_override(meter, amount);
+  return checked(all_of(validate_meter(meter), core::validate_amount(amount.value_or(1))),
+                 [&] { return do_set_override(meter, amount); });
 }
 
 Result<std::optional<Amount>> Store::override_of(const MeterName& meter) {
-  if (auto ok = validate_meter(meter); !ok) return tl::make_unexpected(ok.error());
-  return do_override_of(meter);
+  return checked(validate_meter(meter), [&] { return do_override_of(meter); });
 }
 
 Result<core::Verdict> Store::take(const TakeRequest& request) {
   const bool is_plain = request.charges.size() == 1 && request.mode == Mode::kTake && request.id.empty();
   if (is_plain && core::is_plainly_valid(request.charges[0])) return do_take(request);
-  if (auto ok = validate_take(request); !ok) return tl::make_unexpected(ok.error());
-  return do_take(request);
+  return checked(validate_take(request), [&] { return do_take(request); });
 }
 
 void Store::take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
@@ -76,21 +71,17 @@ Result<std::optional<core::Verdict>> Store::recall(const TakeRequest& request) {
 }
 
 Result<Settlement> Store::give(std::span<const Charge> charges, std::string_view id) {
-  if (auto ok = all_of(core::validate_charges(charges, core::CostRange::kFromOne), core::validate_id(id)); !ok) {
-    return tl::make_unexpected(ok.error());
-  }
-  return do_give(charges, id);
+  return checked(all_of(core::validate_charges(charges, core::CostRange::kFromOne), core::validate_id(id)),
+                 [&] { return do_give(charges, id); });
 }
 
 std::string Store::new_hold_id(std::span<const Charge> /*charges*/) const { return base::random_id(); }
 
 Result<core::Verdict> Store::hold(const HoldRequest& request) {
-  if (auto ok = all_of(core::validate_charges(request.charges, core::CostRange::kFromOne),
-                       core::validate_ttl(request.ttl), core::validate_id(request.id), core::validate_tag(request.tag));
-      !ok) {
-    return tl::make_unexpected(ok.error());
-  }
-  return do_hold(request);
+  return checked(
+      all_of(core::validate_charges(request.charges, core::CostRange::kFromOne), core::validate_ttl(request.ttl),
+             core::validate_id(request.id), core::validate_tag(request.tag)),
+      [&] { return do_hold(request); });
 }
 
 Result<Settlement> Store::commit(const CommitRequest& request) {
@@ -102,39 +93,31 @@ Result<Settlement> Store::commit(const CommitRequest& request) {
 }
 
 Result<Settlement> Store::cancel(std::string_view id) {
-  if (auto ok = core::validate_hold_id(id); !ok) return tl::make_unexpected(ok.error());
-  return do_cancel(id);
+  return checked(core::validate_hold_id(id), [&] { return do_cancel(id); });
 }
 
 Result<Duration> Store::extend(std::string_view id, Duration ttl) {
-  if (auto ok = all_of(core::validate_hold_id(id), core::validate_ttl(ttl)); !ok)
-    return tl::make_unexpected(ok.error());
-  return do_extend(id, ttl);
+  return checked(all_of(core::validate_hold_id(id), core::validate_ttl(ttl)), [&] { return do_extend(id, ttl); });
 }
 
 Result<std::optional<HoldInfo>> Store::find_hold(std::string_view id) {
-  if (auto ok = core::validate_hold_id(id); !ok) return tl::make_unexpected(ok.error());
-  return do_find_hold(id);
+  return checked(core::validate_hold_id(id), [&] { return do_find_hold(id); });
 }
 
 Result<std::vector<std::string>> Store::holds(const MeterName& meter, std::size_t count_max) {
-  if (auto ok = validate_meter(meter); !ok) return tl::make_unexpected(ok.error());
-  return do_holds(meter, count_max);
+  return checked(validate_meter(meter), [&] { return do_holds(meter, count_max); });
 }
 
 Result<std::vector<std::string>> Store::holds_tagged(std::string_view tag) {
-  if (auto ok = core::validate_tag(tag); !ok) return tl::make_unexpected(ok.error());
-  return do_holds_tagged(tag);
+  return checked(core::validate_tag(tag), [&] { return do_holds_tagged(tag); });
 }
 
 Result<Usage> Store::usage(const MeterName& meter) {
-  if (auto ok = validate_meter(meter); !ok) return tl::make_unexpected(ok.error());
-  return do_usage(meter);
+  return checked(validate_meter(meter), [&] { return do_usage(meter); });
 }
 
 Result<Reconciliation> Store::reconcile(const MeterName& meter, Amount used) {
-  if (auto ok = all_of(validate_meter(meter), core::validate_used(used)); !ok) return tl::make_unexpected(ok.error());
-  return do_reconcile(meter, used);
+  return checked(all_of(validate_meter(meter), core::validate_used(used)), [&] { return do_reconcile(meter, used); });
 }
 
 void Store::shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
@@ -158,8 +141,7 @@ void Store::shift(const ShiftRequest& request, std::span<Result<Shifted>> answer
 }
 
 Result<UsagePage> Store::scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
-  if (auto ok = core::validate_name(limit); !ok) return tl::make_unexpected(ok.error());
-  return do_scan(limit, cursor, count);
+  return checked(core::validate_name(limit), [&] { return do_scan(limit, cursor, count); });
 }
 
 Result<std::vector<HoldInfo>> Store::oldest_holds(std::size_t count_max) { return do_oldest_holds(count_max); }
@@ -167,5 +149,15 @@ Result<std::vector<HoldInfo>> Store::oldest_holds(std::size_t count_max) { retur
 Result<void> Store::clear() { return do_clear(); }
 
 StoreStatistics Store::statistics() { return do_statistics(); }
+
+Result<void> check_scope(const Store& store, const Limit& limit) {
+  if (limit.scope() != Scope::kEscrow || store.draws_shares()) return {};
+  return tl::make_unexpected(
+      Error{ErrorCode::kInvalid, "scope: escrow needs shared and node in [escrow] of mete.toml: use node or shared"});
+}
+
+Result<void> define_in_scope(Store& store, const Limit& limit) {
+  return checked(check_scope(store, limit), [&] { return store.define(limit); });
+}
 
 }  // namespace mete::store

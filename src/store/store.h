@@ -92,7 +92,7 @@ class Store {
   // None where the state is in this process.
   [[nodiscard]] virtual std::optional<RemoteStatus> remote() const { return std::nullopt; }
   // Whether limits of scope escrow are decided here from shares that are drawn from another store. Elsewhere such a
-  // limit is one like any other, for nodes to draw from (scope.h).
+  // limit is one like any other, for nodes to draw from (check_scope).
   [[nodiscard]] virtual bool draws_shares() const { return false; }
   // What nodes have drawn of a limit of scope escrow and not spent, as far as this one can know. None where nothing is
   // drawn of it.
@@ -127,5 +127,15 @@ class Store {
   virtual Result<void> do_clear() = 0;
   virtual StoreStatistics do_statistics() = 0;
 };
+
+// Who may define a limit of scope escrow.
+//
+// Every store keeps such a limit: to the shared store of a cluster it is a limit like any other, from which the nodes
+// draw. But whoever asks for shares where none can be drawn would get one limit for each node instead of one for all,
+// so those who define limits for themselves (clients, mete.toml, the library) are asked here first. Nodes, which define
+// limits in the store that they share, are not.
+Result<void> check_scope(const Store& store, const Limit& limit);
+// Store::define for those who must not do without shares where the limit wants them.
+Result<void> define_in_scope(Store& store, const Limit& limit);
 
 }  // namespace mete::store

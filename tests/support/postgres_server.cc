@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "store/postgres/connection.h"
-#include "store/postgres/migrations.h"
+#include "store/postgres/migrate.h"
 #include "support/files.h"
 #include "support/ports.h"
 #include "support/postgres_files.h"

@@ -20,7 +20,7 @@ constexpr std::uint64_t kScanCount = 1000;
 }  // namespace
 
 Result<RedisSource> RedisSource::open(const std::string& url) {
-  auto link = store::redis::open_link(url, store::redis::LinkUse::kReading);
+  auto link = store::redis::open_link(url);
   if (!link) return tl::unexpected(link.error());
   return RedisSource(std::move(*link));
 }

@@ -68,7 +68,7 @@ PeerStatus Outgoing::status() const {
   return status;
 }
 
-LinkTime Outgoing::time() const { return {Instant::from_ns(base::monotonic_ns()), parts_.clock.now()}; }
+LinkTime Outgoing::time() const { return {base::monotonic_now(), parts_.clock.now()}; }
 
 void Outgoing::run() {
   Duration length = kPauseMin;

@@ -74,8 +74,8 @@ bool reaches(const net::Address& host, const net::Address& listener) {
 }
 
 std::optional<Conflict> check_store(const Config& config, std::string_view setting, const std::string& store) {
-  if (!store::peers::is_peers_url(store)) return std::nullopt;
-  const auto url = store::peers::parse_url(store);
+  if (!store::servers::is_mete_url(store)) return std::nullopt;
+  const auto url = store::servers::parse_url(store);
   if (!url) return std::nullopt;  // opening it says what is wrong
   for (const std::string& text : config.resp) {
     const auto listener = net::parse_address(text);

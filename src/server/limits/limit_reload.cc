@@ -6,7 +6,7 @@
 
 #include "calendar/calendar.h"
 #include "core/validate.h"
-#include "store/scope.h"
+#include "store/store.h"
 #include "wire/text.h"
 
 namespace mete::server {

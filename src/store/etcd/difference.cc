@@ -2,9 +2,8 @@
 
 #include "base/check.h"
 #include "engine/snapshot_walk.h"
-#include "store/etcd/change_visitors.h"
+#include "store/etcd/entry.h"
 #include "store/etcd/image.h"
-#include "store/etcd/record.h"
 
 namespace mete::store::etcd {
 
@@ -17,7 +16,7 @@ struct LimitState {
   std::string change;
 };
 
-// Everything that an engine keeps, by place, as changes.
+// Everything that an engine keeps, by entry, as changes.
 class Gatherer final : public QuietVisitor {
  public:
   using QuietVisitor::visit;
@@ -53,17 +52,17 @@ class Gatherer final : public QuietVisitor {
     return {};
   }
 
-  std::map<Place, std::string> changes;
+  std::map<EntryName, std::string> changes;
   std::map<std::string, LimitState> limits;
   std::uint64_t next_serial = 0;
 
  private:
   // A meter with many parts comes in pieces.
   template <class Change>
-  Result<void> add(const Place& place, const Change& change) {
+  Result<void> add(const EntryName& entry, const Change& change) {
     engine::Encoder encoder;
     write_change(encoder, change);
-    changes[place] += encoder.view();
+    changes[entry] += encoder.view();
     return {};
   }
 
@@ -120,60 +119,60 @@ class Comparison {
  private:
   Result<void> compare_limits() {
     for (const auto& [name, present] : gathered_.limits) {
-      const Place place{Space::kLimit, {}, name};
-      const auto known = revisions_of(image_.at(place), place);
+      const EntryName entry{Space::kLimit, {}, name};
+      const auto known = revisions_of(image_.at(entry), entry);
       if (!known) return tl::unexpected(known.error());
       const auto revisions = with_present(*known, present);
       if (!revisions) return tl::unexpected(revisions.error());
       present_revisions_[name] = revisions->first + revisions->changes.size() - 1;
-      if (auto put = put_if_new(place, revisions->first, joined(revisions->changes)); !put) return put;
+      if (auto put = put_if_new(entry, revisions->first, joined(revisions->changes)); !put) return put;
     }
     return Done{};
   }
 
   Result<void> compare_entries() {
-    for (const auto& [place, changes] : gathered_.changes) {
-      const bool is_asked_for = image_.contains(place);
-      if (place.space == Space::kNumbers && !is_asked_for) continue;  // it concerns only who defines a limit
+    for (const auto& [entry, changes] : gathered_.changes) {
+      const bool is_asked_for = image_.contains(entry);
+      if (entry.space == Space::kNumbers && !is_asked_for) continue;  // it concerns only who defines a limit
       CHECK(is_asked_for);
-      const std::uint64_t revision = place.space == Space::kMeter ? present_revisions_[place.group] : 0;
-      if (auto put = put_if_new(place, revision, changes); !put) return put;
-      if (place.space != Space::kOperation || !difference_.puts.contains(place)) continue;
+      const std::uint64_t revision = entry.space == Space::kMeter ? present_revisions_[entry.group] : 0;
+      if (auto put = put_if_new(entry, revision, changes); !put) return put;
+      if (entry.space != Space::kOperation || !difference_.puts.contains(entry)) continue;
       const auto hold = summary_of(changes);
       if (!hold) return tl::unexpected(hold.error());
       if (*hold && !(*hold)->tag.empty()) {
-        difference_.puts[{Space::kTag, (*hold)->tag, place.name}] = difference_.puts[place];
+        difference_.puts[{Space::kTag, (*hold)->tag, entry.name}] = difference_.puts[entry];
       }
     }
     return Done{};
   }
 
   Result<void> find_gone() {
-    for (const auto& [place, slot] : image_) {
-      if (slot.revision == 0 || place.space == Space::kLimit || place.space == Space::kClock) continue;
-      if (!gathered_.changes.contains(place)) difference_.deletes.push_back(place);
-      if (place.space != Space::kOperation) continue;
-      const auto record = decode_record(slot.value, place.name);
+    for (const auto& [entry, slot] : image_) {
+      if (slot.revision == 0 || entry.space == Space::kLimit || entry.space == Space::kClock) continue;
+      if (!gathered_.changes.contains(entry)) difference_.deletes.push_back(entry);
+      if (entry.space != Space::kOperation) continue;
+      const auto record = decode_record(slot.value, entry.name);
       if (!record) return tl::unexpected(record.error());
       const auto before = summary_of(record->changes);
       if (!before) return tl::unexpected(before.error());
       if (!*before || (*before)->tag.empty()) continue;
-      const Place tag{Space::kTag, (*before)->tag, place.name};
-      const auto present = gathered_.changes.find(place);
-      const bool is_changed = present == gathered_.changes.end() || difference_.puts.contains(place);
+      const EntryName tag{Space::kTag, (*before)->tag, entry.name};
+      const auto present = gathered_.changes.find(entry);
+      const bool is_changed = present == gathered_.changes.end() || difference_.puts.contains(entry);
       if (is_changed && !difference_.puts.contains(tag)) difference_.deletes.push_back(tag);
     }
     return Done{};
   }
 
-  Result<void> put_if_new(const Place& place, std::uint64_t revision, const std::string& changes) {
-    const auto old = image_.find(place);
+  Result<void> put_if_new(const EntryName& entry, std::uint64_t revision, const std::string& changes) {
+    const auto old = image_.find(entry);
     if (old != image_.end() && old->second.revision != 0) {
-      const auto record = decode_record(old->second.value, place.name);
+      const auto record = decode_record(old->second.value, entry.name);
       if (!record) return tl::unexpected(record.error());
       if (record->revision == revision && record->changes == changes) return Done{};
     }
-    difference_.puts[place] = encode(Record{now_, revision, changes});
+    difference_.puts[entry] = encode(Record{now_, revision, changes});
     return Done{};
   }
 

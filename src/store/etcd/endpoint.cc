@@ -3,21 +3,18 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/monotonic.h"
 #include "base/random.h"
 
 namespace mete::store::etcd {
 
-namespace {
-
-Instant now() { return Instant::from_ns(base::monotonic_ns()); }
-
-}  // namespace
+namespace {}  // namespace
 
 Result<Endpoint::Lease> Endpoint::borrow(const net::Deadline& deadline) {
   Lease lease;
   {
     const std::lock_guard lock(mutex_);
-    lease.admission = breaker_.admit(now());
+    lease.admission = breaker_.admit(base::monotonic_now());
     if (lease.admission == Breaker::Admission::kRefused) return tl::unexpected(last_failure_);
   }
   lease.connection = take_idle();
@@ -44,7 +41,8 @@ std::unique_ptr<GrpcConnection> Endpoint::take_idle() {
     idle_.pop_back();
     lock.unlock();
     // Those that a restart of the server has closed are seen here, before anything is sent.
-    if (now() - last.since <= kIdleMax && last.connection->is_usable()) return std::move(last.connection);
+    if (base::monotonic_now() - last.since <= kIdleMax && last.connection->is_usable())
+      return std::move(last.connection);
     lock.lock();
     --connections_;
     ++lost_;
@@ -60,7 +58,7 @@ void Endpoint::give_back(Lease lease) {
     --connections_;
     return;
   }
-  idle_.push_back({std::move(lease.connection), now()});
+  idle_.push_back({std::move(lease.connection), base::monotonic_now()});
 }
 
 void Endpoint::drop(Lease lease, bool is_away) {
@@ -75,7 +73,7 @@ void Endpoint::drop(Lease lease, bool is_away) {
 
 void Endpoint::fail(Breaker::Admission admission, Error reason) {
   last_failure_ = std::move(reason);
-  breaker_.failed(admission, now(), base::random_number());
+  breaker_.failed(admission, base::monotonic_now(), base::random_number());
   connections_ -= idle_.size();
   lost_ += idle_.size();
   idle_.clear();

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/refusals.h"
+#include "store/etcd/entry.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/listing.h"
-#include "store/etcd/record.h"
 
 namespace mete::store::etcd {
 
@@ -32,11 +32,11 @@ const Charge* find_full(engine::Engine& engine, std::span<const Charge> charges,
 }
 
 // Whether all that the hold charges is there: what is not would be taken for a limit that was dropped.
-bool has_all(engine::Engine& engine, std::string_view id, std::span<const Place> places, Instant now) {
+bool has_all(engine::Engine& engine, std::string_view id, std::span<const EntryName> entries, Instant now) {
   const auto hold = engine.find_hold(id, now);
   if (!hold || hold->state != HoldState::kHeld) return true;
   return std::ranges::all_of(hold->charges, [&](const auto& charge) {
-    return std::ranges::find(places, Place{Space::kMeter, charge.limit, charge.key}) != places.end();
+    return std::ranges::find(entries, EntryName{Space::kMeter, charge.limit, charge.key}) != entries.end();
   });
 }
 
@@ -45,8 +45,8 @@ bool has_all(engine::Engine& engine, std::string_view id, std::span<const Place>
 Result<core::Verdict> EtcdStore::do_hold(const HoldRequest& request) {
   Result<core::Verdict> answer = tl::unexpected(Error());
   const std::vector<Usage> untold(request.usages.begin(), request.usages.end());
-  std::vector<Place> places = places_of(request.charges, request.id);
-  Call call = {.places = places,
+  std::vector<EntryName> entries = entries_of(request.charges, request.id);
+  Call call = {.entries = entries,
                .decide =
                    [&](engine::Engine& engine, Instant now) {
                      std::copy(untold.begin(), untold.end(), request.usages.begin());
@@ -58,52 +58,52 @@ Result<core::Verdict> EtcdStore::do_hold(const HoldRequest& request) {
                .is_repeatable = true,
                .makes_holds = true};
   if (auto done = transactor_.change(call); !done) return tl::unexpected(done.error());
-  if (answer && answer->is_allowed) note_hold(request.id, places);
+  if (answer && answer->is_allowed) note_hold(request.id, entries);
   return answer;
 }
 
-void EtcdStore::note_hold(std::string_view id, const std::vector<Place>& places) {
+void EtcdStore::note_hold(std::string_view id, const std::vector<EntryName>& entries) {
   const std::lock_guard lock(holds_mutex_);
   if (holds_.size() >= kNotedMax) holds_.clear();
-  holds_.insert_or_assign(std::string(id), places);
+  holds_.insert_or_assign(std::string(id), entries);
 }
 
-std::optional<std::vector<Place>> EtcdStore::noted_hold(std::string_view id) {
+std::optional<std::vector<EntryName>> EtcdStore::noted_hold(std::string_view id) {
   const std::lock_guard lock(holds_mutex_);
   const auto found = holds_.find(id);
   if (found == holds_.end()) return std::nullopt;
-  std::vector<Place> places = std::move(found->second);
+  std::vector<EntryName> entries = std::move(found->second);
   holds_.erase(found);
-  return places;
+  return entries;
 }
 
-Result<std::vector<Place>> EtcdStore::places_of_hold(std::string_view id) {
-  const Place operation{Space::kOperation, {}, std::string(id)};
+Result<std::vector<EntryName>> EtcdStore::entries_of_hold(std::string_view id) {
+  const EntryName operation{Space::kOperation, {}, std::string(id)};
   const auto image = transactor_.fetch({operation});
   if (!image) return tl::unexpected(image.error());
-  std::vector<Place> places = {operation};
+  std::vector<EntryName> entries = {operation};
   const Slot& slot = image->at(operation);
-  if (slot.revision == 0) return places;
+  if (slot.revision == 0) return entries;
   const auto record = decode_record(slot.value, operation.name);
   if (!record) return tl::unexpected(record.error());
   const auto hold = summary_of(record->changes);
   if (!hold) return tl::unexpected(hold.error());
-  if (*hold) places.insert(places.end(), (*hold)->places.begin(), (*hold)->places.end());
-  return places;
+  if (*hold) entries.insert(entries.end(), (*hold)->entries.begin(), (*hold)->entries.end());
+  return entries;
 }
 
 template <class Use>
 auto EtcdStore::act_on_hold(std::string_view id, Use use, Repeatable repeatable)
     -> decltype(use(std::declval<engine::Engine&>(), Instant())) {
-  std::optional<std::vector<Place>> noted = noted_hold(id);
+  std::optional<std::vector<EntryName>> noted = noted_hold(id);
   for (int look = 0; look < kLooksMax; ++look) {
-    auto places = noted ? Result<std::vector<Place>>(*std::exchange(noted, std::nullopt)) : places_of_hold(id);
-    if (!places) return tl::unexpected(places.error());
+    auto entries = noted ? Result<std::vector<EntryName>>(*std::exchange(noted, std::nullopt)) : entries_of_hold(id);
+    if (!entries) return tl::unexpected(entries.error());
     bool is_another = false;
     auto answer = act(
-        *places,
+        *entries,
         [&](engine::Engine& engine, Instant now) -> decltype(use(engine, now)) {
-          is_another = !has_all(engine, id, *places, now);
+          is_another = !has_all(engine, id, *entries, now);
           if (is_another) return tl::unexpected(core::no_hold(id));
           return use(engine, now);
         },
@@ -127,13 +127,13 @@ Result<Duration> EtcdStore::do_extend(std::string_view id, Duration ttl) {
 }
 
 Result<std::optional<HoldInfo>> EtcdStore::do_find_hold(std::string_view id) {
-  return ask(places_of({}, id), [&](engine::Engine& engine, Instant now) -> Result<std::optional<HoldInfo>> {
+  return ask(entries_of({}, id), [&](engine::Engine& engine, Instant now) -> Result<std::optional<HoldInfo>> {
     return engine.find_hold(id, now);
   });
 }
 
 Result<std::vector<std::string>> EtcdStore::do_holds(const MeterName& meter, std::size_t count_max) {
-  return ask(places_of(meter),
+  return ask(entries_of(meter),
              [&](engine::Engine& engine, Instant now) { return engine.holds(charge_of(meter), count_max, now); });
 }
 
@@ -146,7 +146,7 @@ Result<std::vector<std::string>> EtcdStore::do_holds_tagged(std::string_view tag
     if (!page) return tl::unexpected(page.error());
     has_more = page->has_more;
     for (KeyValue& pair : page->pairs) {
-      if (auto place = place_in(transactor_.prefix(), pair.key)) image[*place] = {std::move(pair.value), pair.revision};
+      if (auto entry = entry_in(transactor_.prefix(), pair.key)) image[*entry] = {std::move(pair.value), pair.revision};
       after = std::move(pair.key);
     }
   }
@@ -159,7 +159,7 @@ Result<std::vector<HoldInfo>> EtcdStore::do_oldest_holds(std::size_t count_max) 
   const KeyRange range = range_of(transactor_.prefix(), Space::kOperation);
   struct Found {
     HoldSummary hold;
-    Place place;
+    EntryName entry;
     Slot slot;
   };
   std::vector<Found> oldest;
@@ -179,14 +179,14 @@ Result<std::vector<HoldInfo>> EtcdStore::do_oldest_holds(std::size_t count_max) 
       if (!hold) return tl::unexpected(hold.error());
       after = pair.key;
       if (!*hold || (*hold)->expires_at <= now()) continue;
-      const Place place{Space::kOperation, {}, (*hold)->id};
-      oldest.push_back({**hold, place, {std::move(pair.value), pair.revision}});
+      const EntryName entry{Space::kOperation, {}, (*hold)->id};
+      oldest.push_back({**hold, entry, {std::move(pair.value), pair.revision}});
     }
     std::sort(oldest.begin(), oldest.end(), is_older);
     if (oldest.size() > count_max) oldest.resize(count_max);
   }
   Image image;
-  for (const Found& found : oldest) image[found.place] = found.slot;
+  for (const Found& found : oldest) image[found.entry] = found.slot;
   const auto scratch = transactor_.scratch_of(image);
   if (!scratch) return tl::unexpected(scratch.error());
   std::vector<HoldInfo> infos;

@@ -8,14 +8,14 @@ namespace mete::store::etcd {
 
 namespace {
 
-std::vector<Place> places_of(std::string_view key) { return {{Space::kKey, {}, std::string(key)}}; }
+std::vector<EntryName> entries_of(std::string_view key) { return {{Space::kKey, {}, std::string(key)}}; }
 
 }  // namespace
 
 template <class Use>
 auto EtcdKeys::ask(std::string_view key, Use use) -> decltype(use(std::declval<engine::Keys&>(), Instant())) {
   decltype(use(std::declval<engine::Keys&>(), Instant())) answer = tl::unexpected(Error());
-  Call call = {.places = places_of(key), .decide = [&](engine::Engine& engine, Instant now) {
+  Call call = {.entries = entries_of(key), .decide = [&](engine::Engine& engine, Instant now) {
                  answer = use(engine.keys(), now);
                  return false;
                }};
@@ -26,7 +26,7 @@ auto EtcdKeys::ask(std::string_view key, Use use) -> decltype(use(std::declval<e
 template <class Use>
 auto EtcdKeys::act(std::string_view key, Use use) -> decltype(use(std::declval<engine::Keys&>(), Instant())) {
   decltype(use(std::declval<engine::Keys&>(), Instant())) answer = tl::unexpected(Error());
-  Call call = {.places = places_of(key), .decide = [&](engine::Engine& engine, Instant now) {
+  Call call = {.entries = entries_of(key), .decide = [&](engine::Engine& engine, Instant now) {
                  answer = use(engine.keys(), now);
                  return answer.has_value();
                }};
@@ -100,14 +100,14 @@ Result<KeyPage> EtcdKeys::do_scan(std::uint64_t cursor, std::size_t count) {
   const auto listed = list_by_hash(transactor_, range_of(transactor_.prefix(), Space::kKey), cursor, count);
   if (!listed) return tl::unexpected(listed.error());
   KeyPage page = {.cursor = listed->cursor, .keys = {}};
-  for (const auto& places : in_portions(listed->places, Transactor::kPlacesMax)) {
-    const auto image = transactor_.fetch({places.begin(), places.end()});
+  for (const auto& entries : in_portions(listed->entries, Transactor::kEntriesMax)) {
+    const auto image = transactor_.fetch({entries.begin(), entries.end()});
     if (!image) return tl::unexpected(image.error());
     const auto scratch = transactor_.scratch_of(*image);
     if (!scratch) return tl::unexpected(scratch.error());
     std::uint64_t next = 0;
     do {
-      core::KeyPage some = (*scratch)->engine().keys().scan(next, places.size(), (*scratch)->now());
+      core::KeyPage some = (*scratch)->engine().keys().scan(next, entries.size(), (*scratch)->now());
       next = some.cursor;
       std::move(some.keys.begin(), some.keys.end(), std::back_inserter(page.keys));
     } while (next != 0);

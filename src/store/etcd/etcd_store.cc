@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/refusals.h"
+#include "store/etcd/entry.h"
 #include "store/etcd/listing.h"
-#include "store/etcd/record.h"
 
 namespace mete::store::etcd {
 
@@ -31,17 +31,17 @@ Result<std::unique_ptr<Store>> EtcdStore::open(std::string_view url, const Optio
 EtcdStore::~EtcdStore() = default;
 
 Result<Usage> EtcdStore::do_usage(const MeterName& meter) {
-  return ask(places_of(meter),
+  return ask(entries_of(meter),
              [&](engine::Engine& engine, Instant now) { return engine.usage(charge_of(meter), now); });
 }
 
 Result<Reconciliation> EtcdStore::do_reconcile(const MeterName& meter, Amount used) {
-  return act(places_of(meter),
+  return act(entries_of(meter),
              [&](engine::Engine& engine, Instant now) { return engine.reconcile(charge_of(meter), used, now); });
 }
 
 void EtcdStore::do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
-  constexpr std::size_t kTogether = (Transactor::kPlacesMax - 1) / 2;  // a meter and its override; and their limit
+  constexpr std::size_t kTogether = (Transactor::kEntriesMax - 1) / 2;  // a meter and its override; and their limit
   for (std::size_t first = 0; first < request.shifts.size(); first += kTogether) {
     const std::size_t count = std::min(kTogether, request.shifts.size() - first);
     std::vector<Charge> charges;
@@ -52,10 +52,10 @@ void EtcdStore::do_shift(const ShiftRequest& request, std::span<Result<Shifted>>
       for (std::size_t i = 0; i < count; ++i) answers[first + i] = engine.shift(charges[i], request.since, now);
       return Done{};
     };
-    auto places = places_of(charges);
-    std::sort(places.begin(), places.end());
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    if (const auto done = act(std::move(places), shift_all); !done) {
+    auto entries = entries_of(charges);
+    std::sort(entries.begin(), entries.end());
+    entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+    if (const auto done = act(std::move(entries), shift_all); !done) {
       std::fill_n(answers.begin() + static_cast<std::ptrdiff_t>(first), count, tl::unexpected(done.error()));
     }
   }
@@ -63,13 +63,13 @@ void EtcdStore::do_shift(const ShiftRequest& request, std::span<Result<Shifted>>
 
 Result<void> EtcdStore::do_set_override(const MeterName& meter, std::optional<Amount> amount) {
   return act(
-      places_of(meter),
+      entries_of(meter),
       [&](engine::Engine& engine, Instant now) { return engine.set_override(charge_of(meter), amount, now); },
       Repeatable::kYes);
 }
 
 Result<std::optional<Amount>> EtcdStore::do_override_of(const MeterName& meter) {
-  return ask(places_of(meter),
+  return ask(entries_of(meter),
              [&](engine::Engine& engine, Instant now) { return engine.override_of(charge_of(meter), now); });
 }
 
@@ -78,17 +78,17 @@ Result<UsagePage> EtcdStore::do_scan(std::string_view limit, std::uint64_t curso
   if (!definition) return tl::unexpected(definition.error());
   if (!*definition) return tl::unexpected(core::unknown_limit(limit));
   // As many as one transaction reads are as fast as one.
-  constexpr std::size_t kTogether = (Transactor::kPlacesMax - 1) / 2;
+  constexpr std::size_t kTogether = (Transactor::kEntriesMax - 1) / 2;
   const KeyRange range = range_of(transactor_.prefix(), Space::kMeter, limit);
   const auto listed = list_by_hash(transactor_, range, cursor, std::max(count, kTogether));
   if (!listed) return tl::unexpected(listed.error());
   UsagePage page;
   page.cursor = listed->cursor;
-  for (const auto& meters : in_portions(listed->places, kTogether)) {
-    std::vector<Place> places;
-    for (const Place& meter : meters) add_meter(places, meter.group, meter.name);
-    const auto told = ask(std::move(places), [&](engine::Engine& engine, Instant now) -> Result<void> {
-      for (const Place& meter : meters) {
+  for (const auto& meters : in_portions(listed->entries, kTogether)) {
+    std::vector<EntryName> entries;
+    for (const EntryName& meter : meters) add_meter(entries, meter.group, meter.name);
+    const auto told = ask(std::move(entries), [&](engine::Engine& engine, Instant now) -> Result<void> {
+      for (const EntryName& meter : meters) {
         const auto usage = engine.usage({.limit = meter.group, .key = meter.name, .cost = 0}, now);
         if (!usage) return tl::unexpected(usage.error());
         if (usage->used + usage->held > 0) page.keys.push_back({meter.name, *usage});

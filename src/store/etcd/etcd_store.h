@@ -22,7 +22,7 @@
 
 #include "store/etcd/client.h"
 #include "store/etcd/etcd_keys.h"
-#include "store/etcd/limit_book.h"
+#include "store/etcd/seen_limits.h"
 #include "store/etcd/sweeper.h"
 #include "store/etcd/transactor.h"
 #include "store/store.h"
@@ -73,11 +73,11 @@ class EtcdStore final : public Store {
 
   // An answer from what is read.
   template <class Use>
-  auto ask(std::vector<Place> places, Use use) -> decltype(use(std::declval<engine::Engine&>(), Instant()));
+  auto ask(std::vector<EntryName> entries, Use use) -> decltype(use(std::declval<engine::Engine&>(), Instant()));
   // An operation that changes something, unless it is refused.
   enum class Repeatable : bool { kNo, kYes };
   template <class Use>
-  auto act(std::vector<Place> places, Use use, Repeatable repeatable = Repeatable::kNo)
+  auto act(std::vector<EntryName> entries, Use use, Repeatable repeatable = Repeatable::kNo)
       -> decltype(use(std::declval<engine::Engine&>(), Instant()));
 
   // Takes (etcd_takes.cc).
@@ -89,22 +89,22 @@ class EtcdStore final : public Store {
   template <class Use>
   auto act_on_hold(std::string_view id, Use use, Repeatable repeatable = Repeatable::kNo)
       -> decltype(use(std::declval<engine::Engine&>(), Instant()));
-  Result<std::vector<Place>> places_of_hold(std::string_view id);
-  void note_hold(std::string_view id, const std::vector<Place>& places);
-  std::optional<std::vector<Place>> noted_hold(std::string_view id);
+  Result<std::vector<EntryName>> entries_of_hold(std::string_view id);
+  void note_hold(std::string_view id, const std::vector<EntryName>& entries);
+  std::optional<std::vector<EntryName>> noted_hold(std::string_view id);
 
   // Definitions (etcd_definitions.cc).
   Result<void> forget_revisions(const Limit& limit);
 
   const std::unique_ptr<StoreClock> clock_;
   Client client_;
-  LimitBook book_;
+  SeenLimits book_;
   Transactor transactor_;
   EtcdKeys keys_;
   std::atomic<std::uint64_t> unrecorded_admissions_{0};
   std::mutex holds_mutex_;
   // What an operation on a hold that was made here touches: then it need not be read first. Under holds_mutex_.
-  std::map<std::string, std::vector<Place>, std::less<>> holds_;
+  std::map<std::string, std::vector<EntryName>, std::less<>> holds_;
   Sweeper sweeper_;  // last: its thread uses all of the above
 };
 
@@ -112,22 +112,23 @@ class EtcdStore final : public Store {
 
 inline Charge charge_of(const MeterName& meter) { return {.limit = meter.limit, .key = meter.key, .cost = 0}; }
 
-inline std::vector<Place> places_of(std::span<const Charge> charges, std::string_view id = {}) {
-  std::vector<Place> places;
-  for (const Charge& charge : charges) add_meter(places, charge.limit, charge.key);
-  if (!id.empty()) places.push_back({Space::kOperation, {}, std::string(id)});
-  return places;
+inline std::vector<EntryName> entries_of(std::span<const Charge> charges, std::string_view id = {}) {
+  std::vector<EntryName> entries;
+  for (const Charge& charge : charges) add_meter(entries, charge.limit, charge.key);
+  if (!id.empty()) entries.push_back({Space::kOperation, {}, std::string(id)});
+  return entries;
 }
-inline std::vector<Place> places_of(const MeterName& meter) {
+inline std::vector<EntryName> entries_of(const MeterName& meter) {
   const Charge charge = charge_of(meter);
-  return places_of({&charge, 1});
+  return entries_of({&charge, 1});
 }
 
-// NOLINTBEGIN(performance-unnecessary-value-param): the places are moved on
+// NOLINTBEGIN(performance-unnecessary-value-param): the entries are moved on
 template <class Use>
-auto EtcdStore::ask(std::vector<Place> places, Use use) -> decltype(use(std::declval<engine::Engine&>(), Instant())) {
+auto EtcdStore::ask(std::vector<EntryName> entries, Use use)
+    -> decltype(use(std::declval<engine::Engine&>(), Instant())) {
   decltype(use(std::declval<engine::Engine&>(), Instant())) answer = tl::unexpected(Error());
-  Call call = {.places = std::move(places), .decide = [&](engine::Engine& engine, Instant now) {
+  Call call = {.entries = std::move(entries), .decide = [&](engine::Engine& engine, Instant now) {
                  answer = use(engine, now);
                  return false;
                }};
@@ -136,10 +137,10 @@ auto EtcdStore::ask(std::vector<Place> places, Use use) -> decltype(use(std::dec
 }
 
 template <class Use>
-auto EtcdStore::act(std::vector<Place> places, Use use, Repeatable repeatable)
+auto EtcdStore::act(std::vector<EntryName> entries, Use use, Repeatable repeatable)
     -> decltype(use(std::declval<engine::Engine&>(), Instant())) {
   decltype(use(std::declval<engine::Engine&>(), Instant())) answer = tl::unexpected(Error());
-  Call call = {.places = std::move(places),
+  Call call = {.entries = std::move(entries),
                .decide =
                    [&](engine::Engine& engine, Instant now) {
                      answer = use(engine, now);

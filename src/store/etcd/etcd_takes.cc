@@ -10,7 +10,7 @@ namespace mete::store::etcd {
 Result<core::Verdict> EtcdStore::do_take(const TakeRequest& request) {
   Result<core::Verdict> answer = tl::unexpected(Error());
   const std::vector<Usage> untold(request.usages.begin(), request.usages.end());
-  Call call = {.places = places_of(request.charges, request.id),
+  Call call = {.entries = entries_of(request.charges, request.id),
                .decide =
                    [&](engine::Engine& engine, Instant now) {
                      std::copy(untold.begin(), untold.end(), request.usages.begin());
@@ -34,10 +34,10 @@ Result<core::Verdict> EtcdStore::admit_open(const TakeRequest& request, const Er
 
 // Those of one lane go together, in as many transactions as they need.
 void EtcdStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  constexpr std::size_t kTogether = Transactor::kPlacesMax / 3;
+  constexpr std::size_t kTogether = Transactor::kEntriesMax / 3;
   std::array<std::vector<std::size_t>, Transactor::kLanes> lanes;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    lanes[Transactor::lane_of(places_of(charges.subspan(i, 1)))].push_back(i);
+    lanes[Transactor::lane_of(entries_of(charges.subspan(i, 1)))].push_back(i);
   }
   for (const std::vector<std::size_t>& lane : lanes) {
     for (std::size_t first = 0; first < lane.size(); first += kTogether) {
@@ -50,7 +50,7 @@ void EtcdStore::do_take_each(std::span<const Charge> charges, std::span<Result<c
 void EtcdStore::take_together(std::span<const Charge> charges, std::span<const std::size_t> which,
                               std::span<Result<core::Verdict>> answers) {
   Call call;
-  for (const std::size_t i : which) add_meter(call.places, charges[i].limit, charges[i].key);
+  for (const std::size_t i : which) add_meter(call.entries, charges[i].limit, charges[i].key);
   call.decide = [&](engine::Engine& engine, Instant now) {
     bool changes = false;
     for (const std::size_t i : which) {
@@ -65,13 +65,13 @@ void EtcdStore::take_together(std::span<const Charge> charges, std::span<const s
 }
 
 Result<std::optional<core::Verdict>> EtcdStore::do_recall(const TakeRequest& request) {
-  return ask(places_of({}, request.id),
+  return ask(entries_of({}, request.id),
              [&](engine::Engine& engine, Instant now) { return engine.recall(request, now); });
 }
 
 Result<Settlement> EtcdStore::do_give(std::span<const Charge> charges, std::string_view id) {
   return act(
-      places_of(charges, id), [&](engine::Engine& engine, Instant now) { return engine.give(charges, id, now); },
+      entries_of(charges, id), [&](engine::Engine& engine, Instant now) { return engine.give(charges, id, now); },
       id.empty() ? Repeatable::kNo : Repeatable::kYes);
 }
 

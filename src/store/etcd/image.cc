@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "store/etcd/change_visitors.h"
-#include "store/etcd/record.h"
+#include "store/etcd/entry.h"
 
 namespace mete::store::etcd {
 
@@ -13,21 +12,21 @@ namespace {
 // Of the engine's hashes, which the fingerprints of operations are made with: the same for all who use this etcd.
 constexpr std::uint64_t kSeed = 0x6d657465;
 
-std::string text_of(const Place& place) { return key_of("", place); }
+std::string text_of(const EntryName& entry) { return key_of("", entry); }
 
-Error damaged(const Place& place, const Error& why) {
-  return {ErrorCode::kInvalid, "etcd's key '" + text_of(place) + "' cannot be used: " + why.message};
+Error damaged(const EntryName& entry, const Error& why) {
+  return {ErrorCode::kInvalid, "etcd's key '" + text_of(entry) + "' cannot be used: " + why.message};
 }
 
-Result<Record> record_of(const Place& place, const Slot& slot) { return decode_record(slot.value, text_of(place)); }
+Result<Record> record_of(const EntryName& entry, const Slot& slot) { return decode_record(slot.value, text_of(entry)); }
 
 }  // namespace
 
 Result<Instant> latest_of(const Image& image) {
   Instant latest;
-  for (const auto& [place, slot] : image) {
+  for (const auto& [entry, slot] : image) {
     if (slot.revision == 0) continue;
-    const auto record = record_of(place, slot);
+    const auto record = record_of(entry, slot);
     if (!record) return tl::unexpected(record.error());
     latest = std::max(latest, record->written_at);
   }
@@ -36,22 +35,22 @@ Result<Instant> latest_of(const Image& image) {
 
 Result<std::uint64_t> next_serial_of(const Image& image) {
   std::uint64_t next = 1;
-  for (const auto& [place, slot] : image) {
-    if (slot.revision == 0 || place.space != Space::kMeter) continue;
-    const auto record = record_of(place, slot);
+  for (const auto& [entry, slot] : image) {
+    if (slot.revision == 0 || entry.space != Space::kMeter) continue;
+    const auto record = record_of(entry, slot);
     if (!record) return tl::unexpected(record.error());
     const auto read = visit_each<engine::MeterChange>(record->changes, [&](engine::MeterChange& meter) {
       for (const engine::PartChange& part : meter.added) next = std::max(next, part.serial + 1);
     });
-    if (!read) return tl::unexpected(damaged(place, read.error()));
+    if (!read) return tl::unexpected(damaged(entry, read.error()));
   }
   return next;
 }
 
-Result<Revisions> revisions_of(const Slot& slot, const Place& place) {
+Result<Revisions> revisions_of(const Slot& slot, const EntryName& entry) {
   Revisions revisions;
   if (slot.revision == 0) return revisions;
-  const auto record = record_of(place, slot);
+  const auto record = record_of(entry, slot);
   if (!record) return tl::unexpected(record.error());
   revisions.first = record->revision;
   const auto read = visit_each<engine::LimitChange>(record->changes, [&](engine::LimitChange& limit) {
@@ -59,18 +58,18 @@ Result<Revisions> revisions_of(const Slot& slot, const Place& place) {
     write_change(encoder, limit);
     revisions.changes.emplace_back(encoder.view());
   });
-  if (!read) return tl::unexpected(damaged(place, read.error()));
+  if (!read) return tl::unexpected(damaged(entry, read.error()));
   return revisions;
 }
 
-Result<std::optional<Limit>> definition_of(const Slot& slot, const Place& place) {
+Result<std::optional<Limit>> definition_of(const Slot& slot, const EntryName& entry) {
   std::optional<Limit> limit;
   if (slot.revision == 0) return limit;
-  const auto record = record_of(place, slot);
+  const auto record = record_of(entry, slot);
   if (!record) return tl::unexpected(record.error());
   const auto read =
       visit_each<engine::LimitChange>(record->changes, [&](engine::LimitChange& change) { limit = change.limit; });
-  if (!read) return tl::unexpected(damaged(place, read.error()));
+  if (!read) return tl::unexpected(damaged(entry, read.error()));
   return limit;
 }
 
@@ -85,17 +84,17 @@ Result<std::optional<HoldSummary>> summary_of(std::string_view changes) {
     summary->expires_at = operation.hold->expires_at;
     summary->serial = operation.hold->serial;
     for (const engine::HoldCharge& charge : operation.hold->charges) {
-      add_meter(summary->places, charge.limit, charge.key);
+      add_meter(summary->entries, charge.limit, charge.key);
     }
   });
   if (!read) return tl::unexpected(read.error());
   return summary;
 }
 
-void add_meter(std::vector<Place>& places, std::string_view limit, std::string_view key) {
-  places.push_back({Space::kLimit, {}, std::string(limit)});
-  places.push_back({Space::kOverride, std::string(limit), std::string(key)});
-  places.push_back({Space::kMeter, std::string(limit), std::string(key)});
+void add_meter(std::vector<EntryName>& entries, std::string_view limit, std::string_view key) {
+  entries.push_back({Space::kLimit, {}, std::string(limit)});
+  entries.push_back({Space::kOverride, std::string(limit), std::string(key)});
+  entries.push_back({Space::kMeter, std::string(limit), std::string(key)});
 }
 
 Scratch::Scratch(const Image& image, const Settings& settings)
@@ -113,9 +112,9 @@ Result<void> Scratch::restore() {
   engine::Encoder numbers;
   write_change(numbers, engine::NumbersChange{.next_generation = 1, .next_serial = settings_.next_serial});
   if (auto restored = engine_.restore(numbers.view()); !restored) return restored;
-  for (const auto& [place, slot] : image_) {
-    if (slot.revision == 0 || place.space == Space::kMeter || place.space == Space::kOverride) continue;
-    auto restored = place.space == Space::kLimit ? restore_limit(place, slot) : restore_slot(place, slot);
+  for (const auto& [entry, slot] : image_) {
+    if (slot.revision == 0 || entry.space == Space::kMeter || entry.space == Space::kOverride) continue;
+    auto restored = entry.space == Space::kLimit ? restore_limit(entry, slot) : restore_slot(entry, slot);
     if (!restored) return restored;
   }
   engine_.finish_restoring(settings_.now);
@@ -130,7 +129,7 @@ Result<void> Scratch::check_holds() {
   if (std::none_of(image_.begin(), image_.end(), is_hold)) return Done{};
   for (const engine::AuditProblem& problem : engine_.audit(settings_.now).problems) {
     // Of a hold that is here beside other meters than its own, the audit cannot say anything.
-    const bool is_whole = image_.contains(Place{Space::kMeter, problem.limit, problem.key});
+    const bool is_whole = image_.contains(EntryName{Space::kMeter, problem.limit, problem.key});
     if (problem.kind != engine::AuditProblem::Kind::kHoldWithoutPart || !is_whole) continue;
     return tl::unexpected(Error{ErrorCode::kInvalid, "etcd: " + problem.text +
                                                          ": its keys were changed by somebody else; let it expire, or "
@@ -140,17 +139,17 @@ Result<void> Scratch::check_holds() {
   return Done{};
 }
 
-Result<void> Scratch::restore_slot(const Place& place, const Slot& slot) {
-  const auto record = record_of(place, slot);
+Result<void> Scratch::restore_slot(const EntryName& entry, const Slot& slot) {
+  const auto record = record_of(entry, slot);
   if (!record) return tl::unexpected(record.error());
   const auto restored = engine_.restore(record->changes);
-  if (!restored) return tl::unexpected(damaged(place, restored.error()));
+  if (!restored) return tl::unexpected(damaged(entry, restored.error()));
   return Done{};
 }
 
 // One revision after the other, and behind each the meters that are under it: so the engine brings them up to date, as
 // of when the limit was changed.
-Result<void> Scratch::restore_limit(const Place& limit, const Slot& slot) {
+Result<void> Scratch::restore_limit(const EntryName& limit, const Slot& slot) {
   const auto revisions = revisions_of(slot, limit);
   if (!revisions) return tl::unexpected(revisions.error());
   for (std::size_t i = 0; i < revisions->changes.size(); ++i) {
@@ -171,13 +170,13 @@ Result<void> Scratch::restore_limit(const Place& limit, const Slot& slot) {
 
 Result<void> Scratch::restore_meters(const std::string& limit, std::uint64_t revision) {
   for (auto each = image_.lower_bound({Space::kMeter, limit, {}}); each != image_.end(); ++each) {
-    const auto& [place, slot] = *each;
-    if (place.space != Space::kMeter || place.group != limit) break;
+    const auto& [entry, slot] = *each;
+    if (entry.space != Space::kMeter || entry.group != limit) break;
     if (slot.revision == 0) continue;
-    const auto record = record_of(place, slot);
+    const auto record = record_of(entry, slot);
     if (!record) return tl::unexpected(record.error());
     if (record->revision != revision) continue;
-    if (auto done = restore_slot(place, slot); !done) return done;
+    if (auto done = restore_slot(entry, slot); !done) return done;
   }
   return Done{};
 }

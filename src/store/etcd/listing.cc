@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t kPageMax = 10'000;
 
-void add_places(std::string_view prefix, const std::vector<KeyValue>& pairs, std::vector<Place>& places) {
+void add_entries(std::string_view prefix, const std::vector<KeyValue>& pairs, std::vector<EntryName>& entries) {
   for (const KeyValue& pair : pairs) {
-    if (auto place = place_in(prefix, pair.key)) places.push_back(std::move(*place));
+    if (auto entry = entry_in(prefix, pair.key)) entries.push_back(std::move(*entry));
   }
 }
 
@@ -30,13 +30,13 @@ Result<Listed> list_after(Transactor& transactor, const KeyRange& range, const s
   return Listed{.pairs = std::move(read.found), .has_more = read.has_more};
 }
 
-Result<ListedPlaces> list_by_hash(Transactor& transactor, const KeyRange& range, std::uint64_t cursor,
-                                  std::size_t count) {
+Result<ListedEntries> list_by_hash(Transactor& transactor, const KeyRange& range, std::uint64_t cursor,
+                                   std::size_t count) {
   const KeyRange rest = {.begin = position_of(range, cursor), .end = range.end};
   const auto page = list_after(transactor, rest, {}, count, Values::kNo);
   if (!page) return tl::unexpected(page.error());
-  ListedPlaces listed;
-  add_places(transactor.prefix(), page->pairs, listed.places);
+  ListedEntries listed;
+  add_entries(transactor.prefix(), page->pairs, listed.entries);
   if (!page->has_more) return listed;
   // The cursor says a hash: all keys that have the last one belong to this page.
   const std::uint64_t last = hash_in(range, page->pairs.back().key);
@@ -44,7 +44,7 @@ Result<ListedPlaces> list_by_hash(Transactor& transactor, const KeyRange& range,
   const KeyRange same = {.begin = {}, .end = is_greatest ? range.end : position_of(range, last + 1)};
   const auto others = list_after(transactor, same, page->pairs.back().key, kPageMax, Values::kNo);
   if (!others) return tl::unexpected(others.error());
-  add_places(transactor.prefix(), others->pairs, listed.places);
+  add_entries(transactor.prefix(), others->pairs, listed.entries);
   listed.cursor = is_greatest ? 0 : last + 1;
   return listed;
 }

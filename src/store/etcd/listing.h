@@ -23,12 +23,12 @@ Result<Listed> list_after(Transactor& transactor, const KeyRange& range, const s
                           std::size_t count_max, Values values);
 
 // About `count` keys by their hash, from the cursor on, as Store::scan() and Keys::scan() page. No value.
-struct ListedPlaces {
-  std::vector<Place> places;
+struct ListedEntries {
+  std::vector<EntryName> entries;
   std::uint64_t cursor = 0;  // 0: these were the last
 };
-Result<ListedPlaces> list_by_hash(Transactor& transactor, const KeyRange& range, std::uint64_t cursor,
-                                  std::size_t count);
+Result<ListedEntries> list_by_hash(Transactor& transactor, const KeyRange& range, std::uint64_t cursor,
+                                   std::size_t count);
 
 // Parts of a list, each no longer than that.
 template <class T>

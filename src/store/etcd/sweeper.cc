@@ -3,8 +3,8 @@
 #include <array>
 #include <chrono>
 
+#include "store/etcd/entry.h"
 #include "store/etcd/listing.h"
-#include "store/etcd/record.h"
 
 namespace mete::store::etcd {
 
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr auto kStepEvery = 200ms;
 constexpr int kStepsPerCount = 150;
 // With each meter come its limit and its override.
-constexpr std::size_t kPageKeys = Transactor::kPlacesMax / 3;
+constexpr std::size_t kPageKeys = Transactor::kEntriesMax / 3;
 constexpr std::array kSwept = {Space::kMeter, Space::kOperation, Space::kKey};
 
 }  // namespace
@@ -50,12 +50,12 @@ Result<bool> Sweeper::sweep_page() {
   const KeyRange range = range_of(transactor_.prefix(), space);
   const auto page = list_after(transactor_, range, after_, kPageKeys, Values::kYes);
   if (!page) return tl::unexpected(page.error());
-  std::vector<Place> places;
+  std::vector<EntryName> entries;
   for (const KeyValue& pair : page->pairs) {
-    auto place = place_in(transactor_.prefix(), pair.key);
-    if (!place) continue;
+    auto entry = entry_in(transactor_.prefix(), pair.key);
+    if (!entry) continue;
     if (space == Space::kMeter) {
-      add_meter(places, place->group, place->name);
+      add_meter(entries, entry->group, entry->name);
       continue;
     }
     if (space == Space::kOperation) {
@@ -63,7 +63,7 @@ Result<bool> Sweeper::sweep_page() {
       const auto hold = record ? summary_of(record->changes) : tl::unexpected(record.error());
       if (hold && *hold) ++open_holds_;
     }
-    places.push_back(std::move(*place));
+    entries.push_back(std::move(*entry));
   }
   after_ = page->has_more ? page->pairs.back().key : "";
   if (!page->has_more) {
@@ -73,8 +73,8 @@ Result<bool> Sweeper::sweep_page() {
     }
     space_ = (space_ + 1) % kSwept.size();
   }
-  if (!places.empty()) {
-    if (auto swept = transactor_.sweep(places); !swept) return tl::unexpected(swept.error());
+  if (!entries.empty()) {
+    if (auto swept = transactor_.sweep(entries); !swept) return tl::unexpected(swept.error());
   }
   return page->has_more;
 }

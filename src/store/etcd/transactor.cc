@@ -10,13 +10,13 @@
 #include "base/hash.h"
 #include "base/raise.h"
 #include "base/random.h"
-#include "store/etcd/record.h"
+#include "store/etcd/entry.h"
 
 namespace mete::store::etcd {
 
 namespace {
 
-const Place kClockPlace{Space::kClock};
+const EntryName kClockEntry{Space::kClock};
 
 void pause_after_race(int races) {
   constexpr std::uint64_t kPauseUsMin = 500;
@@ -27,7 +27,7 @@ void pause_after_race(int races) {
 
 bool is_too_large(const Difference& difference) {
   std::size_t bytes = 0;
-  for (const auto& [place, value] : difference.puts) bytes += value.size() + place.group.size() + place.name.size();
+  for (const auto& [entry, value] : difference.puts) bytes += value.size() + entry.group.size() + entry.name.size();
   return bytes > kTxnBytesMax || difference.puts.size() + difference.deletes.size() > kTxnOperationsMax;
 }
 
@@ -55,7 +55,7 @@ struct Transactor::Trip {
   Lane& lane;
   net::Deadline deadline;
   std::vector<Call*> calls;
-  std::vector<Place> places = {};  // of all of them, and the clock
+  std::vector<EntryName> entries = {};  // of all of them, and the clock
   Image image = {};
   enum class Source : std::uint8_t { kNone, kMemory, kEtcd } source = Source::kNone;
   int races = 0;
@@ -65,24 +65,24 @@ struct Transactor::Trip {
   }
 };
 
-std::size_t Transactor::lane_of(std::span<const Place> places) {
-  const auto meter = std::ranges::find(places, Space::kMeter, &Place::space);
-  const Place& place = meter == places.end() ? places.front() : *meter;
-  return base::hash_bytes(place.name, base::hash_bytes(place.group, 0)) % kLanes;
+std::size_t Transactor::lane_of(std::span<const EntryName> entries) {
+  const auto meter = std::ranges::find(entries, Space::kMeter, &EntryName::space);
+  const EntryName& entry = meter == entries.end() ? entries.front() : *meter;
+  return base::hash_bytes(entry.name, base::hash_bytes(entry.group, 0)) % kLanes;
 }
 
-Outcome<Image> Transactor::read_image(const std::vector<Place>& places, const net::Deadline& deadline) {
-  CHECK(places.size() <= kTxnOperationsMax);
+Outcome<Image> Transactor::read_image(const std::vector<EntryName>& entries, const net::Deadline& deadline) {
+  CHECK(entries.size() <= kTxnOperationsMax);
   Keys keys;
-  keys.all.reserve(places.size());
+  keys.all.reserve(entries.size());
   Txn txn;
-  for (const Place& place : places) txn.reads.push_back({.key = keys.add(key_of(place))});
+  for (const EntryName& entry : entries) txn.reads.push_back({.key = keys.add(key_of(entry))});
   auto answer = client_.run(txn, deadline);
   if (!answer) return tl::unexpected(answer.error());
-  CHECK(answer->reads.size() == places.size());
+  CHECK(answer->reads.size() == entries.size());
   Image image;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    Slot& slot = image[places[i]];
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    Slot& slot = image[entries[i]];
     if (answer->reads[i].found.empty()) continue;
     KeyValue& found = answer->reads[i].found.front();
     slot = {std::move(found.value), found.revision};
@@ -91,9 +91,9 @@ Outcome<Image> Transactor::read_image(const std::vector<Place>& places, const ne
   return image;
 }
 
-Result<Image> Transactor::fetch(const std::vector<Place>& places) {
-  std::set<Place> wanted(places.begin(), places.end());
-  wanted.insert(kClockPlace);
+Result<Image> Transactor::fetch(const std::vector<EntryName>& entries) {
+  std::set<EntryName> wanted(entries.begin(), entries.end());
+  wanted.insert(kClockEntry);
   auto image = read_image({wanted.begin(), wanted.end()}, deadline());
   if (!image) return tl::unexpected(image.error().error);
   return std::move(*image);
@@ -120,7 +120,7 @@ Result<std::unique_ptr<Scratch>> Transactor::scratch_of(const Image& image, bool
 }
 
 Result<void> Transactor::read(Call& call) {
-  const auto image = fetch(call.places);
+  const auto image = fetch(call.entries);
   if (!image) return tl::unexpected(image.error());
   const auto scratch = scratch_of(*image);
   if (!scratch) return tl::unexpected(scratch.error());
@@ -129,8 +129,8 @@ Result<void> Transactor::read(Call& call) {
 }
 
 Result<void> Transactor::change(Call& call) {
-  CHECK(!call.places.empty() && call.places.size() <= kPlacesMax);
-  Lane& lane = lanes_[lane_of(call.places)];
+  CHECK(!call.entries.empty() && call.entries.size() <= kEntriesMax);
+  Lane& lane = lanes_[lane_of(call.entries)];
   lane.together.join(call, [this, &lane](std::span<Call* const> calls) { return run_lane(lane, calls); });
   if (call.failure) return tl::unexpected(*call.failure);
   return Done{};
@@ -139,15 +139,15 @@ Result<void> Transactor::change(Call& call) {
 // In groups that fit into one transaction each.
 bool Transactor::run_lane(Lane& lane, std::span<Call* const> calls) {
   std::vector<Call*> group;
-  std::set<Place> places;
+  std::set<EntryName> entries;
   for (Call* call : calls) {
-    std::set<Place> with = places;
-    with.insert(call->places.begin(), call->places.end());
-    if (with.size() > kPlacesMax) {
+    std::set<EntryName> with = entries;
+    with.insert(call->entries.begin(), call->entries.end());
+    if (with.size() > kEntriesMax) {
       run_group(lane, std::exchange(group, {}));
-      with = {call->places.begin(), call->places.end()};
+      with = {call->entries.begin(), call->entries.end()};
     }
-    places = std::move(with);
+    entries = std::move(with);
     group.push_back(call);
   }
   run_group(lane, std::move(group));
@@ -156,9 +156,9 @@ bool Transactor::run_lane(Lane& lane, std::span<Call* const> calls) {
 
 void Transactor::run_group(Lane& lane, std::vector<Call*> calls) {
   Trip trip{.lane = lane, .deadline = deadline(), .calls = std::move(calls)};
-  std::set<Place> places = {kClockPlace};
-  for (const Call* call : trip.calls) places.insert(call->places.begin(), call->places.end());
-  trip.places.assign(places.begin(), places.end());
+  std::set<EntryName> entries = {kClockEntry};
+  for (const Call* call : trip.calls) entries.insert(call->entries.begin(), call->entries.end());
+  trip.entries.assign(entries.begin(), entries.end());
   begin_with_known(trip);
   while (trip.races < kAttemptsMax && !trip.deadline.is_over()) {
     if (attempt(trip)) return;
@@ -173,8 +173,8 @@ void Transactor::begin_with_known(Trip& trip) {
     --lane.reads_to_come;
     return;
   }
-  for (const Place& place : trip.places) {
-    const auto known = lane.known.find(place);
+  for (const EntryName& entry : trip.entries) {
+    const auto known = lane.known.find(entry);
     if (known == lane.known.end()) return trip.image.clear();
     trip.image.insert(*known);
   }
@@ -183,7 +183,7 @@ void Transactor::begin_with_known(Trip& trip) {
 
 bool Transactor::attempt(Trip& trip) {
   if (trip.source == Trip::Source::kNone) {
-    auto image = read_image(trip.places, trip.deadline);
+    auto image = read_image(trip.entries, trip.deadline);
     if (!image) {
       trip.fail(image.error().error);
       return true;
@@ -208,7 +208,7 @@ bool Transactor::attempt(Trip& trip) {
   if (!difference->is_empty()) return write(trip, *difference);
   // That nothing changes can be told only of what was just read.
   if (trip.source == Trip::Source::kEtcd) {
-    for (const auto& [place, slot] : trip.image) trip.lane.known.insert_or_assign(place, slot);
+    for (const auto& [entry, slot] : trip.image) trip.lane.known.insert_or_assign(entry, slot);
     return true;
   }
   trip.source = Trip::Source::kNone;
@@ -228,16 +228,16 @@ bool Transactor::write(Trip& trip, const Difference& difference) {
   }
   base::raise(next_serial_, difference.next_serial);
   Keys keys;
-  keys.all.reserve(trip.places.size() + difference.puts.size() + difference.deletes.size());
+  keys.all.reserve(trip.entries.size() + difference.puts.size() + difference.deletes.size());
   Txn txn;
   const bool compares_clock = misses_a_key(trip.image);
-  for (const auto& [place, slot] : trip.image) {
-    const std::string_view key = keys.add(key_of(place));
-    if (place.space != Space::kClock || compares_clock) txn.compares.push_back({key, slot.revision});
+  for (const auto& [entry, slot] : trip.image) {
+    const std::string_view key = keys.add(key_of(entry));
+    if (entry.space != Space::kClock || compares_clock) txn.compares.push_back({key, slot.revision});
     txn.reads.push_back({.key = key});
   }
-  for (const auto& [place, value] : difference.puts) txn.puts.push_back({keys.add(key_of(place)), value});
-  for (const Place& place : difference.deletes) txn.deletes.push_back({.key = keys.add(key_of(place))});
+  for (const auto& [entry, value] : difference.puts) txn.puts.push_back({keys.add(key_of(entry)), value});
+  for (const EntryName& entry : difference.deletes) txn.deletes.push_back({.key = keys.add(key_of(entry))});
   auto answer = client_.run(txn, trip.deadline);
   if (!answer) return give_up(trip, answer.error());
   if (answer->has_changed) {
@@ -246,7 +246,7 @@ bool Transactor::write(Trip& trip, const Difference& difference) {
   }
   CHECK(answer->reads.size() == trip.image.size());
   auto read = answer->reads.begin();
-  for (auto& [place, slot] : trip.image) {
+  for (auto& [entry, slot] : trip.image) {
     slot = read->found.empty() ? Slot() : Slot{std::move(read->found[0].value), read->found[0].revision};
     ++read;
   }
@@ -282,9 +282,9 @@ bool Transactor::give_up(Trip& trip, const Failure& failure) {
 void Transactor::remember(Trip& trip, const Difference& difference, Revision revision) {
   Image& known = trip.lane.known;
   if (known.size() > kKnownMax) known.clear();
-  for (auto& [place, slot] : trip.image) known.insert_or_assign(place, std::move(slot));
-  for (const auto& [place, value] : difference.puts) known.insert_or_assign(place, Slot{value, revision});
-  for (const Place& place : difference.deletes) known.insert_or_assign(place, Slot());
+  for (auto& [entry, slot] : trip.image) known.insert_or_assign(entry, std::move(slot));
+  for (const auto& [entry, value] : difference.puts) known.insert_or_assign(entry, Slot{value, revision});
+  for (const EntryName& entry : difference.deletes) known.insert_or_assign(entry, Slot());
 }
 
 Result<void> Transactor::raise_clock() {
@@ -293,17 +293,17 @@ Result<void> Transactor::raise_clock() {
   const auto latest = latest_of(*image);
   if (!latest) return tl::unexpected(latest.error());
   clock_.not_before(*latest);
-  const std::string key = key_of(kClockPlace);
+  const std::string key = key_of(kClockEntry);
   const std::string value = encode(Record{.written_at = clock_.now()});
   // Whoever was faster has put a time about as late; but only what is known to be there counts.
-  const auto answer = run({.compares = {{key, image->at(kClockPlace).revision}}, .puts = {{key, value}}});
+  const auto answer = run({.compares = {{key, image->at(kClockEntry).revision}}, .puts = {{key, value}}});
   if (!answer) return tl::unexpected(answer.error());
   if (!answer->has_changed) return tl::unexpected(Error{ErrorCode::kUnavailable, "another one has raised the clock"});
   return Done{};
 }
 
-Result<std::size_t> Transactor::sweep(const std::vector<Place>& places) {
-  const auto image = fetch(places);
+Result<std::size_t> Transactor::sweep(const std::vector<EntryName>& entries) {
+  const auto image = fetch(entries);
   if (!image) return tl::unexpected(image.error());
   auto scratch = scratch_of(*image);
   if (!scratch) return tl::unexpected(scratch.error());
@@ -318,14 +318,14 @@ Result<std::size_t> Transactor::sweep(const std::vector<Place>& places) {
   Keys keys;
   keys.all.reserve(image->size() + difference->puts.size() + difference->deletes.size());
   Txn txn;
-  const std::set<Place> gone(difference->deletes.begin(), difference->deletes.end());
-  for (const auto& [place, slot] : *image) {
-    const bool is_rule = place.space == Space::kLimit || place.space == Space::kOverride;
-    if (!is_rule && !gone.contains(place) && !difference->puts.contains(place)) continue;
-    txn.compares.push_back({keys.add(key_of(place)), slot.revision});
+  const std::set<EntryName> gone(difference->deletes.begin(), difference->deletes.end());
+  for (const auto& [entry, slot] : *image) {
+    const bool is_rule = entry.space == Space::kLimit || entry.space == Space::kOverride;
+    if (!is_rule && !gone.contains(entry) && !difference->puts.contains(entry)) continue;
+    txn.compares.push_back({keys.add(key_of(entry)), slot.revision});
   }
-  for (const auto& [place, value] : difference->puts) txn.puts.push_back({keys.add(key_of(place)), value});
-  for (const Place& place : difference->deletes) txn.deletes.push_back({.key = keys.add(key_of(place))});
+  for (const auto& [entry, value] : difference->puts) txn.puts.push_back({keys.add(key_of(entry)), value});
+  for (const EntryName& entry : difference->deletes) txn.deletes.push_back({.key = keys.add(key_of(entry))});
   const auto answer = run(txn);
   if (!answer) return tl::unexpected(answer.error());
   return answer->has_changed ? difference->puts.size() + difference->deletes.size() : 0;

@@ -27,14 +27,14 @@
 #include "store/combiner.h"
 #include "store/etcd/client.h"
 #include "store/etcd/image.h"
-#include "store/etcd/limit_book.h"
+#include "store/etcd/seen_limits.h"
 #include "store/store_clock.h"
 
 namespace mete::store::etcd {
 
 // One operation.
 struct Call {
-  std::vector<Place> places = {};  // all that it may touch
+  std::vector<EntryName> entries = {};  // all that it may touch
   // Decides, and keeps the answer; whether anything is to be written. It may be called again, on newer keys: then only
   // the last answer counts.
   std::function<bool(engine::Engine&, Instant now)> decide = {};
@@ -51,28 +51,28 @@ class Transactor {
     Duration timeout;
     Duration id_retention;
   };
-  static constexpr std::size_t kPlacesMax = kTxnOperationsMax - 1;  // of one call: the clock is read with them
+  static constexpr std::size_t kEntriesMax = kTxnOperationsMax - 1;  // of one call: the clock is read with them
 
   // What they refer to outlives it.
-  Transactor(Client& client, StoreClock& clock, LimitBook& book, Settings settings)
+  Transactor(Client& client, StoreClock& clock, SeenLimits& book, Settings settings)
       : client_(client), clock_(clock), book_(book), settings_(std::move(settings)) {}
 
   // Answers from what is read; nothing is written, whatever decide() says.
   Result<void> read(Call& call);
-  // In the lane of its first meter, or of its first place, with others.
+  // In the lane of its first meter, or of its first entry, with others.
   Result<void> change(Call& call);
-  [[nodiscard]] static std::size_t lane_of(std::span<const Place> places);
+  [[nodiscard]] static std::size_t lane_of(std::span<const EntryName> entries);
   static constexpr std::size_t kLanes = 8;
 
   // Writes what time has made of these keys, and deletes what it has made needless; nothing if one of those was changed
   // meanwhile. Returns how many.
-  Result<std::size_t> sweep(const std::vector<Place>& places);
+  Result<std::size_t> sweep(const std::vector<EntryName>& entries);
   // Keys are forgotten only when all can know that it is this late.
   Result<void> raise_clock();
 
   // For listings: a transaction as it is; keys; and an engine of them.
   Result<TxnAnswer> run(const Txn& txn);
-  Result<Image> fetch(const std::vector<Place>& places);
+  Result<Image> fetch(const std::vector<EntryName>& entries);
   Result<std::unique_ptr<Scratch>> scratch_of(const Image& image, bool makes_holds = false);
   [[nodiscard]] const std::string& prefix() const { return settings_.prefix; }
 
@@ -90,8 +90,8 @@ class Transactor {
   struct Trip;
 
   [[nodiscard]] net::Deadline deadline() const { return net::Deadline::in(settings_.timeout); }
-  [[nodiscard]] std::string key_of(const Place& place) const { return etcd::key_of(settings_.prefix, place); }
-  Outcome<Image> read_image(const std::vector<Place>& places, const net::Deadline& deadline);
+  [[nodiscard]] std::string key_of(const EntryName& entry) const { return etcd::key_of(settings_.prefix, entry); }
+  Outcome<Image> read_image(const std::vector<EntryName>& entries, const net::Deadline& deadline);
   bool run_lane(Lane& lane, std::span<Call* const> calls);
   void run_group(Lane& lane, std::vector<Call*> calls);
   static void begin_with_known(Trip& trip);
@@ -103,7 +103,7 @@ class Transactor {
 
   Client& client_;
   StoreClock& clock_;
-  LimitBook& book_;
+  SeenLimits& book_;
   const Settings settings_;
   std::array<Lane, kLanes> lanes_;
   std::atomic<std::uint64_t> next_serial_{1};

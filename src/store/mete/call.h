@@ -20,7 +20,7 @@
 #include "wire/resp_command.h"
 #include "wire/resp_reply.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 // Words of a command, for a FieldWriter.
 class WordSink {
@@ -76,7 +76,7 @@ class Call {
   void fail_rest(const Error& error) { replies_.resize(size_, tl::make_unexpected(error)); }
   void forget_replies() { replies_.clear(); }
 
-  // What command number `index` got. An error that the server tells is an Error here, as errors.h says.
+  // What command number `index` got. An error that the server tells is an Error here, as error_of says.
   [[nodiscard]] Result<wire::RespValue>& reply(std::size_t index) { return replies_[index]; }
   [[nodiscard]] std::span<const Result<wire::RespValue>> replies() const { return replies_; }
 
@@ -87,4 +87,4 @@ class Call {
   std::vector<Result<wire::RespValue>> replies_;
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

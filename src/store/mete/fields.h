@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 // Value is a Plain, which one may change or not.
 template <class Value, class Plain>
@@ -172,4 +172,4 @@ class FieldReader {
   bool is_bad_ = false;
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

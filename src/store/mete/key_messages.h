@@ -6,7 +6,7 @@
 #include "core/key_requests.h"
 #include "store/mete/fields.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 template <>
 struct LastName<core::KeyType> : std::integral_constant<core::KeyType, core::KeyType::kThrottle> {};
@@ -60,4 +60,4 @@ void visit_fields(Is<core::BoundedSum> auto& value, auto& each) { each(value.val
 void visit_fields(Is<core::ListedKey> auto& value, auto& each) { each(value.key, value.type); }
 void visit_fields(Is<core::KeyPage> auto& value, auto& each) { each(value.cursor, value.keys); }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

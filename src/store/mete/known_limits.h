@@ -7,19 +7,17 @@
 
 #include <mete/limit.h>
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "core/requests.h"
+#include "store/open_admission.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 class KnownLimits {
  public:
@@ -42,31 +40,25 @@ class KnownLimits {
 
   void learn(const Limit& limit, Instant now) {
     const std::unique_lock lock(mutex_);
-    limits_[limit.name()] = {.is_open = limit.on_fail() == OnFail::kOpen,
-                             .capacity = limit.burst().value_or(limit.amount()),
-                             .due_at = now + kFreshFor};
+    limits_[limit.name()] = {.when_away = WhenAway::of(limit), .due_at = now + kFreshFor};
   }
   void forget(std::string_view name) {
     const std::unique_lock lock(mutex_);
     if (const auto known = limits_.find(name); known != limits_.end()) limits_.erase(known);
   }
 
-  // The least capacity of the charges' limits, if all of them are known to be open; else none.
-  [[nodiscard]] std::optional<Amount> capacity_if_open(std::span<const Charge> charges) const {
+  // The answer to a take while its server is away; none unless each of its limits is known to be open then.
+  [[nodiscard]] std::optional<core::Verdict> admit_open(const core::TakeRequest& request) const {
     const std::shared_lock lock(mutex_);
-    Amount least = kAmountMax;
-    for (const Charge& charge : charges) {
-      const auto known = limits_.find(charge.limit);
-      if (known == limits_.end() || !known->second.is_open) return std::nullopt;
-      least = std::min(least, known->second.capacity);
-    }
-    return least;
+    return admit_if_open(request, [this](std::string_view name) {
+      const auto known = limits_.find(name);
+      return known == limits_.end() ? std::nullopt : std::optional(known->second.when_away);
+    });
   }
 
  private:
   struct Known {
-    bool is_open = false;
-    Amount capacity = 0;
+    WhenAway when_away;
     Instant due_at;
   };
 
@@ -74,4 +66,4 @@ class KnownLimits {
   std::map<std::string, Known, std::less<>> limits_;  // under mutex_
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

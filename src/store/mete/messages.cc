@@ -1,6 +1,6 @@
 #include "store/mete/messages.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 LimitMessage::LimitMessage(const Limit& limit)
     : kind(limit.kind()),
@@ -28,4 +28,4 @@ Limit LimitMessage::limit() const {
   return limit;
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -18,7 +18,7 @@
 #include "core/verdict.h"
 #include "store/mete/fields.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 template <>
 struct LastName<Mode> : std::integral_constant<Mode, Mode::kForce> {};
@@ -165,4 +165,4 @@ void visit_fields(Is<core::Statistics> auto& value, auto& each) {
        value.open_holds, value.expired_holds, value.orphans, value.unrecorded_admissions, value.memory_bytes);
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -7,7 +7,7 @@
 #include "core/refusals.h"
 #include "store/mete/mete_store.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 using enum Call::Repeat;
 
@@ -16,11 +16,11 @@ namespace {
 // Asks one server after the other, the id's own first, until one knows the hold. While one is away that may have it,
 // nobody can say that there is none.
 template <class Answer, class Ask>
-Result<Answer> ask_in_turn(PeerGroup& group, std::string_view id, Ask ask) {
+Result<Answer> ask_in_turn(ServerGroup& group, std::string_view id, Ask ask) {
   std::optional<Error> absence;
   Error refusal = core::no_hold(id);
-  for (Peer* peer : group.from_home_of(id)) {
-    Result<Answer> answer = ask(*peer);
+  for (Server* server : group.from_home_of(id)) {
+    Result<Answer> answer = ask(*server);
     if (answer) return answer;
     if (answer.error().code == ErrorCode::kUnavailable) {
       absence = answer.error();
@@ -35,7 +35,7 @@ Result<Answer> ask_in_turn(PeerGroup& group, std::string_view id, Ask ask) {
 
 }  // namespace
 
-Result<core::Verdict> PeerStore::do_hold(const HoldRequest& request) {
+Result<core::Verdict> MeteStore::do_hold(const HoldRequest& request) {
   const auto home = group_->home_of(request.charges);
   if (!home) return tl::make_unexpected(home.error());
   // It has an id always: asked twice, it is one hold.
@@ -45,32 +45,32 @@ Result<core::Verdict> PeerStore::do_hold(const HoldRequest& request) {
   return answer->verdict;
 }
 
-Result<Settlement> PeerStore::do_commit(const CommitRequest& request) {
+Result<Settlement> MeteStore::do_commit(const CommitRequest& request) {
   std::vector<std::string> amounts;
   for (const Amount amount : request.amounts) amounts.push_back(std::to_string(amount));
   std::vector<std::string_view> words = {"COMMIT", request.id};
   words.insert(words.end(), amounts.begin(), amounts.end());
   if (request.allow_overage) words.emplace_back("OVERAGE");
-  return ask_in_turn<Settlement>(*group_, request.id, [&](Peer& peer) {
-    return read_settlement(peer.address(), words[0], PeerGroup::ask_words(peer, kNever, words));
+  return ask_in_turn<Settlement>(*group_, request.id, [&](Server& server) {
+    return read_settlement(server.address(), words[0], ServerGroup::ask_words(server, kNever, words));
   });
 }
 
-Result<Settlement> PeerStore::do_cancel(std::string_view id) {
-  return ask_in_turn<Settlement>(*group_, id, [&](Peer& peer) {
-    return read_settlement(peer.address(), "CANCEL", PeerGroup::ask_words(peer, kNever, {"CANCEL", id}));
+Result<Settlement> MeteStore::do_cancel(std::string_view id) {
+  return ask_in_turn<Settlement>(*group_, id, [&](Server& server) {
+    return read_settlement(server.address(), "CANCEL", ServerGroup::ask_words(server, kNever, {"CANCEL", id}));
   });
 }
 
-Result<Duration> PeerStore::do_extend(std::string_view id, Duration ttl) {
-  return ask_in_turn<Duration>(*group_, id, [&](Peer& peer) {
-    return group_->ask<Duration>(peer, kIfLost, "STORE EXTEND", ExtendMessage{id, ttl});
+Result<Duration> MeteStore::do_extend(std::string_view id, Duration ttl) {
+  return ask_in_turn<Duration>(*group_, id, [&](Server& server) {
+    return group_->ask<Duration>(server, kIfLost, "STORE EXTEND", ExtendMessage{id, ttl});
   });
 }
 
-Result<std::optional<HoldInfo>> PeerStore::do_find_hold(std::string_view id) {
-  auto found = ask_in_turn<HoldInfo>(*group_, id, [&](Peer& peer) -> Result<HoldInfo> {
-    auto hold = group_->ask<std::optional<HoldInfo>>(peer, kIfLost, "STORE FIND", id);
+Result<std::optional<HoldInfo>> MeteStore::do_find_hold(std::string_view id) {
+  auto found = ask_in_turn<HoldInfo>(*group_, id, [&](Server& server) -> Result<HoldInfo> {
+    auto hold = group_->ask<std::optional<HoldInfo>>(server, kIfLost, "STORE FIND", id);
     if (!hold) return tl::make_unexpected(hold.error());
     if (!*hold) return tl::make_unexpected(core::no_hold(id));
     return std::move(**hold);
@@ -80,25 +80,26 @@ Result<std::optional<HoldInfo>> PeerStore::do_find_hold(std::string_view id) {
   return tl::make_unexpected(found.error());
 }
 
-Result<std::vector<std::string>> PeerStore::do_holds(const MeterName& meter, std::size_t count_max) {
+Result<std::vector<std::string>> MeteStore::do_holds(const MeterName& meter, std::size_t count_max) {
   return group_->ask<std::vector<std::string>>(group_->home_of(meter.key), kIfLost, "STORE HOLDS",
                                                HoldsMessage{{meter.limit, meter.key}, count_max});
 }
 
-Result<std::vector<std::string>> PeerStore::do_holds_tagged(std::string_view tag) {
+Result<std::vector<std::string>> MeteStore::do_holds_tagged(std::string_view tag) {
   std::vector<std::string> all;
-  for (const auto& peer : group_->peers()) {
-    auto ids = read_strings(peer->address(), "HOLDS TAG", PeerGroup::ask_words(*peer, kIfLost, {"HOLDS", "TAG", tag}));
+  for (const auto& server : group_->servers()) {
+    auto ids =
+        read_strings(server->address(), "HOLDS TAG", ServerGroup::ask_words(*server, kIfLost, {"HOLDS", "TAG", tag}));
     if (!ids) return ids;
     all.insert(all.end(), std::move_iterator(ids->begin()), std::move_iterator(ids->end()));
   }
   return all;
 }
 
-Result<std::vector<HoldInfo>> PeerStore::do_oldest_holds(std::size_t count_max) {
+Result<std::vector<HoldInfo>> MeteStore::do_oldest_holds(std::size_t count_max) {
   std::vector<HoldInfo> all;
-  for (const auto& peer : group_->peers()) {
-    auto oldest = group_->ask<std::vector<HoldInfo>>(*peer, kIfLost, "STORE OLDEST", count_max);
+  for (const auto& server : group_->servers()) {
+    auto oldest = group_->ask<std::vector<HoldInfo>>(*server, kIfLost, "STORE OLDEST", count_max);
     if (!oldest) return oldest;
     all.insert(all.end(), std::move_iterator(oldest->begin()), std::move_iterator(oldest->end()));
   }
@@ -107,4 +108,4 @@ Result<std::vector<HoldInfo>> PeerStore::do_oldest_holds(std::size_t count_max) 
   return all;
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

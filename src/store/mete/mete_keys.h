@@ -1,15 +1,15 @@
-// PeerKeys: the keys that other Mete servers keep, each at the server that Rendezvous gives it.
+// MeteKeys: the keys that other Mete servers keep, each at the server that Rendezvous gives it.
 #pragma once
 
 #include "store/keys.h"
 #include "store/mete/key_messages.h"
 #include "store/mete/server_group.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
-class PeerKeys final : public Keys {
+class MeteKeys final : public Keys {
  public:
-  explicit PeerKeys(PeerGroup& group) : group_(group) {}
+  explicit MeteKeys(ServerGroup& group) : group_(group) {}
 
  private:
   Result<std::optional<std::int64_t>> do_get(std::string_view key) override;
@@ -31,12 +31,12 @@ class PeerKeys final : public Keys {
   Result<std::size_t> do_size() override;
 
   // The reply to a command of every client is an integer, or text that is one, or null.
-  static Result<std::int64_t> ask_integer(Peer& peer, Call::Repeat repeat,
+  static Result<std::int64_t> ask_integer(Server& server, Call::Repeat repeat,
                                           std::initializer_list<std::string_view> words);
-  static Result<std::optional<std::int64_t>> ask_value(Peer& peer, Call::Repeat repeat,
+  static Result<std::optional<std::int64_t>> ask_value(Server& server, Call::Repeat repeat,
                                                        std::initializer_list<std::string_view> words);
 
-  PeerGroup& group_;
+  ServerGroup& group_;
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

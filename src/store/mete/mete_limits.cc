@@ -6,41 +6,41 @@
 #include "base/monotonic.h"
 #include "store/mete/mete_store.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 using enum Call::Repeat;
 
 namespace {
 
 // One server has not done what the others may have.
-Error only_at_the_others(const Error& error, const Peer& peer, std::string_view name) {
+Error only_at_the_others(const Error& error, const Server& server, std::string_view name) {
   if (error.code != ErrorCode::kUnavailable) return error;
   return {error.code, error.message + "; limit '" + std::string(name) + "' may be as it was at " +
-                          peer.address().to_string() + ": repeat this when it answers, which is safe"};
+                          server.address().to_string() + ": repeat this when it answers, which is safe"};
 }
 
 }  // namespace
 
-Result<void> PeerStore::do_define(const Limit& limit) {
+Result<void> MeteStore::do_define(const Limit& limit) {
   Result<void> done;
-  for (const auto& peer : group_->peers()) {
-    const auto there = group_->ask<Nothing>(*peer, kIfLost, "STORE DEFINE", LimitMessage(limit));
-    if (!there && done) done = tl::make_unexpected(only_at_the_others(there.error(), *peer, limit.name()));
+  for (const auto& server : group_->servers()) {
+    const auto there = group_->ask<Nothing>(*server, kIfLost, "STORE DEFINE", LimitMessage(limit));
+    if (!there && done) done = tl::make_unexpected(only_at_the_others(there.error(), *server, limit.name()));
   }
-  if (done) known_.learn(limit, Instant::from_ns(base::monotonic_ns()));
+  if (done) known_.learn(limit, base::monotonic_now());
   return done;
 }
 
-Result<bool> PeerStore::do_drop(std::string_view name) {
+Result<bool> MeteStore::do_drop(std::string_view name) {
   known_.forget(name);
   Result<bool> was_there = false;
-  for (const auto& peer : group_->peers()) {
-    auto reply = PeerGroup::ask_words(*peer, kNever, {"LIMIT", "DEL", name});
+  for (const auto& server : group_->servers()) {
+    auto reply = ServerGroup::ask_words(*server, kNever, {"LIMIT", "DEL", name});
     if (reply && reply->type != wire::RespType::kInteger) {
-      reply = tl::make_unexpected(unexpected_reply("LIMIT DEL", peer->address()));
+      reply = tl::make_unexpected(unexpected_reply("LIMIT DEL", server->address()));
     }
     if (!reply) {
-      if (was_there) was_there = tl::make_unexpected(only_at_the_others(reply.error(), *peer, name));
+      if (was_there) was_there = tl::make_unexpected(only_at_the_others(reply.error(), *server, name));
     } else if (was_there) {
       was_there = *was_there || reply->integer == 1;
     }
@@ -48,11 +48,11 @@ Result<bool> PeerStore::do_drop(std::string_view name) {
   return was_there;
 }
 
-Result<std::optional<Limit>> PeerStore::do_limit(std::string_view name) {
+Result<std::optional<Limit>> MeteStore::do_limit(std::string_view name) {
   Result<std::optional<Limit>> found = std::nullopt;
   bool has_answer = false;
-  for (const auto& peer : group_->peers()) {
-    const auto there = group_->ask<std::optional<LimitMessage>>(*peer, kIfLost, "STORE LIMIT", name);
+  for (const auto& server : group_->servers()) {
+    const auto there = group_->ask<std::optional<LimitMessage>>(*server, kIfLost, "STORE LIMIT", name);
     if (there && *there) return (*there)->limit();
     if (there) {
       found = std::nullopt;
@@ -64,13 +64,13 @@ Result<std::optional<Limit>> PeerStore::do_limit(std::string_view name) {
   return found;
 }
 
-Result<std::vector<std::string>> PeerStore::do_limits() {
+Result<std::vector<std::string>> MeteStore::do_limits() {
   std::vector<std::string> names;
   std::optional<Error> absence;
   std::size_t absent = 0;
-  for (const auto& peer : group_->peers()) {
+  for (const auto& server : group_->servers()) {
     const auto there =
-        read_strings(peer->address(), "LIMIT LIST", PeerGroup::ask_words(*peer, kIfLost, {"LIMIT", "LIST"}));
+        read_strings(server->address(), "LIMIT LIST", ServerGroup::ask_words(*server, kIfLost, {"LIMIT", "LIST"}));
     if (there) {
       names.insert(names.end(), there->begin(), there->end());
     } else {
@@ -79,22 +79,22 @@ Result<std::vector<std::string>> PeerStore::do_limits() {
     }
   }
   // Each has them all: one is enough.
-  if (absent == group_->peers().size()) return tl::make_unexpected(*absence);
+  if (absent == group_->servers().size()) return tl::make_unexpected(*absence);
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
-Result<void> PeerStore::do_set_override(const MeterName& meter, std::optional<Amount> amount) {
+Result<void> MeteStore::do_set_override(const MeterName& meter, std::optional<Amount> amount) {
   const std::string text = amount ? std::to_string(*amount) : "NONE";
   const auto reply =
-      PeerGroup::ask_words(group_->home_of(meter.key), kIfLost, {"LIMIT", "OVERRIDE", meter.limit, meter.key, text});
+      ServerGroup::ask_words(group_->home_of(meter.key), kIfLost, {"LIMIT", "OVERRIDE", meter.limit, meter.key, text});
   return reply.map([](const wire::RespValue&) { return Done{}; });
 }
 
-Result<std::optional<Amount>> PeerStore::do_override_of(const MeterName& meter) {
+Result<std::optional<Amount>> MeteStore::do_override_of(const MeterName& meter) {
   return group_->ask<std::optional<Amount>>(group_->home_of(meter.key), kIfLost, "STORE OVERRIDE",
                                             MeterMessage{meter.limit, meter.key});
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

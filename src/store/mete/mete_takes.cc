@@ -4,9 +4,8 @@
 
 #include "base/monotonic.h"
 #include "store/mete/mete_store.h"
-#include "store/open_admission.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 using enum Call::Repeat;
 
@@ -18,28 +17,26 @@ constexpr std::string_view kLimit = "STORE LIMIT";
 // Commands of one call: all of them must be answered within its time-out.
 constexpr std::size_t kTogetherMax = 256;
 
-Instant here() { return Instant::from_ns(base::monotonic_ns()); }
-
 // Runs `run` for the numbers of the keys of each server, not too many at a time.
 template <class Run>
-void for_each_home(PeerGroup& group, std::span<const std::string_view> keys, Run run) {
-  for (const auto& peer : group.peers()) {
+void for_each_home(ServerGroup& group, std::span<const std::string_view> keys, Run run) {
+  for (const auto& server : group.servers()) {
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (&group.home_of(keys[i]) != peer.get()) continue;
+      if (&group.home_of(keys[i]) != server.get()) continue;
       numbers.push_back(i);
       if (numbers.size() == kTogetherMax) {
-        run(*peer, numbers);
+        run(*server, numbers);
         numbers.clear();
       }
     }
-    if (!numbers.empty()) run(*peer, numbers);
+    if (!numbers.empty()) run(*server, numbers);
   }
 }
 
 }  // namespace
 
-Result<core::Verdict> PeerStore::do_take(const TakeRequest& request) {
+Result<core::Verdict> MeteStore::do_take(const TakeRequest& request) {
   const auto home = group_->home_of(request.charges);
   if (!home) return tl::make_unexpected(home.error());
   const bool is_safe_twice = request.mode == Mode::kPeek || !request.id.empty();
@@ -51,30 +48,31 @@ Result<core::Verdict> PeerStore::do_take(const TakeRequest& request) {
   return read_take(**home, request, call.reply(0));
 }
 
-void PeerStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
+void MeteStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
   std::vector<std::string_view> keys;
   for (const Charge& charge : charges) keys.push_back(charge.key);
-  for_each_home(*group_, keys,
-                [&](Peer& peer, std::span<const std::size_t> numbers) { take_there(peer, charges, numbers, answers); });
+  for_each_home(*group_, keys, [&](Server& server, std::span<const std::size_t> numbers) {
+    take_there(server, charges, numbers, answers);
+  });
 }
 
-void PeerStore::take_there(Peer& peer, std::span<const Charge> charges, std::span<const std::size_t> numbers,
+void MeteStore::take_there(Server& server, std::span<const Charge> charges, std::span<const std::size_t> numbers,
                            std::span<Result<core::Verdict>> answers) {
   Call call(kNever);
   std::vector<Charge> taken;
   for (const std::size_t number : numbers) taken.push_back(charges[number]);
   for (const Charge& charge : taken) call.add(kTake, TakeMessage({.charges = {&charge, 1}}));
   const auto due = add_due_limits(taken, call);
-  peer.run(call);
-  learn(peer, call, due);
+  server.run(call);
+  learn(server, call, due);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    answers[numbers[i]] = read_take(peer, {.charges = {&taken[i], 1}}, call.reply(i));
+    answers[numbers[i]] = read_take(server, {.charges = {&taken[i], 1}}, call.reply(i));
   }
 }
 
-std::vector<std::string_view> PeerStore::add_due_limits(std::span<const Charge> charges, Call& call) {
+std::vector<std::string_view> MeteStore::add_due_limits(std::span<const Charge> charges, Call& call) {
   std::vector<std::string_view> names;
-  const Instant now = here();
+  const Instant now = base::monotonic_now();
   for (const Charge& charge : charges) {
     if (std::ranges::find(names, charge.limit) != names.end() || !known_.is_due(charge.limit, now)) continue;
     names.push_back(charge.limit);
@@ -83,43 +81,41 @@ std::vector<std::string_view> PeerStore::add_due_limits(std::span<const Charge> 
   return names;
 }
 
-void PeerStore::learn(const Peer& peer, Call& call, std::span<const std::string_view> names) {
+void MeteStore::learn(const Server& server, Call& call, std::span<const std::string_view> names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto limit =
-        group_->read<std::optional<LimitMessage>>(peer, kLimit, call.reply(call.size() - names.size() + i));
+        group_->read<std::optional<LimitMessage>>(server, kLimit, call.reply(call.size() - names.size() + i));
     if (!limit) continue;
     if (*limit) {
-      known_.learn((*limit)->limit(), here());
+      known_.learn((*limit)->limit(), base::monotonic_now());
     } else {
       known_.forget(names[i]);
     }
   }
 }
 
-Result<core::Verdict> PeerStore::read_take(const Peer& peer, const TakeRequest& request,
+Result<core::Verdict> MeteStore::read_take(const Server& server, const TakeRequest& request,
                                            const Result<wire::RespValue>& reply) {
-  const auto answer = group_->read<VerdictMessage>(peer, kTake, reply);
+  const auto answer = group_->read<VerdictMessage>(server, kTake, reply);
   if (!answer) return admit_open(request, answer.error());
   tell_usages(*answer, request.usages);
   return answer->verdict;
 }
 
-Result<core::Verdict> PeerStore::admit_open(const TakeRequest& request, const Error& error) {
-  const auto capacity = error.code == ErrorCode::kUnavailable ? known_.capacity_if_open(request.charges) : std::nullopt;
-  if (!capacity) return tl::make_unexpected(error);
-  Amount taken = 0;
-  for (const Charge& charge : request.charges) taken += charge.cost;
+Result<core::Verdict> MeteStore::admit_open(const TakeRequest& request, const Error& error) {
+  const auto admitted = error.code == ErrorCode::kUnavailable ? known_.admit_open(request) : std::nullopt;
+  if (!admitted) return tl::make_unexpected(error);
   unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return admit_as_fresh(taken, *capacity, request.usages);
+  return *admitted;
 }
 
-Result<std::optional<core::Verdict>> PeerStore::do_recall(const TakeRequest& request) {
+Result<std::optional<core::Verdict>> MeteStore::do_recall(const TakeRequest& request) {
   const auto home = group_->home_of(request.charges);
   if (!home) return tl::make_unexpected(home.error());
   return group_->ask<std::optional<core::Verdict>>(**home, kIfLost, "STORE RECALL", TakeMessage(request));
 }
 
-Result<Settlement> PeerStore::do_give(std::span<const Charge> charges, std::string_view id) {
+Result<Settlement> MeteStore::do_give(std::span<const Charge> charges, std::string_view id) {
   const auto home = group_->home_of(charges);
   if (!home) return tl::make_unexpected(home.error());
   std::vector<std::string> costs;
@@ -131,40 +127,40 @@ Result<Settlement> PeerStore::do_give(std::span<const Charge> charges, std::stri
   }
   if (!id.empty()) words.insert(words.end(), {"ID", id});
   return read_settlement((*home)->address(), words[0],
-                         PeerGroup::ask_words(**home, id.empty() ? kNever : kIfLost, words));
+                         ServerGroup::ask_words(**home, id.empty() ? kNever : kIfLost, words));
 }
 
-Result<Usage> PeerStore::do_usage(const MeterName& meter) {
+Result<Usage> MeteStore::do_usage(const MeterName& meter) {
   return group_->ask<Usage>(group_->home_of(meter.key), kIfLost, "STORE USAGE", MeterMessage{meter.limit, meter.key});
 }
 
-Result<Reconciliation> PeerStore::do_reconcile(const MeterName& meter, Amount used) {
-  Peer& home = group_->home_of(meter.key);
-  const auto reply = PeerGroup::ask_words(home, kNever, {"RECONCILE", meter.limit, meter.key, std::to_string(used)});
+Result<Reconciliation> MeteStore::do_reconcile(const MeterName& meter, Amount used) {
+  Server& home = group_->home_of(meter.key);
+  const auto reply = ServerGroup::ask_words(home, kNever, {"RECONCILE", meter.limit, meter.key, std::to_string(used)});
   return read_integers<2>(home.address(), "RECONCILE", reply).map([](const auto& parts) {
     return Reconciliation{.used_before = parts[0], .used_now = parts[1]};
   });
 }
 
-void PeerStore::do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
+void MeteStore::do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
   std::vector<std::string_view> keys;
   for (const Shift& shift : request.shifts) keys.push_back(shift.key);
-  for_each_home(*group_, keys, [&](Peer& peer, std::span<const std::size_t> numbers) {
-    shift_there(peer, request, numbers, answers);
+  for_each_home(*group_, keys, [&](Server& server, std::span<const std::size_t> numbers) {
+    shift_there(server, request, numbers, answers);
   });
 }
 
-void PeerStore::shift_there(Peer& peer, const ShiftRequest& request, std::span<const std::size_t> numbers,
+void MeteStore::shift_there(Server& server, const ShiftRequest& request, std::span<const std::size_t> numbers,
                             std::span<Result<Shifted>> answers) {
   Call call(kNever);
   for (const std::size_t number : numbers) {
     const Shift& shift = request.shifts[number];
     call.add(kShift, ShiftMessage{{request.limit, shift.key}, request.since, shift.change});
   }
-  peer.run(call);
+  server.run(call);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    answers[numbers[i]] = group_->read<Shifted>(peer, kShift, call.reply(i));
+    answers[numbers[i]] = group_->read<Shifted>(server, kShift, call.reply(i));
   }
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

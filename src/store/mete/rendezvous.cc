@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "store/hash_tag.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 namespace {
 
@@ -34,4 +34,4 @@ std::size_t Rendezvous::owner_of(std::string_view key) const {
   return owner;
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

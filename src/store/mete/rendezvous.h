@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 class Rendezvous {
  public:
@@ -29,4 +29,4 @@ class Rendezvous {
   std::vector<std::uint64_t> seeds_;
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -1,5 +1,5 @@
-// Replies of a Mete server, read strictly: one of another shape than the question has is an error that names the
-// server.
+// Replies of a Mete server, read strictly: an error is the Error that its store would have told, and a reply of another
+// shape than the question has is one that names the server. Pure.
 #pragma once
 
 #include <mete/decision.h>
@@ -14,11 +14,17 @@
 #include <vector>
 
 #include "net/address.h"
-#include "store/mete/errors.h"
 #include "store/mete/messages.h"
 #include "wire/resp_reply.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
+
+// `text`: the error as it stands in the reply, "NOLIMIT unknown limit 'x'". What is about the way there (a password, a
+// server that is no Mete) says the address and what to do.
+Error error_of(std::string_view text, const net::Address& server);
+
+// A reply of another shape than the question has.
+Error unexpected_reply(std::string_view question, const net::Address& server);
 
 // Elements of a reply, for a FieldReader.
 class ReplySource {
@@ -70,4 +76,4 @@ Result<Settlement> read_settlement(const net::Address& server, std::string_view 
 // How each charge's meter stands, to whoever has room for it. An answer from before does not tell.
 void tell_usages(const VerdictMessage& answer, std::span<Usage> usages);
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "base/check.h"
-#include "store/mete/errors.h"
+#include "store/mete/replies.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
-void Peer::run(Call& call) {
+void Server::run(Call& call) {
   CHECK(call.size() > 0);
   combiner_.join(call, [this](std::span<Call* const> calls) {
     exchange(calls);
@@ -21,7 +21,7 @@ void Peer::run(Call& call) {
   if (failed > 0) failures_.fetch_add(static_cast<std::uint64_t>(failed), std::memory_order_relaxed);
 }
 
-void Peer::exchange(std::span<Call* const> calls) {
+void Server::exchange(std::span<Call* const> calls) {
   const auto deadline = net::Deadline::in(timeout_);
   std::vector<Call*> lost = attempt(calls, deadline);
   std::erase_if(lost, [](const Call* call) { return call->repeat() == Call::Repeat::kNever; });
@@ -30,7 +30,7 @@ void Peer::exchange(std::span<Call* const> calls) {
   attempt(lost, deadline);
 }
 
-std::vector<Call*> Peer::attempt(std::span<Call* const> calls, const net::Deadline& deadline) {
+std::vector<Call*> Server::attempt(std::span<Call* const> calls, const net::Deadline& deadline) {
   auto lease = node_.borrow(deadline);
   if (!lease) {
     for (Call* call : calls) call->fail_rest(lease.error());
@@ -65,4 +65,4 @@ std::vector<Call*> Peer::attempt(std::span<Call* const> calls, const net::Deadli
   return lost;
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

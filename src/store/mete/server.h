@@ -1,4 +1,4 @@
-// Peer: the way to one other Mete server.
+// Server: the way to one other Mete server.
 //
 // Calls of many threads share a few connections: those that come while all are in use go together over the next one
 // that is free, in one write. A call takes the time-out at most, and as long again if it had to wait for its turn.
@@ -20,14 +20,14 @@
 #include "store/mete/call.h"
 #include "store/redis/client/node.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
-class Peer {
+class Server {
  public:
   static constexpr std::size_t kConnectionsMax = 8;
   static constexpr std::size_t kCallsTogetherMax = 128;
 
-  Peer(net::Address address, redis::NodeSettings settings, Duration timeout)
+  Server(net::Address address, redis::NodeSettings settings, Duration timeout)
       : node_(std::move(address), std::move(settings)), timeout_(timeout) {}
 
   // Each command of the call gets its reply, or kUnavailable.
@@ -51,4 +51,4 @@ class Peer {
   std::atomic<std::uint64_t> failures_ = 0;
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

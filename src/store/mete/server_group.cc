@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "wire/text.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 namespace {
 
@@ -25,80 +25,81 @@ Error apart(const Charge& one, const Charge& other) {
 
 }  // namespace
 
-PeerGroup::PeerGroup(const ServerUrl& url, std::unique_ptr<net::TlsClient> tls, std::span<const std::string> names)
+ServerGroup::ServerGroup(const ServerUrl& url, std::unique_ptr<net::TlsClient> tls, std::span<const std::string> names)
     : tls_(std::move(tls)), rendezvous_(names) {
-  const redis::NodeSettings settings = {.credentials = url.credentials, .tls = tls_.get(), .has_scripts = false};
-  for (const net::Address& host : url.hosts) peers_.push_back(std::make_unique<Peer>(host, settings, url.timeout));
+  const redis::NodeSettings settings = {.credentials = url.credentials, .tls = tls_.get()};
+  for (const net::Address& host : url.hosts) servers_.push_back(std::make_unique<Server>(host, settings, url.timeout));
 }
 
-Result<std::unique_ptr<PeerGroup>> PeerGroup::open(const ServerUrl& url) {
+Result<std::unique_ptr<ServerGroup>> ServerGroup::open(const ServerUrl& url) {
   auto tls = load_tls(url);
   if (!tls) return tl::make_unexpected(tls.error());
-  std::unique_ptr<PeerGroup> group(new PeerGroup(url, std::move(*tls), names_of(url)));
+  std::unique_ptr<ServerGroup> group(new ServerGroup(url, std::move(*tls), names_of(url)));
   std::optional<Error> absence;
   std::size_t absent = 0;
-  for (const auto& peer : group->peers_) {
-    const auto greeted = group->greet(*peer);
+  for (const auto& server : group->servers_) {
+    const auto greeted = group->greet(*server);
     if (greeted) continue;
     // What the URL has wrong will not come right by itself.
     if (greeted.error().code != ErrorCode::kUnavailable) return tl::make_unexpected(greeted.error());
     if (!absence) absence = greeted.error();
     ++absent;
   }
-  if (absent == group->peers_.size()) return tl::make_unexpected(*absence);
+  if (absent == group->servers_.size()) return tl::make_unexpected(*absence);
   return group;
 }
 
 // It is a Mete server of this format, and so is whatever it keeps its limits in: a list of them goes all the way.
-Result<void> PeerGroup::greet(Peer& peer) {
-  if (auto statistics = ask<core::Statistics>(peer, Call::Repeat::kIfLost, "STORE STATS"); !statistics) {
+Result<void> ServerGroup::greet(Server& server) {
+  if (auto statistics = ask<core::Statistics>(server, Call::Repeat::kIfLost, "STORE STATS"); !statistics) {
     return tl::make_unexpected(statistics.error());
   }
-  const auto limits = ask_words(peer, Call::Repeat::kIfLost, {"LIMIT", "LIST"});
+  const auto limits = ask_words(server, Call::Repeat::kIfLost, {"LIMIT", "LIST"});
   return limits.map([](const wire::RespValue&) { return Done{}; });
 }
 
-Result<Peer*> PeerGroup::home_of(std::span<const Charge> charges) {
-  Peer& home = home_of(charges[0].key);
+Result<Server*> ServerGroup::home_of(std::span<const Charge> charges) {
+  Server& home = home_of(charges[0].key);
   for (const Charge& charge : charges.subspan(1)) {
     if (&home_of(charge.key) != &home) return tl::make_unexpected(apart(charges[0], charge));
   }
   return &home;
 }
 
-std::vector<Peer*> PeerGroup::from_home_of(std::string_view id) {
-  std::vector<Peer*> order;
-  for (const auto& peer : peers_) order.push_back(peer.get());
+std::vector<Server*> ServerGroup::from_home_of(std::string_view id) {
+  std::vector<Server*> order;
+  for (const auto& server : servers_) order.push_back(server.get());
   std::swap(order[0], order[rendezvous_.owner_of(id)]);
   return order;
 }
 
-std::string PeerGroup::new_id(std::string_view key) const {
+std::string ServerGroup::new_id(std::string_view key) const {
   const std::size_t home = rendezvous_.owner_of(key);
   std::string id = base::random_id();
   while (rendezvous_.owner_of(id) != home) id = base::random_id();
   return id;
 }
 
-Result<wire::RespValue> PeerGroup::ask_words(Peer& peer, Call::Repeat repeat, std::span<const std::string_view> words) {
+Result<wire::RespValue> ServerGroup::ask_words(Server& server, Call::Repeat repeat,
+                                               std::span<const std::string_view> words) {
   Call call(repeat);
   call.add_words(words);
-  peer.run(call);
+  server.run(call);
   return std::move(call.reply(0));
 }
 
-RemoteStatus PeerGroup::status() const {
+RemoteStatus ServerGroup::status() const {
   RemoteStatus status;
   status.shape = "mete";
-  status.connections_max = Peer::kConnectionsMax * peers_.size();
-  for (const auto& peer : peers_) {
-    status.nodes.push_back(peer->address().to_string());
-    status.connections += peer->connections();
-    status.reconnects += peer->reconnects();
-    status.failures += peer->failures();
-    status.is_reachable = status.is_reachable && !peer->is_away();
+  status.connections_max = Server::kConnectionsMax * servers_.size();
+  for (const auto& server : servers_) {
+    status.nodes.push_back(server->address().to_string());
+    status.connections += server->connections();
+    status.reconnects += server->reconnects();
+    status.failures += server->failures();
+    status.is_reachable = status.is_reachable && !server->is_away();
   }
   return status;
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -1,4 +1,4 @@
-// PeerGroup: the Mete servers of a URL: which of them has a key, and how they are asked.
+// ServerGroup: the Mete servers of a URL: which of them has a key, and how they are asked.
 //
 //     auto usage = group.ask<Usage>(group.home_of("alice"), Call::Repeat::kIfLost, "STORE USAGE", meter);
 //
@@ -19,53 +19,53 @@
 #include "store/mete/rendezvous.h"
 #include "store/mete/replies.h"
 #include "store/mete/server.h"
-#include "store/micros.h"
 #include "store/remote.h"
 #include "store/remote_clock.h"
 #include "store/server_url.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 // An answer that says no more than that it was done.
 struct Nothing {};
 void visit_fields(Is<Nothing> auto& /*value*/, auto& /*each*/) {}
 
-class PeerGroup {
+class ServerGroup {
  public:
   // Asks all of them. It is enough if one answers: the keys of the others are unavailable until they do.
-  static Result<std::unique_ptr<PeerGroup>> open(const ServerUrl& url);
+  static Result<std::unique_ptr<ServerGroup>> open(const ServerUrl& url);
 
-  [[nodiscard]] std::span<const std::unique_ptr<Peer>> peers() const { return peers_; }
-  [[nodiscard]] Peer& home_of(std::string_view key) { return *peers_[rendezvous_.owner_of(key)]; }
+  [[nodiscard]] std::span<const std::unique_ptr<Server>> servers() const { return servers_; }
+  [[nodiscard]] Server& home_of(std::string_view key) { return *servers_[rendezvous_.owner_of(key)]; }
   // The server of all the charges' keys. kInvalid if there is no such: nothing is atomic across servers.
-  [[nodiscard]] Result<Peer*> home_of(std::span<const Charge> charges);
+  [[nodiscard]] Result<Server*> home_of(std::span<const Charge> charges);
   // All of them, the one that an id belongs to first.
-  [[nodiscard]] std::vector<Peer*> from_home_of(std::string_view id);
+  [[nodiscard]] std::vector<Server*> from_home_of(std::string_view id);
   // A random id that belongs to the server of this key.
   [[nodiscard]] std::string new_id(std::string_view key) const;
 
   template <class Answer, class... Fields>
-  Result<Answer> ask(Peer& peer, Call::Repeat repeat, std::string_view name, const Fields&... fields) {
+  Result<Answer> ask(Server& server, Call::Repeat repeat, std::string_view name, const Fields&... fields) {
     Call call(repeat);
     call.add(name, fields...);
-    peer.run(call);
-    return read<Answer>(peer, name, call.reply(0));
+    server.run(call);
+    return read<Answer>(server, name, call.reply(0));
   }
   // A command that every client may send.
-  static Result<wire::RespValue> ask_words(Peer& peer, Call::Repeat repeat, std::span<const std::string_view> words);
-  static Result<wire::RespValue> ask_words(Peer& peer, Call::Repeat repeat,
+  static Result<wire::RespValue> ask_words(Server& server, Call::Repeat repeat,
+                                           std::span<const std::string_view> words);
+  static Result<wire::RespValue> ask_words(Server& server, Call::Repeat repeat,
                                            std::initializer_list<std::string_view> words) {
-    return ask_words(peer, repeat, std::span(words.begin(), words.size()));
+    return ask_words(server, repeat, std::span(words.begin(), words.size()));
   }
   // The answer to a STORE command.
   template <class Answer>
-  Result<Answer> read(const Peer& peer, std::string_view name, const Result<wire::RespValue>& reply) {
+  Result<Answer> read(const Server& server, std::string_view name, const Result<wire::RespValue>& reply) {
     if (!reply) return tl::make_unexpected(reply.error());
     FieldReader<ReplySource> reader{ReplySource(reply->elements)};
     Instant now;
     Answer answer;
     reader(now, answer);
-    if (!reader.is_whole()) return tl::make_unexpected(unexpected_reply(name, peer.address()));
+    if (!reader.is_whole()) return tl::make_unexpected(unexpected_reply(name, server.address()));
     clock_.tell(now.ns() / kNsPerMicro);
     return answer;
   }
@@ -74,11 +74,11 @@ class PeerGroup {
   [[nodiscard]] RemoteStatus status() const;
 
  private:
-  PeerGroup(const ServerUrl& url, std::unique_ptr<net::TlsClient> tls, std::span<const std::string> names);
-  Result<void> greet(Peer& peer);
+  ServerGroup(const ServerUrl& url, std::unique_ptr<net::TlsClient> tls, std::span<const std::string> names);
+  Result<void> greet(Server& server);
 
-  std::unique_ptr<net::TlsClient> tls_;  // the peers refer to it
-  std::vector<std::unique_ptr<Peer>> peers_;
+  std::unique_ptr<net::TlsClient> tls_;  // the servers refer to it
+  std::vector<std::unique_ptr<Server>> servers_;
   const Rendezvous rendezvous_;
   RemoteClock clock_;
 };
@@ -86,10 +86,10 @@ class PeerGroup {
 // A page of a listing that goes through one server after the other. Its cursor is the cursor there, times the number of
 // servers, plus the number of the server. `ask` asks one of them, with the cursor there.
 template <class Page, class Ask>
-Result<Page> next_page(const PeerGroup& group, std::uint64_t cursor, Ask ask) {
-  const std::size_t count = group.peers().size();
+Result<Page> next_page(const ServerGroup& group, std::uint64_t cursor, Ask ask) {
+  const std::size_t count = group.servers().size();
   const std::uint64_t number = cursor % count;
-  Result<Page> page = ask(*group.peers()[number], cursor / count);
+  Result<Page> page = ask(*group.servers()[number], cursor / count);
   if (!page) return page;
   if (page->cursor == 0) {
     page->cursor = number + 1 < count ? number + 1 : 0;
@@ -100,4 +100,4 @@ Result<Page> next_page(const PeerGroup& group, std::uint64_t cursor, Ask ask) {
   return page;
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

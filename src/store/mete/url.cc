@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 namespace {
 
@@ -26,12 +26,12 @@ Result<void> check_hosts(const std::vector<net::Address>& hosts) {
 
 }  // namespace
 
-bool is_peers_url(std::string_view text) { return text.starts_with(kPlain) || text.starts_with(kTls); }
+bool is_mete_url(std::string_view text) { return text.starts_with(kPlain) || text.starts_with(kTls); }
 
 Result<ServerUrl> parse_url(std::string_view text) {
   ServerUrl url;
   url.has_tls = text.starts_with(kTls);
-  if (is_peers_url(text)) text.remove_prefix(url.has_tls ? kTls.size() : kPlain.size());
+  if (is_mete_url(text)) text.remove_prefix(url.has_tls ? kTls.size() : kPlain.size());
   if (!text.starts_with(kSlashes)) return refuse("it begins with mete:// or metes://");
   auto pieces = split_url(text.substr(kSlashes.size()));
   if (!pieces) return refuse(pieces.error().message);
@@ -46,4 +46,4 @@ Result<ServerUrl> parse_url(std::string_view text) {
   return url;
 }
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -14,13 +14,13 @@
 
 #include "store/server_url.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 inline constexpr std::uint16_t kDefaultPort = 6380;
 
 // mete:// or metes://, right or wrong behind that.
-bool is_peers_url(std::string_view text);
+bool is_mete_url(std::string_view text);
 // The error says what is wrong and how it is written, and shows no password.
 Result<ServerUrl> parse_url(std::string_view text);
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

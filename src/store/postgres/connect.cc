@@ -1,4 +1,4 @@
-#include "store/postgres/connect.h"
+// connect(): the way to a session.
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -9,7 +9,8 @@
 
 #include "base/time_text.h"
 #include "net/connect.h"
-#include "store/postgres/conninfo.h"
+#include "store/postgres/connection.h"
+#include "store/postgres/url.h"
 
 namespace mete::store::postgres {
 

@@ -13,18 +13,35 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include "net/deadline.h"
 #include "net/descriptor.h"
-#include "store/postgres/connect.h"
 #include "store/postgres/parameters.h"
-#include "store/postgres/rows.h"
-#include "store/postgres/sql_error.h"
+#include "store/postgres/sql_result.h"
+
+struct pg_conn;
 
 namespace mete::store::postgres {
+
+struct Finish {
+  void operator()(pg_conn* connection) const;
+};
+using Handle = std::unique_ptr<pg_conn, Finish>;
+
+// connect(): a session with one of the PostgreSQL servers that a URL names, within the deadline.
+//
+// The hosts are tried one by one, in the order of the URL, each with its share of the time: libpq would wait for the
+// first one for as long as there is time, if that does not answer at all. All else is libpq's: names, sockets,
+// sslmode, target_session_attrs, passwords. (It looks names up without a deadline: `hostaddr` needs no look-up.)
+//
+// `statement_timeout`: for how long the server itself lets a statement run. It is part of the start of the session, and
+// no SET: that would stay with a PgBouncer's connection for whoever gets it next. A PgBouncer that refuses it as an
+// unknown parameter is asked again without.
+SqlResult<Handle> connect(const std::string& url, Duration statement_timeout, const net::Deadline& deadline);
 
 // `name` and `text` belong together for good, in all versions of the program: change both, or neither. They live as
 // long as the program.
@@ -35,7 +52,7 @@ struct Statement {
 
 class Connection {
  public:
-  // `url` as libpq takes it: several hosts, target_session_attrs, sslmode and so on. connect.h says what becomes of
+  // `url` as libpq takes it: several hosts, target_session_attrs, sslmode and so on. connect() says what becomes of
   // `statement_timeout`.
   static SqlResult<Connection> open(const std::string& url, const net::Deadline& deadline,
                                     Duration statement_timeout = Duration::never());

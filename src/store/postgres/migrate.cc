@@ -3,18 +3,36 @@
 #include <utility>
 
 #include "base/check.h"
+#include "store/postgres/sql_texts.h"
 
 namespace mete::store::postgres {
 
 namespace {
 
-constexpr std::string_view kNoPrivilege = "42501";
+// Locked first, so that nothing comes in between the look and the end.
+constexpr std::string_view kWhatIsThere = R"sql(
+  lock table mete.limits, mete.meters, mete.operations, mete.events in access exclusive mode;
+  select what from (
+    select 1 as place, count(*) || ' limits' as what, count(*) as number from mete.limits where not is_dropped
+    union all select 2, count(*) || ' meters', count(*) from mete.meters
+    union all select 3, count(*) || ' operations', count(*) from mete.operations
+    union all select 4, count(*) || ' events', count(*) from mete.events
+  ) as found where number > 0 order by place
+)sql";
 
-tl::unexpected<Error> refuse(std::string message) {
+constexpr Migration kMigrations[] = {
+    {.version = 1,
+     .name = "tables and functions",
+     .up = kSchemaSql,
+     .down = "drop schema mete cascade",
+     .check_down = kWhatIsThere},
+};
+
+tl::unexpected<Error> cannot_migrate(std::string message) {
   return tl::unexpected(Error{ErrorCode::kInvalid, std::move(message)});
 }
 
-Error to_error(const SqlError& error, const std::string& what) {
+Error migration_error(const SqlError& error, const std::string& what) {
   std::string message = what + ": " + error.message;
   if (!error.hint.empty()) {
     message += "; " + error.hint;
@@ -59,7 +77,7 @@ class Migrator {
 
   Result<Rows> run(const std::string& sql, const std::string& what) {
     auto rows = connection_.run_text(sql, deadline_);
-    if (!rows) return tl::unexpected(to_error(rows.error(), what));
+    if (!rows) return tl::unexpected(migration_error(rows.error(), what));
     return std::move(*rows);
   }
 
@@ -69,14 +87,14 @@ class Migrator {
     auto encoding = run("show server_encoding", "cannot read the encoding of the database");
     if (!encoding) return tl::unexpected(encoding.error());
     if (encoding->text(0, 0) != "UTF8") {
-      return refuse("the encoding of this database is " + std::string(encoding->text(0, 0)) +
-                    "; Mete needs one that is UTF8: create database … encoding 'UTF8' template template0");
+      return cannot_migrate("the encoding of this database is " + std::string(encoding->text(0, 0)) +
+                            "; Mete needs one that is UTF8: create database … encoding 'UTF8' template template0");
     }
     auto installed = installed_version(connection_);
     if (installed && *installed > last()) {
-      return refuse("the schema mete of this database is at version " + std::to_string(*installed) +
-                    ", and this program knows them up to " + std::to_string(last()) +
-                    "; use the program that installed it, or a later one");
+      return cannot_migrate("the schema mete of this database is at version " + std::to_string(*installed) +
+                            ", and this program knows them up to " + std::to_string(last()) +
+                            "; use the program that installed it, or a later one");
     }
     return installed;
   }
@@ -89,7 +107,7 @@ class Migrator {
             "cannot look at the schema mete");
     if (!others) return tl::unexpected(others.error());
     if (others->integer(0, 0) > 0) {
-      return refuse(
+      return cannot_migrate(
           "this database has a schema mete that is not Mete's: it has no table schema_version, and is not empty; "
           "rename it, or use another database");
     }
@@ -108,7 +126,7 @@ class Migrator {
 
   Result<void> go_down(const Migration& migration) {
     const std::string failure = title(migration) + " cannot be taken back, and nothing was changed";
-    if (migration.down.empty()) return refuse(failure + ": it cannot be undone without loss; restore a backup");
+    if (migration.down.empty()) return cannot_migrate(failure + ": it cannot be undone without loss; restore a backup");
     if (!migration.check_down.empty()) {
       auto lost = run(std::string(migration.check_down), failure);
       if (!lost) return tl::unexpected(lost.error());
@@ -116,7 +134,7 @@ class Migrator {
       for (std::size_t row = 0; row < lost->size(); ++row) {
         what += (row == 0 ? "" : ", ") + std::string(lost->text(row, 0));
       }
-      if (!what.empty()) return refuse(failure + ", since this would be lost: " + what);
+      if (!what.empty()) return cannot_migrate(failure + ", since this would be lost: " + what);
     }
     // The note first: it may go with the schema.
     auto done = run("delete from mete.schema_version where version = " + std::to_string(migration.version) + ";\n" +
@@ -135,18 +153,42 @@ class Migrator {
 
 }  // namespace
 
+std::span<const Migration> migrations() { return kMigrations; }
+
+std::string migration_text(std::optional<int> to) {
+  return migration_text(migrations(), to.value_or(static_cast<int>(migrations().size())));
+}
+
+std::string migration_text(std::span<const Migration> list, int to) {
+  CHECK(to >= 0 && static_cast<std::size_t>(to) <= list.size());
+  std::string text(kBeginSql);
+  text += '\n';
+  text += kMakeSchemaSql;
+  for (const Migration& migration : list.first(static_cast<std::size_t>(to))) {
+    text += "\n-- Version " + std::to_string(migration.version) + ": " + std::string(migration.name) + "\n\n";
+    text += migration.up;
+    text += "\n" + note_sql(migration);
+  }
+  return text + "\ncommit;\n";
+}
+
+std::string note_sql(const Migration& migration) {
+  return "insert into mete.schema_version (version, name) values (" + std::to_string(migration.version) + ", '" +
+         std::string(migration.name) + "');\n";
+}
+
 Result<MigrationReport> migrate(Connection& connection, std::optional<int> to) {
   return migrate(connection, migrations(), to);
 }
 
 Result<MigrationReport> migrate(Connection& connection, std::span<const Migration> list, std::optional<int> to) {
   if (connection.server_version() < kServerVersionMin) {
-    return refuse("this PostgreSQL is of version " + std::to_string(connection.server_version() / 10000) +
-                  "; Mete needs " + std::to_string(kServerVersionMin / 10000) + " at least");
+    return cannot_migrate("this PostgreSQL is of version " + std::to_string(connection.server_version() / 10000) +
+                          "; Mete needs " + std::to_string(kServerVersionMin / 10000) + " at least");
   }
   if (to && (*to < 0 || static_cast<std::size_t>(*to) > list.size())) {
-    return refuse("there is no version " + std::to_string(*to) + "; there are 0 (nothing installed) to " +
-                  std::to_string(list.size()));
+    return cannot_migrate("there is no version " + std::to_string(*to) + "; there are 0 (nothing installed) to " +
+                          std::to_string(list.size()));
   }
   auto report = Migrator(connection, list).go(to);
   // What has failed is as if it had never begun, whether this is heard or not.
@@ -158,10 +200,10 @@ Result<int> installed_version(Connection& connection) {
   const auto deadline = net::Deadline::in(kMigrationMax);
   const std::string what = "cannot read the version of the schema mete";
   const auto table = connection.run_text("select to_regclass('mete.schema_version') is not null", deadline);
-  if (!table) return tl::unexpected(to_error(table.error(), what));
+  if (!table) return tl::unexpected(migration_error(table.error(), what));
   if (!table->boolean(0, 0)) return 0;
   const auto version = connection.run_text("select coalesce(max(version), 0) from mete.schema_version", deadline);
-  if (!version) return tl::unexpected(to_error(version.error(), what));
+  if (!version) return tl::unexpected(migration_error(version.error(), what));
   return static_cast<int>(version->integer(0, 0));
 }
 

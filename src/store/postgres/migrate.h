@@ -1,6 +1,4 @@
-// migrate(): brings the schema `mete` of a database to a version, in one transaction: all of it is done, or nothing.
-//
-// Two that run at once are safe: the second waits, and finds it done. Thread safety: as the connection.
+// Migrations: the steps from one version of the schema `mete` to the next, and migrate(), which takes them.
 #pragma once
 
 #include <mete/result.h>
@@ -8,12 +6,47 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/postgres/connection.h"
-#include "store/postgres/migrations.h"
 
 namespace mete::store::postgres {
+
+// One step from one version to the next, and back where nothing is lost by that.
+//
+// The versions are 1, 2, 3, … without a gap. A migration that was ever released stays as it is: what changes is the
+// next one. mete.schema_version, which says what is installed, and the schema itself are the migrator's.
+struct Migration {
+  int version = 0;
+  std::string_view name = {};
+  std::string_view up = {};          // statements, each with its ';'
+  std::string_view down = {};        // empty: it cannot be undone
+  std::string_view check_down = {};  // what `down` would lose, as a text for each row of the last statement
+};
+
+std::span<const Migration> migrations();
+
+// All that brings an empty database to the version, by default the last one, for whoever wants to read it first, or to
+// run it by hand.
+std::string migration_text(std::optional<int> to);
+std::string migration_text(std::span<const Migration> list, int to);
+
+// What the migrator does around a migration; also in the text above.
+inline constexpr std::string_view kBeginSql =
+    "begin isolation level read committed;\n"
+    "set local statement_timeout = 0;\n"
+    "set local search_path = pg_catalog, pg_temp;  -- nobody else's operators\n"
+    "select pg_advisory_xact_lock(1835365477);  -- one at a time\n";
+inline constexpr std::string_view kMakeSchemaSql =
+    "create schema if not exists mete;\n"
+    "create table mete.schema_version (\n"
+    "  version integer primary key,\n"
+    "  name text not null,\n"
+    "  applied_at timestamptz not null default clock_timestamp()\n"
+    ");\n";
+// That the migration is installed.
+std::string note_sql(const Migration& migration);
 
 inline constexpr int kServerVersionMin = 130000;
 inline constexpr Duration kMigrationMax = std::chrono::minutes(30);  // whoever holds locks meanwhile is waited for
@@ -31,6 +64,8 @@ struct MigrationReport {
   std::vector<Step> steps = {};  // in the order in which they were done
 };
 
+// Brings the schema to a version, in one transaction: all of it is done, or nothing. Two that run at once are safe: the
+// second waits, and finds it done. Thread safety: as the connection.
 // `to`: by default the last one; 0 takes away everything. Nothing is changed by an error, which says what to do; a
 // version is left for one before only where nothing is lost by that.
 Result<MigrationReport> migrate(Connection& connection, std::optional<int> to);

@@ -1,6 +1,8 @@
 // Parameters: the values of a statement's $1, $2, … as text, in that order. Thread safety: none.
 #pragma once
 
+#include <mete/decision.h>
+
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -10,6 +12,11 @@
 #include <vector>
 
 namespace mete::store::postgres {
+
+// Names, keys, ids and tags as PostgreSQL's texts, which are UTF-8 without NUL: most are that as they are. Any other
+// bytes, and a text that begins with \x, become \x and their hexadecimal digits, as PostgreSQL writes bytes.
+std::string to_text(std::string_view bytes);
+std::string from_text(std::string_view text);
 
 class Parameters {
  public:
@@ -30,5 +37,14 @@ class Parameters {
  private:
   std::vector<std::optional<std::string>> values_;
 };
+
+// Names, keys and charges as parameters of the store's functions: any bytes become text.
+Parameters& add_text(Parameters& parameters, std::string_view bytes);
+// Null where it is empty.
+Parameters& add_optional_text(Parameters& parameters, std::string_view bytes);
+// Limit, key and cost.
+Parameters& add_charge(Parameters& parameters, const Charge& charge);
+// The limits of all of them, their keys and their costs.
+Parameters& add_charges(Parameters& parameters, std::span<const Charge> charges);
 
 }  // namespace mete::store::postgres

@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/monotonic.h"
 #include "base/random.h"
 #include "base/time_text.h"
 
 namespace mete::store::postgres {
 
 namespace {
-
-Instant now() { return Instant::from_ns(base::monotonic_ns()); }
 
 // A server that is there says itself that a statement takes too long, before its caller takes it for away.
 Duration statement_timeout_for(Duration timeout) { return Duration::from_ns(timeout.ns() / 10 * 9); }
@@ -25,13 +24,13 @@ Pool::Lease::~Lease() {
 SqlResult<Pool::Lease> Pool::lease(const net::Deadline& deadline) {
   std::unique_lock lock(mutex_);
   if (auto done = wait_for_room(lock, deadline); !done) return tl::unexpected(std::move(done.error()));
-  Lease lease(*this, breaker_.admit(now()));
+  Lease lease(*this, breaker_.admit(base::monotonic_now()));
   if (lease.admission_ == Breaker::Admission::kRefused) {
     ++failures_;
     return tl::unexpected(last_failure_);
   }
   ++leased_;
-  lease.since_ = now();
+  lease.since_ = base::monotonic_now();
   lease.connection_ = take_idle();
   if (lease.connection_) return lease;
   lock.unlock();
@@ -77,7 +76,8 @@ std::unique_ptr<Connection> Pool::take_idle() {
   while (!idle_.empty()) {
     Idle last = std::move(idle_.back());
     idle_.pop_back();
-    if (now() - last.since <= idle_max_ && last.connection->is_quiet()) return std::move(last.connection);
+    if (base::monotonic_now() - last.since <= idle_max_ && last.connection->is_quiet())
+      return std::move(last.connection);
     forget(*last.connection);
   }
   return nullptr;
@@ -93,7 +93,8 @@ void Pool::give_back(Lease& lease) {
   forget(*connection);
   if (!connection->is_lost()) return breaker_.succeeded();
   // Whoever came to the connection late, with little time left, cannot tell a slow server from one that is away.
-  const bool is_away = connection->is_silent() && now() - lease.since_ >= statement_timeout_for(url_.timeout);
+  const bool is_away =
+      connection->is_silent() && base::monotonic_now() - lease.since_ >= statement_timeout_for(url_.timeout);
   if (is_away || lease.admission_ == Breaker::Admission::kTrial) {
     fail(lease.admission_, lost(connection->address() + " does not answer; it is tried again in a moment"));
   } else {
@@ -103,17 +104,17 @@ void Pool::give_back(Lease& lease) {
 
 void Pool::keep(std::unique_ptr<Connection> connection) {
   breaker_.succeeded();
-  if (!idle_.empty() && now() - idle_.front().since > idle_max_) {
+  if (!idle_.empty() && base::monotonic_now() - idle_.front().since > idle_max_) {
     forget(*idle_.front().connection);
     idle_.erase(idle_.begin());
   }
-  idle_.push_back({std::move(connection), now()});
+  idle_.push_back({std::move(connection), base::monotonic_now()});
 }
 
 void Pool::fail(Breaker::Admission admission, SqlError reason) {
   ++failures_;
   last_failure_ = std::move(reason);
-  breaker_.failed(admission, now(), base::random_number());
+  breaker_.failed(admission, base::monotonic_now(), base::random_number());
   room_.notify_all();  // nobody waits for a server that is away
   for (const Idle& each : idle_) forget(*each.connection);
   idle_.clear();

@@ -4,10 +4,9 @@
 #include <algorithm>
 
 #include "core/refusals.h"
-#include "store/postgres/charge_parameters.h"
-#include "store/postgres/names.h"
-#include "store/postgres/outcome.h"
+#include "store/postgres/parameters.h"
 #include "store/postgres/postgres_store.h"
+#include "store/postgres/records.h"
 #include "store/postgres/statements.h"
 
 namespace mete::store::postgres {

@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "core/refusals.h"
-#include "store/micros.h"
 #include "store/open_admission.h"
-#include "store/postgres/charge_parameters.h"
-#include "store/postgres/limit_rows.h"
-#include "store/postgres/names.h"
-#include "store/postgres/outcome.h"
+#include "store/postgres/parameters.h"
+#include "store/postgres/records.h"
 #include "store/postgres/statements.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::postgres {
 
@@ -108,16 +106,13 @@ Result<std::optional<core::Verdict>> PostgresStore::do_recall(const TakeRequest&
 Result<core::Verdict> PostgresStore::admit_open(const TakeRequest& request, const Error& error) {
   if (error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
   const auto known = book();
-  Amount taken = 0;
-  Amount least = kAmountMax;
-  for (const Charge& charge : request.charges) {
-    const auto limit = known->find(charge.limit);
-    if (limit == known->end() || limit->second.on_fail() != OnFail::kOpen) return tl::make_unexpected(error);
-    taken += charge.cost;
-    least = std::min(least, limit->second.burst().value_or(limit->second.amount()));
-  }
+  const auto admitted = admit_if_open(request, [&](std::string_view name) {
+    const auto limit = known->find(name);
+    return limit == known->end() ? std::nullopt : std::optional(WhenAway::of(limit->second));
+  });
+  if (!admitted) return tl::make_unexpected(error);
   unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return admit_as_fresh(taken, least, request.usages);
+  return *admitted;
 }
 
 Result<core::Verdict> PostgresStore::do_hold(const HoldRequest& request) {

@@ -4,9 +4,9 @@
 
 #include "calendar/calendar.h"
 #include "store/postgres/event_months.h"
-#include "store/postgres/limit_rows.h"
-#include "store/postgres/names.h"
+#include "store/postgres/parameters.h"
 #include "store/postgres/postgres_store.h"
+#include "store/postgres/records.h"
 #include "store/postgres/statements.h"
 
 namespace mete::store::postgres {

@@ -12,7 +12,6 @@ constexpr int kAttemptsMax = 16;
 
 constexpr std::string_view kSerializationFailure = "40001";
 constexpr std::string_view kDeadlock = "40P01";
-constexpr std::string_view kNoPrivilege = "42501";
 constexpr std::array<std::string_view, 3> kNotInstalled = {"3F000", "42883", "42P01"};  // schema, function, table
 
 struct Refusal {

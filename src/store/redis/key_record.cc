@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "store/micros.h"
 #include "store/redis/replies.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/math.h"
-#include "store/micros.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 

@@ -27,7 +27,7 @@ namespace mete::store::redis {
 // How much longer than needed Redis keeps something: the clock of the next master may be behind. As in lua/margin.lua.
 inline constexpr std::uint64_t kMarginUs = 5'000'000;
 
-inline constexpr std::size_t kSlots = 5;
+inline constexpr std::size_t kRevisionSlots = 5;
 inline constexpr int kNoSlot = -1;
 
 struct LimitEntry {
@@ -44,7 +44,7 @@ struct LimitEntry {
   std::uint64_t born = 0;     // values of revisions before this are of a limit that was dropped
   std::uint64_t cleared = 0;  // of values before this only the key's own amount is left
   int slot = kNoSlot;
-  std::array<std::uint64_t, kSlots> free_at_us = {};
+  std::array<std::uint64_t, kRevisionSlots> free_at_us = {};
   std::optional<Limit> definition;  // none: it was dropped
   std::vector<Earlier> earlier;     // the oldest first
 

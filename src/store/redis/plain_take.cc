@@ -53,7 +53,7 @@ void PlainCall::add_number(std::int64_t number) {
   numbers_.append(bytes.data(), bytes.size());
 }
 
-void PlainCall::write(Script script, Batch& batch) {
+void PlainCall::write(StoreScript which, Batch& batch) {
   CHECK(!ends_.empty());
   const std::string_view texts = texts_;
   const std::size_t count = ends_.size();
@@ -64,7 +64,7 @@ void PlainCall::write(Script script, Batch& batch) {
     words_[count + i] = texts.substr(ends_[i].name, ends_[i].charge - ends_[i].name);
     begin = ends_[i].charge;
   }
-  batch.add_script(words_[0], script, count, words_);
+  batch.add_script(words_[0], script(which), count, words_);
 }
 
 PlainAnswer::PlainAnswer(std::string_view text) : rest_(text) {

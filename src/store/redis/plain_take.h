@@ -3,7 +3,7 @@
 //     PlainCall call;
 //     call.begin(floor_us);
 //     call.add({.limit = limit, .key = "alice", .charge_us = 36'000});
-//     call.write(Script::kCharge, batch);              // and the reply's text is what a PlainAnswer reads
+//     call.write(StoreScript::kCharge, batch);         // and the reply's text is what a PlainAnswer reads
 //
 // A call is used again and again: begin() keeps the memory. Thread safety: none.
 #pragma once
@@ -16,6 +16,7 @@
 
 #include "store/redis/client/batch.h"
 #include "store/redis/limit_book.h"
+#include "store/redis/scripts.h"
 
 namespace mete::store::redis {
 
@@ -37,7 +38,7 @@ class PlainCall {
   void add(const Meter& meter);
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
   // Adds the call to the batch.
-  void write(Script script, Batch& batch);
+  void write(StoreScript which, Batch& batch);
 
  private:
   // Where a meter's name and its charge end in texts_.

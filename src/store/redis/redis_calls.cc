@@ -55,12 +55,12 @@ Result<wire::RespValue> RedisStore::run(Batch& batch) {
   return unless_error(std::move(replies[0]));
 }
 
-Result<wire::RespValue> RedisStore::run_script(Script script, std::span<const std::string> keys,
+Result<wire::RespValue> RedisStore::run_script(StoreScript which, std::span<const std::string> keys,
                                                std::span<const std::string> arguments) {
   std::vector<std::string_view> words(keys.begin(), keys.end());
   words.insert(words.end(), arguments.begin(), arguments.end());
   Batch batch;
-  batch.add_script(keys.empty() ? std::string_view() : keys.front(), script, keys.size(), words);
+  batch.add_script(keys.empty() ? std::string_view() : keys.front(), script(which), keys.size(), words);
   return run(batch);
 }
 
@@ -180,7 +180,7 @@ Result<RedisStore::Looked> RedisStore::look_once(Meters meters) {
     words.clear();
     for (std::size_t i = first; i < end; ++i) words.push_back(meters.list[i].name);
     words.push_back("meters");
-    batch.add_script(words[0], Script::kLook, end - first, words);
+    batch.add_script(words[0], script(StoreScript::kLook), end - first, words);
   }
   Replies replies;
   link_->run(batch, replies);
@@ -212,7 +212,7 @@ Result<bool> RedisStore::replace(const Looked& looked) {
   std::vector<std::string> arguments = {looked.values[0], image.parts_version(), std::move(text.value),
                                         text.until_us ? std::to_string(*text.until_us) : std::string()};
   for (std::string& part : text.parts) arguments.push_back(std::move(part));
-  const auto reply = run_script(Script::kReplace, {&meter.name, 1}, arguments);
+  const auto reply = run_script(StoreScript::kReplace, {&meter.name, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
   return reply->integer == 1;
 }

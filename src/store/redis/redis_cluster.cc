@@ -14,10 +14,10 @@
 #include "base/random.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
-#include "store/micros.h"
 #include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 
@@ -77,7 +77,7 @@ struct RedisStore::Group {
   [[nodiscard]] std::uint16_t widen(std::uint16_t bits) const {
     std::uint16_t wide = 0;
     for (std::size_t i = 0; i < indexes.size(); ++i) {
-      if ((bits >> i & 1U) != 0) wide |= static_cast<std::uint16_t>(1U << indexes[i]);
+      if ((unsigned{bits} >> i & 1U) != 0) wide |= static_cast<std::uint16_t>(1U << indexes[i]);
     }
     return wide;
   }

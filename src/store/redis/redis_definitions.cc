@@ -4,9 +4,9 @@
 
 #include "base/check.h"
 #include "core/refusals.h"
-#include "store/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 
@@ -31,7 +31,7 @@ Result<void> RedisStore::refresh_book() {
 Result<void> RedisStore::refresh_book_if_changed() {
   const std::string key(kLimitsKey);
   const std::string arguments[] = {"generation"};
-  const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+  const auto reply = run_script(StoreScript::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
   session_.clock.tell(std::stoull(reply->elements[0].text));
   if (reply->elements[1].text == std::to_string(book()->generation())) return {};
@@ -71,7 +71,7 @@ Result<void> RedisStore::change_definitions(const Change& change) {
     if (arguments.empty()) return {};
     arguments.insert(arguments.begin(), std::to_string(known->generation()));
     const std::string key(kLimitsKey);
-    const auto reply = run_script(Script::kDefine, {&key, 1}, arguments);
+    const auto reply = run_script(StoreScript::kDefine, {&key, 1}, arguments);
     if (!reply) return tl::make_unexpected(reply.error());
     if (reply->integer == 1) return refresh_book();
   }

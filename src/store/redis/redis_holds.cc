@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/refusals.h"
-#include "store/micros.h"
 #include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
 #include "store/redis/redis_store.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 
@@ -57,7 +57,7 @@ Result<core::Verdict> RedisStore::hold_at_home(const HoldRequest& request) {
 Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::string_view id, std::string_view home) {
   const std::string key = record_key(id, home);
   const std::string arguments[] = {"hold"};
-  const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+  const auto reply = run_script(StoreScript::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
   FoundHold hold;
   hold.now_us = saw(reply->elements[0].text);
@@ -204,7 +204,7 @@ Result<std::vector<std::string>> RedisStore::do_holds(const MeterName& meter, st
 Result<std::vector<std::string>> RedisStore::do_holds_tagged(std::string_view tag) {
   const std::string key = tag_key(tag);
   const std::string arguments[] = {"tag"};
-  const auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+  const auto reply = run_script(StoreScript::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
   const std::uint64_t now_us = saw(reply->elements[0].text);
   const auto& fields = reply->elements[1].elements;

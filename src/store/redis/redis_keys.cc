@@ -9,9 +9,10 @@
 #include "core/refusals.h"
 #include "core/take.h"
 #include "core/validate.h"
-#include "store/micros.h"
 #include "store/redis/names.h"
 #include "store/redis/replies.h"
+#include "store/redis/scripts.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 
@@ -111,7 +112,7 @@ void RedisKeys::add_call(Batch& batch, std::string_view key, std::string_view op
   const std::string floor = std::to_string(session_.clock.floor_us());
   std::vector<std::string_view> words = {name, operation, floor};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  batch.add_script(name, Script::kKeys, 1, words);
+  batch.add_script(name, script(StoreScript::kKeys), 1, words);
 }
 
 Result<RedisKeys::Told> RedisKeys::told_by(Result<wire::RespValue> reply) {

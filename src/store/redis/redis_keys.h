@@ -8,6 +8,7 @@
 // Ownership: borrows link and session. Thread safety: as Keys.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -19,9 +20,18 @@
 #include "store/redis/client/link.h"
 #include "store/redis/key_record.h"
 #include "store/redis/names.h"
-#include "store/redis/session.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
+
+// What everything that uses one Redis through one store knows in common.
+//
+// Thread safety: any thread, at any time.
+struct Session {
+  RemoteClock clock;
+  // How often everything was cleared. What was written under another epoch is as gone.
+  std::atomic<std::uint64_t> epoch{0};
+};
 
 class RedisKeys final : public Keys {
  public:

@@ -1,11 +1,9 @@
 // Walks over all keys: SCAN on one master after the other.
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 
-#include "store/redis/client/slots.h"
 #include "store/redis/redis_keys.h"
 #include "store/redis/replies.h"
 
@@ -15,62 +13,16 @@ namespace {
 
 constexpr std::size_t kSweepPage = 1000;
 
-// A cursor is the number of the master and, in its lower bits, that master's own. There are no more masters than slots,
-// which leaves the sign free: some clients read it as a signed number. Redis makes its cursors of a place in its table,
-// and so they stay far below the limit.
-constexpr int kNodeShift = 49;
-static_assert(std::uint64_t{kSlots} << kNodeShift <= std::uint64_t{1} << 63);
-constexpr std::uint64_t kOwnCursorMax = (std::uint64_t{1} << kNodeShift) - 1;
-
-struct Place {
-  std::uint64_t node = 0;
-  std::uint64_t own_cursor = 0;
-};
-
-Place place_of(std::uint64_t cursor) { return {cursor >> kNodeShift, cursor & kOwnCursorMax}; }
-
-// Where to go on after a page: on the same master, on the next one, or nowhere.
-std::uint64_t cursor_after(const Place& place, std::uint64_t own_cursor, std::size_t nodes) {
-  if (own_cursor != 0) return place.node << kNodeShift | own_cursor;
-  const std::uint64_t next = place.node + 1;
-  return next < nodes ? next << kNodeShift : 0;
-}
-
-// What SCAN says.
-struct Scanned {
-  std::uint64_t own_cursor = 0;
-  std::vector<KeyName> names;
-};
-
-Result<Scanned> read_scanned(Result<wire::RespValue> reply) {
-  const auto parts = unless_error(std::move(reply));
-  if (!parts) return tl::make_unexpected(parts.error());
-  Scanned scanned;
-  if (parts->elements.size() != 2) return tl::make_unexpected(unexpected_reply("a reply to SCAN"));
-  const std::string& cursor = parts->elements[0].text;
-  const auto [end, error] = std::from_chars(cursor.data(), cursor.data() + cursor.size(), scanned.own_cursor);
-  if (error != std::errc{} || end != cursor.data() + cursor.size() || scanned.own_cursor > kOwnCursorMax) {
-    return tl::make_unexpected(unexpected_reply("the cursor " + cursor));
-  }
-  for (const wire::RespValue& name : parts->elements[1].elements) {
-    if (auto parsed = parse_key_name(name.text)) scanned.names.push_back(std::move(*parsed));
-  }
-  return scanned;
-}
-
 }  // namespace
 
 Result<RedisKeys::NamePage> RedisKeys::scan_names(std::uint64_t cursor, std::size_t count) {
-  const Place place = place_of(cursor);
-  Batch batch;
-  batch.add({}, {"SCAN", std::to_string(place.own_cursor), "MATCH", kKeyNamePattern, "COUNT",
-                 std::to_string(std::max<std::size_t>(count, 1))});
-  Replies replies;
-  const auto nodes = link_.run_on_node(place.node, batch, replies);
-  if (!nodes) return tl::make_unexpected(nodes.error());
-  auto scanned = read_scanned(std::move(replies.front()));
-  if (!scanned) return tl::make_unexpected(scanned.error());
-  return NamePage{.cursor = cursor_after(place, scanned->own_cursor, *nodes), .names = std::move(scanned->names)};
+  const auto page = scan_masters(link_, kKeyNamePattern, cursor, std::max<std::size_t>(count, 1));
+  if (!page) return tl::make_unexpected(page.error());
+  NamePage names{.cursor = page->cursor, .names = {}};
+  for (const std::string& name : page->names) {
+    if (auto parsed = parse_key_name(name)) names.names.push_back(std::move(*parsed));
+  }
+  return names;
 }
 
 Result<KeyPage> RedisKeys::do_scan(std::uint64_t cursor, std::size_t count) {

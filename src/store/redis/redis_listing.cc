@@ -12,35 +12,8 @@ namespace {
 
 constexpr std::size_t kScanCount = 1000;
 constexpr std::size_t kScanCountMin = 100;
-// A cursor of ours is one of Redis's and the number of the node it is of. Redis's own are below 2^48: a table of so
-// many places does not exist.
-constexpr int kNodeShift = 48;
 
 }  // namespace
-
-// One step of a SCAN over all nodes.
-Result<RedisStore::ScanPage> RedisStore::scan_keys(std::string_view pattern, std::uint64_t cursor, std::size_t count) {
-  const std::uint64_t node = cursor >> kNodeShift;
-  const std::string node_cursor = std::to_string(cursor & ((std::uint64_t{1} << kNodeShift) - 1));
-  const std::string count_text = std::to_string(count);
-  Batch batch;
-  batch.add({}, {"SCAN", node_cursor, "MATCH", pattern, "COUNT", count_text});
-  Replies replies;
-  const auto nodes = link_->run_on_node(node, batch, replies);
-  if (!nodes) return tl::make_unexpected(nodes.error());
-  const Result<wire::RespValue> reply = unless_error(std::move(replies[0]));
-  if (!reply) return tl::make_unexpected(reply.error());
-  if (reply->elements.size() != 2) return tl::make_unexpected(unexpected_reply("SCAN"));
-  ScanPage page;
-  const std::uint64_t next = std::stoull(reply->elements[0].text);
-  if (next != 0) {
-    page.cursor = node << kNodeShift | next;
-  } else if (node + 1 < *nodes) {
-    page.cursor = (node + 1) << kNodeShift;
-  }
-  for (const wire::RespValue& name : reply->elements[1].elements) page.names.push_back(name.text);
-  return page;
-}
 
 Result<UsagePage> RedisStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
   Book known = book();
@@ -48,7 +21,7 @@ Result<UsagePage> RedisStore::do_scan(std::string_view limit, std::uint64_t curs
   UsagePage page{.cursor = cursor, .keys = {}};
   // Redis may hold much else: a page is full when enough of this limit's keys were met.
   do {
-    auto names = scan_keys(meter_pattern(limit), page.cursor, std::clamp(count, kScanCountMin, kScanCount));
+    auto names = scan_masters(*link_, meter_pattern(limit), page.cursor, std::clamp(count, kScanCountMin, kScanCount));
     if (!names) return tl::make_unexpected(names.error());
     page.cursor = names->cursor;
     // SCAN may tell a key twice while Redis resizes its table.
@@ -83,7 +56,7 @@ Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max)
   std::vector<HoldInfo> holds;
   std::uint64_t cursor = 0;
   do {
-    const auto page = scan_keys(kIdPattern, cursor, kScanCount);
+    const auto page = scan_masters(*link_, kIdPattern, cursor, kScanCount);
     if (!page) return tl::make_unexpected(page.error());
     for (const std::string& name : page->names) {
       const auto id = parse_id_key(name, is_cluster_);
@@ -108,7 +81,7 @@ Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max)
 Result<void> RedisStore::keep_meters(std::string_view limit) {
   std::uint64_t cursor = 0;
   do {
-    const auto page = scan_keys(meter_pattern(limit), cursor, kScanCount);
+    const auto page = scan_masters(*link_, meter_pattern(limit), cursor, kScanCount);
     if (!page) return tl::make_unexpected(page.error());
     Batch batch;
     for (const std::string& name : page->names) {
@@ -129,7 +102,7 @@ Result<void> RedisStore::keep_meters(std::string_view limit) {
 // Meters that no limit can reach any more, or that were cleared, take room until they are deleted, and nothing else: so
 // this is done a page at a time, behind everything. Returns where to go on; 0 at the end.
 Result<std::uint64_t> RedisStore::sweep_leftovers(std::uint64_t cursor) {
-  const auto page = scan_keys(kMeterPattern, cursor, kScanCount);
+  const auto page = scan_masters(*link_, kMeterPattern, cursor, kScanCount);
   if (!page) return tl::make_unexpected(page.error());
   for (const std::string& name : page->names) {
     const auto meter = parse_meter_key(name);
@@ -144,7 +117,7 @@ Result<std::uint64_t> RedisStore::sweep_leftovers(std::uint64_t cursor) {
       if (auto done = catch_up(*limit, meter->key); !done) return tl::make_unexpected(done.error());
     } else {
       const std::string arguments[] = {value->text, "", "", ""};
-      if (auto done = run_script(Script::kReplace, {&name, 1}, arguments); !done) {
+      if (auto done = run_script(StoreScript::kReplace, {&name, 1}, arguments); !done) {
         return tl::make_unexpected(done.error());
       }
     }

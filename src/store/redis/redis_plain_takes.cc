@@ -23,7 +23,7 @@ std::optional<Result<core::Verdict>> RedisStore::take_plainly(const TakeRequest&
     call.add({.limit = *meter.limit, .key = meter.key, .charge_us = *charge_us});
   }
   Batch batch;
-  call.write(Script::kCharge, batch);
+  call.write(StoreScript::kCharge, batch);
   const auto reply = run(batch);
   if (!reply) return admit_open(request, meters, reply.error());
   if (reply->type != wire::RespType::kBulk) return std::nullopt;
@@ -107,7 +107,7 @@ void RedisStore::write_each(Together& together, const EachContext& context) cons
   const std::size_t call_size_max = link_->is_cluster() ? 1 : PlainCall::kMetersMax;
   const auto end_call = [&] {
     if (together.call.size() == 0) return;
-    together.call.write(Script::kChargeEach, together.batch);
+    together.call.write(StoreScript::kChargeEach, together.batch);
     together.call.begin(context.floor_us);
   };
   for (Together::Take& take : together.takes) {

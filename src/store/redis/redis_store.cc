@@ -16,7 +16,7 @@ Result<std::unique_ptr<Store>> RedisStore::open(std::string_view url, const Opti
   if (options.clock != nullptr) {
     return tl::make_unexpected(Error{ErrorCode::kInvalid, "clock: Redis has a clock of its own, which decides"});
   }
-  auto link = open_link(url);
+  auto link = open_link(url, store_scripts());
   if (!link) return tl::make_unexpected(link.error());
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(*link), options));
   const auto marked = store->run_command(kLimitsKey, {"HSETNX", kLimitsKey, kFormatField, kFormat});

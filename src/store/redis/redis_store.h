@@ -24,7 +24,6 @@
 #include "store/redis/meter_image.h"
 #include "store/redis/plain_take.h"
 #include "store/redis/redis_keys.h"
-#include "store/redis/session.h"
 #include "store/store.h"
 
 namespace mete::store::redis {
@@ -100,7 +99,7 @@ class RedisStore final : public Store {
 
   // Calls (redis_calls.cc).
   Result<wire::RespValue> run_command(std::string_view routing_key, std::initializer_list<std::string_view> words);
-  Result<wire::RespValue> run_script(Script script, std::span<const std::string> keys,
+  Result<wire::RespValue> run_script(StoreScript which, std::span<const std::string> keys,
                                      std::span<const std::string> arguments);
   // The reply to the only command of a batch.
   Result<wire::RespValue> run(Batch& batch);
@@ -229,11 +228,6 @@ class RedisStore final : public Store {
   Result<void> tag_hold(std::string_view tag, std::string_view id, std::uint64_t expires_us);
 
   // Listings (redis_listing.cc).
-  struct ScanPage {
-    std::uint64_t cursor = 0;
-    std::vector<std::string> names;
-  };
-  Result<ScanPage> scan_keys(std::string_view pattern, std::uint64_t cursor, std::size_t count);
   Result<void> add_usages(std::string_view limit, std::span<const std::string> names, std::vector<KeyUsage>& keys);
   Result<void> keep_meters(std::string_view limit);
   Result<std::uint64_t> sweep_leftovers(std::uint64_t cursor);

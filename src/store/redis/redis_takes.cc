@@ -75,7 +75,7 @@ void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std:
   if (!id.empty()) words.push_back(id);
   const std::size_t keys = words.size();
   words.insert(words.end(), arguments.begin(), arguments.end());
-  batch.add_script(meters.list[0].name, Script::kTake, keys, words);
+  batch.add_script(meters.list[0].name, script(StoreScript::kTake), keys, words);
 }
 
 // The answer to a take; none if something stands in its way.
@@ -150,7 +150,7 @@ Result<core::Verdict> RedisStore::admit_open(const TakeRequest& request, const M
 Result<std::optional<wire::RespValue>> RedisStore::recall_answer(const Identity& identity) {
   const std::string key = record_key(identity.id, identity.home);
   const std::string arguments[] = {"answer", std::to_string(book()->epoch()), retention_text(), floor_text()};
-  auto reply = run_script(Script::kLook, {&key, 1}, arguments);
+  auto reply = run_script(StoreScript::kLook, {&key, 1}, arguments);
   if (!reply) return tl::make_unexpected(reply.error());
   session_.clock.raise(std::stoull(reply->elements[0].text));
   if (reply->elements.size() < 3) return std::nullopt;
@@ -268,7 +268,7 @@ void RedisStore::add_settle(const Meters& meters, const WriteCall& write, std::u
   words.insert(words.end(), call.arguments.begin(), call.arguments.begin() + 3);
   words.insert(words.end(), terms.begin(), terms.end());
   words.insert(words.end(), call.arguments.begin() + 3, call.arguments.end());
-  batch.add_script(words[0], Script::kSettle, keys, words);
+  batch.add_script(words[0], script(StoreScript::kSettle), keys, words);
 }
 
 }  // namespace mete::store::redis

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/commands.h"
-#include "store/postgres/migrations.h"
+#include "store/postgres/migrate.h"
 #include "support/postgres_server.h"
 #include "unit/cli/table.h"
 

@@ -1,4 +1,4 @@
-#include "store/micros.h"
+#include "store/remote_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -222,7 +222,7 @@ constexpr std::array count1 = {Argument{.name = "count", .is_optional = kOptiona
 constexpr std::array top = {Argument{.name = "n", .type = kInteger, .token = "COUNT"}};
 constexpr std::span<const Argument> none;
 
-// What other Mete servers send: store/peers/messages.h has the fields. `field` stands for all of them, in that order.
+// What other Mete servers send: store/mete/messages.h has the fields. `field` stands for all of them, in that order.
 constexpr std::array fields = {Argument{.name = "field", .is_multiple = true}};
 
 }  // namespace args

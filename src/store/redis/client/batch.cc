@@ -4,13 +4,12 @@
 
 #include "base/check.h"
 #include "store/hash_tag.h"
+#include "store/redis/client/routing.h"
 #include "wire/resp_command.h"
 
 namespace mete::store::redis {
 
 namespace {
-
-constexpr std::uint16_t kSlotMask = 16'383;
 
 // CRC-16 with the polynomial x^16 + x^12 + x^5 + 1, highest bit first, from 0: what Redis Cluster has chosen.
 constexpr std::array<std::uint16_t, 256> make_crc_table() {
@@ -36,7 +35,7 @@ std::uint16_t slot_of(std::string_view key) {
   for (const char byte : hashed_part(key)) {
     crc = (crc << 8 & 0xffff) ^ kCrcTable[(crc >> 8 ^ static_cast<unsigned char>(byte)) & 0xff];
   }
-  return crc & kSlotMask;
+  return static_cast<std::uint16_t>(crc % kSlots);
 }
 
 void Batch::add(std::string_view routing_key, std::span<const std::string_view> words) {
@@ -49,18 +48,18 @@ void Batch::add(std::string_view routing_key, std::span<const std::string_view> 
   command.end = bytes_.size();
 }
 
-void Batch::add_script(std::string_view routing_key, Script script, std::size_t keys,
+void Batch::add_script(std::string_view routing_key, const Script& script, std::size_t keys,
                        std::span<const std::string_view> words) {
   CHECK(keys <= words.size());
   constexpr std::size_t kOwnWords = 3;  // EVALSHA, the digest, and how many keys there are
   Command& command = commands_.emplace_back();
   command.begin = bytes_.size();
   command.slot = route(routing_key);
-  command.script = script;
+  command.script = &script;
   command.word_count = kOwnWords + words.size();
   wire::append_word_count(bytes_, command.word_count);
   wire::append_word(bytes_, "EVALSHA");
-  wire::append_word(bytes_, script_digest(script));
+  wire::append_word(bytes_, script.digest());
   command.rest = bytes_.size();
   std::array<char, base::kDecimalBytesMax> count{};
   wire::append_word(bytes_, {count.data(), base::write_decimal(count.data(), static_cast<std::int64_t>(keys))});
@@ -77,7 +76,7 @@ void append_eval(std::string& output, const Batch& batch, const Batch::Command& 
   CHECK(command.rest != 0);
   wire::append_word_count(output, command.word_count);
   wire::append_word(output, "EVAL");
-  wire::append_word(output, script_text(command.script));
+  wire::append_word(output, command.script->text());
   output += batch.bytes().substr(command.rest, command.end - command.rest);
 }
 

@@ -24,7 +24,7 @@ class Batch {
     add(routing_key, std::span(words.begin(), words.size()));
   }
   // Adds a call of a script: EVALSHA; the link answers NOSCRIPT itself, by EVAL. `words`: the keys, then the arguments.
-  void add_script(std::string_view routing_key, Script script, std::size_t keys,
+  void add_script(std::string_view routing_key, const Script& script, std::size_t keys,
                   std::span<const std::string_view> words);
 
   void clear();
@@ -35,10 +35,10 @@ class Batch {
   struct Command {
     std::size_t begin = 0;  // its bytes in bytes()
     std::size_t end = 0;
-    std::uint16_t slot = 0;      // of the Cluster's 16,384; kAnySlot for any node
-    std::size_t rest = 0;        // of a script: where its words begin, behind EVALSHA and the digest; else 0
-    Script script = Script{};    // if rest is not 0
-    std::size_t word_count = 0;  // in all
+    std::uint16_t slot = 0;          // of the Cluster's 16,384; kAnySlot for any node
+    std::size_t rest = 0;            // of a script: where its words begin, behind EVALSHA and the digest; else 0
+    const Script* script = nullptr;  // if rest is not 0; it outlives the batch
+    std::size_t word_count = 0;      // in all
   };
   static constexpr std::uint16_t kAnySlot = 0xffff;
   [[nodiscard]] const Command& command(std::size_t index) const { return commands_[index]; }

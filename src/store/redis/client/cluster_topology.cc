@@ -8,8 +8,8 @@
 
 namespace mete::store::redis {
 
-ClusterTopology::ClusterTopology(const Url& url, const net::TlsClient* tls, bool has_scripts)
-    : nodes_({.credentials = url.credentials, .database = 0, .tls = tls, .has_scripts = has_scripts}) {
+ClusterTopology::ClusterTopology(const Url& url, const net::TlsClient* tls, std::span<const Script> scripts)
+    : nodes_({.credentials = url.credentials, .database = 0, .tls = tls, .scripts = scripts}) {
   for (const net::Address& host : url.hosts) nodes_.at(host);
 }
 

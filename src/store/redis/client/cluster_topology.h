@@ -9,16 +9,14 @@
 #include <mutex>
 #include <vector>
 
-#include "store/redis/client/look_gate.h"
-#include "store/redis/client/node_set.h"
-#include "store/redis/client/slots.h"
+#include "store/redis/client/routing.h"
 #include "store/redis/client/topology.h"
 
 namespace mete::store::redis {
 
 class ClusterTopology final : public Topology {
  public:
-  ClusterTopology(const Url& url, const net::TlsClient* tls, bool has_scripts);
+  ClusterTopology(const Url& url, const net::TlsClient* tls, std::span<const Script> scripts);
 
   [[nodiscard]] Shape shape() const override { return Shape::kCluster; }
   Result<void> discover(const net::Deadline& deadline) override;

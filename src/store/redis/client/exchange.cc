@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/time_text.h"
-#include "store/redis/client/reply_kind.h"
+#include "store/redis/client/routing.h"
 
 namespace mete::store::redis {
 

@@ -2,7 +2,7 @@
 //
 //     Batch batch;
 //     batch.add("{alice}", {"GET", "mete:{alice}:api"});
-//     batch.add_script("{alice}", Script::kTake, 1, words);
+//     batch.add_script("{alice}", script, 1, words);
 //     std::vector<Result<wire::RespValue>> replies;
 //     link->run(batch, replies);            // replies[i] answers command i
 //
@@ -23,12 +23,8 @@
 #include <mete/result.h>
 #include <mete/time.h>
 
-#include <atomic>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,15 +61,13 @@ class Link {
   [[nodiscard]] virtual RemoteStatus status() const = 0;
 };
 
-// What a link is for. Who only reads leaves no scripts behind, and needs no right to have any.
-enum class LinkUse : std::uint8_t { kStore, kReading };
-
-// Opens the way, and checks it: connects, authenticates, loads the scripts if there will be any. `url`:
+// Opens the way, and checks it: connects, authenticates, loads the scripts, which outlive the link. Whoever has none
+// leaves none behind, and needs no right to load any. `url`:
 //   redis://[[user]:password@]host[:port][/db][?…]   rediss://… (TLS) redis+sentinel://…@host:port,host:port/name[/db]
 //   redis+cluster://host:port,host:port   (rediss+sentinel://, rediss+cluster://: the same over TLS)
 //   unix sockets: redis://unix:/path is written redis+unix:///path
 // parameters: timeout=250ms (for each call), ca=, cert=, key=, verify=no (TLS), sentinel_user=, sentinel_password=.
 // An error says what is wrong with the URL, or why the server does not answer, and what to do; a password is not in it.
-Result<std::unique_ptr<Link>> open_link(std::string_view url, LinkUse use = LinkUse::kStore);
+Result<std::unique_ptr<Link>> open_link(std::string_view url, std::span<const Script> scripts = {});
 
 }  // namespace mete::store::redis

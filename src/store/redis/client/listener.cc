@@ -16,8 +16,6 @@ namespace mete::store::redis {
 
 namespace {
 
-Instant now() { return Instant::from_ns(base::monotonic_ns()); }
-
 tl::unexpected<Error> unavailable(std::string message) {
   return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(message)});
 }
@@ -66,7 +64,7 @@ Result<void> Listener::subscribe(std::string_view channel) {
   if (!reply) return tl::unexpected(reply.error());
   if (reply->is_error()) return unavailable(client_->address().to_string() + " refused to listen: " + reply->text);
   channel_ = channel;
-  heard_at_ = now();
+  heard_at_ = base::monotonic_now();
   asked_at_.reset();
   return Done{};
 }
@@ -77,7 +75,7 @@ Result<bool> Listener::wait_connected(const net::Deadline& deadline) {
     if (!message || *message) return message;
     if (auto done = check_silence(); !done) return tl::unexpected(done.error());
     if (is_stopped_ || deadline.is_over()) return false;
-    const Duration until_check = next_check() - now();
+    const Duration until_check = next_check() - base::monotonic_now();
     const auto step = net::Deadline::in(std::clamp(until_check, Duration(), deadline.left()));
     if (auto done = read(step); !done) return tl::unexpected(done.error());
   }
@@ -99,7 +97,7 @@ Result<void> Listener::read(const net::Deadline& deadline) {
     ::poll(waiting.data(), waiting.size(), static_cast<int>(std::min<std::int64_t>(deadline.left().ms(), 60'000)));
     if (waiting[0].revents == 0) return Done{};
   }
-  heard_at_ = now();
+  heard_at_ = base::monotonic_now();
   asked_at_.reset();
   return client_->read_more(net::Deadline::in(timeout_));
 }
@@ -107,9 +105,9 @@ Result<void> Listener::read(const net::Deadline& deadline) {
 Instant Listener::next_check() const { return asked_at_ ? *asked_at_ + timeout_ : heard_at_ + kSilenceMax; }
 
 Result<void> Listener::check_silence() {
-  if (now() < next_check()) return Done{};
+  if (base::monotonic_now() < next_check()) return Done{};
   if (asked_at_) return unavailable(client_->address().to_string() + " does not answer while it is listened to");
-  asked_at_ = now();
+  asked_at_ = base::monotonic_now();
   const std::string_view words[] = {"PING"};
   return client_->send(wire::encode_command(words), net::Deadline::in(timeout_));
 }

@@ -3,18 +3,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/monotonic.h"
 #include "base/random.h"
-#include "store/redis/client/reply_kind.h"
-#include "store/redis/client/scripts.h"
+#include "store/redis/client/routing.h"
 #include "wire/resp_command.h"
 
 namespace mete::store::redis {
 
 namespace {
-
-Instant now() { return Instant::from_ns(base::monotonic_ns()); }
-
-Error unavailable(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
 
 // What a server answered to the first commands of a connection.
 Error refusal(const net::Address& address, const std::string& text) {
@@ -26,9 +22,9 @@ Error refusal(const net::Address& address, const std::string& text) {
 
 }  // namespace
 
-void append_script_loads(std::string& output) {
-  for (std::size_t i = 0; i < kScriptCount; ++i) {
-    const std::string_view words[] = {"SCRIPT", "LOAD", script_text(static_cast<Script>(i))};
+void Node::append_script_loads(std::string& output) const {
+  for (const Script& script : settings_.scripts) {
+    const std::string_view words[] = {"SCRIPT", "LOAD", script.text()};
     wire::append_command(output, words);
   }
 }
@@ -37,7 +33,7 @@ Result<Lease> Node::borrow(const net::Deadline& deadline) {
   Lease lease;
   {
     const std::lock_guard lock(mutex_);
-    lease.admission = breaker_.admit(now());
+    lease.admission = breaker_.admit(base::monotonic_now());
     if (lease.admission == Breaker::Admission::kRefused) return tl::unexpected(last_failure_);
   }
   lease.client = take_idle();
@@ -59,9 +55,10 @@ std::unique_ptr<RespClient> Node::take_idle() {
     idle_.pop_back();
     lock.unlock();
     // Those that a restart of the server has closed are seen here, before anything is sent.
-    if (now() - last.since <= kIdleMax && last.client->socket().is_quiet()) return std::move(last.client);
+    if (base::monotonic_now() - last.since <= kIdleMax && last.client->socket().is_quiet())
+      return std::move(last.client);
     --connections_;
-    scripts_.doubt();
+    script_state_.doubt();
     lock.lock();
     ++lost_;
   }
@@ -76,26 +73,27 @@ void Node::give_back(Lease lease) {
     --connections_;
     return;
   }
-  idle_.push_back({std::move(lease.client), now()});
+  idle_.push_back({std::move(lease.client), base::monotonic_now()});
 }
 
 void Node::drop(Lease lease, bool is_away) {
   CHECK(lease.client != nullptr);
-  scripts_.doubt();
+  script_state_.doubt();
   --connections_;
   const std::lock_guard lock(mutex_);
   ++lost_;
   if (!is_away && lease.admission != Breaker::Admission::kTrial) return;
-  fail(lease.admission, unavailable(address_.to_string() + " does not answer; it is tried again in a moment"));
+  fail(lease.admission,
+       {ErrorCode::kUnavailable, address_.to_string() + " does not answer; it is tried again in a moment"});
 }
 
 void Node::fail(Breaker::Admission admission, Error reason) {
   last_failure_ = std::move(reason);
-  breaker_.failed(admission, now(), base::random_number());
+  breaker_.failed(admission, base::monotonic_now(), base::random_number());
   connections_ -= idle_.size();
   lost_ += idle_.size();
   idle_.clear();
-  scripts_.doubt();
+  script_state_.doubt();
 }
 
 bool Node::is_away() const {
@@ -133,10 +131,11 @@ Result<void> Node::prepare(RespClient& client, const net::Deadline& deadline) {
     wire::append_command(bytes, words);
     ++replies;
   }
-  const bool loads = settings_.has_scripts && !scripts_.are_loaded() && scripts_.begin(scripts_.loads());
+  const bool loads =
+      !settings_.scripts.empty() && !script_state_.are_loaded() && script_state_.begin(script_state_.loads());
   if (loads) {
     append_script_loads(bytes);
-    replies += kScriptCount;
+    replies += script_count();
   }
   auto failure = client.send(bytes, deadline);
   bool has_loaded = loads;
@@ -150,8 +149,25 @@ Result<void> Node::prepare(RespClient& client, const net::Deadline& deadline) {
       failure = tl::unexpected(refusal(address_, reply->text));
     }
   }
-  if (loads) scripts_.finished(failure && has_loaded);
+  if (loads) script_state_.finished(failure && has_loaded);
   return failure;
+}
+
+Node* NodeSet::at(const net::Address& address) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& node : nodes_) {
+    if (node->address() == address) return node.get();
+  }
+  if (nodes_.size() == kNodesMax) return nullptr;
+  return nodes_.emplace_back(std::make_unique<Node>(address, settings_)).get();
+}
+
+std::vector<Node*> NodeSet::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Node*> nodes;
+  nodes.reserve(nodes_.size());
+  for (const auto& node : nodes_) nodes.push_back(node.get());
+  return nodes;
 }
 
 }  // namespace mete::store::redis

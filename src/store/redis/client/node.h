@@ -13,12 +13,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "net/deadline.h"
 #include "store/breaker.h"
-#include "store/redis/client/script_state.h"
+#include "store/redis/client/scripts.h"
 #include "store/redis/client/url.h"
 #include "store/resp_client.h"
 
@@ -27,8 +28,8 @@ namespace mete::store::redis {
 struct NodeSettings {
   Credentials credentials = {};
   std::int64_t database = 0;
-  const net::TlsClient* tls = nullptr;  // null: without TLS
-  bool has_scripts = true;              // a Sentinel has none, and who only reads needs none
+  const net::TlsClient* tls = nullptr;   // null: without TLS
+  std::span<const Script> scripts = {};  // that the node is to have; they outlive it
 };
 
 // A connection for the time of a call.
@@ -57,7 +58,10 @@ class Node {
   Result<RespClient> connect_apart(const net::Deadline& deadline) const;
 
   [[nodiscard]] const net::Address& address() const { return address_; }
-  [[nodiscard]] ScriptState& scripts() { return scripts_; }
+  [[nodiscard]] ScriptState& script_state() { return script_state_; }
+  [[nodiscard]] std::size_t script_count() const { return settings_.scripts.size(); }
+  // SCRIPT LOAD of each script.
+  void append_script_loads(std::string& output) const;
   // For the status of the link.
   [[nodiscard]] bool is_away() const;
   [[nodiscard]] std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
@@ -80,7 +84,7 @@ class Node {
 
   const net::Address address_;
   const NodeSettings settings_;
-  ScriptState scripts_;
+  ScriptState script_state_;
   std::atomic<std::size_t> connections_ = 0;
   std::atomic<std::uint64_t> reconnects_ = 0;
   std::atomic<std::uint64_t> script_reloads_ = 0;
@@ -91,7 +95,24 @@ class Node {
   Error last_failure_ = {};  // under mutex_: why the breaker is open
 };
 
-// SCRIPT LOAD of each script: kScriptCount commands.
-void append_script_loads(std::string& output);
+// NodeSet: the nodes that were ever heard of, by their address. They stay where they are until the set goes.
+//
+// Thread safety: every call from any thread.
+class NodeSet {
+ public:
+  // A Cluster has a thousand nodes at most; and some of them get other addresses over the years.
+  static constexpr std::size_t kNodesMax = 10'000;
+
+  explicit NodeSet(NodeSettings settings) : settings_(std::move(settings)) {}
+
+  // Null if there are too many.
+  Node* at(const net::Address& address);
+  [[nodiscard]] std::vector<Node*> all() const;
+
+ private:
+  const NodeSettings settings_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // in the order in which they were heard of
+};
 
 }  // namespace mete::store::redis

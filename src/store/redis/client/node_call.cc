@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "store/redis/client/reply_kind.h"
+#include "store/redis/client/routing.h"
 #include "wire/resp_command.h"
 
 namespace mete::store::redis {
@@ -29,7 +29,7 @@ void NodeCall::add(std::uint32_t command, bool is_asking) {
 }
 
 Result<void> NodeCall::send() {
-  script_loads_ = node_->scripts().loads();
+  script_loads_ = node_->script_state().loads();
   auto lease = node_->borrow(*deadline_);
   if (!lease) return tl::unexpected(lease.error());
   lease_ = std::move(*lease);
@@ -73,31 +73,31 @@ Result<wire::RespValue> NodeCall::receive_one(std::size_t position) {
 }
 
 void NodeCall::send_texts(std::span<const std::size_t> positions, Replies& replies) {
-  const bool loads = node_->scripts().begin(script_loads_);
+  const bool loads = node_->script_state().begin(script_loads_);
   std::string texts;
   for (const std::size_t position : positions) {
     if (is_asking(position)) append_asking(texts);
     append_eval(texts, *batch_, batch_->command(commands_[position]));
   }
-  if (loads) append_script_loads(texts);
+  if (loads) node_->append_script_loads(texts);
   const auto sent = lease_.client->send(texts, *deadline_);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     auto reply = sent ? receive_one(positions[i]) : tl::unexpected(sent.error());
     if (!reply) {
-      if (loads) node_->scripts().finished(false);
+      if (loads) node_->script_state().finished(false);
       return lose(reply.error(), positions.subspan(i), replies);
     }
     replies[commands_[positions[i]]] = std::move(reply);
   }
   if (!loads) return;
   const bool is_loaded = receive_loads();
-  node_->scripts().finished(is_loaded);
+  node_->script_state().finished(is_loaded);
   if (is_loaded) node_->count_script_reload();
 }
 
 bool NodeCall::receive_loads() {
   bool is_loaded = true;
-  for (std::size_t i = 0; i < kScriptCount; ++i) {
+  for (std::size_t i = 0; i < node_->script_count(); ++i) {
     const auto reply = lease_.client->receive(*deadline_);
     if (!reply) {
       node_->drop(std::exchange(lease_, {}), deadline_->is_over());

@@ -2,8 +2,9 @@
 
 #include <openssl/evp.h>
 
+#include <array>
+
 #include "base/check.h"
-#include "store/redis/lua_texts.h"
 
 namespace mete::store::redis {
 
@@ -22,39 +23,23 @@ std::string sha1_of(std::string_view text) {
   return hexadecimal;
 }
 
-std::array<std::string, kScriptCount> make_digests() {
-  std::array<std::string, kScriptCount> digests;
-  for (std::size_t i = 0; i < kScriptCount; ++i) digests[i] = sha1_of(script_text(static_cast<Script>(i)));
-  return digests;
-}
-
 }  // namespace
 
-std::string_view script_text(Script script) {
-  switch (script) {
-    case Script::kCharge:
-      return kChargeLua;
-    case Script::kChargeEach:
-      return kChargeEachLua;
-    case Script::kTake:
-      return kTakeLua;
-    case Script::kSettle:
-      return kSettleLua;
-    case Script::kLook:
-      return kLookLua;
-    case Script::kReplace:
-      return kReplaceLua;
-    case Script::kDefine:
-      return kDefineLua;
-    case Script::kKeys:
-      return kKeysLua;
-  }
-  __builtin_unreachable();
+Script::Script(std::string_view text) : text_(text), digest_(sha1_of(text)) {}
+
+bool ScriptState::begin(std::uint64_t loads_noted) {
+  const std::lock_guard lock(mutex_);
+  if (is_loading_ || loads_noted != loads()) return false;
+  is_loading_ = true;
+  return true;
 }
 
-std::string_view script_digest(Script script) {
-  static const std::array<std::string, kScriptCount> kDigests = make_digests();
-  return kDigests[static_cast<std::size_t>(script)];
+void ScriptState::finished(bool with_success) {
+  const std::lock_guard lock(mutex_);
+  is_loading_ = false;
+  if (!with_success) return;
+  are_loaded_.store(true, std::memory_order_relaxed);
+  loads_.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace mete::store::redis

@@ -25,11 +25,11 @@ bool is_master(const wire::RespValue& role) { return !role.elements.empty() && r
 
 }  // namespace
 
-SentinelTopology::SentinelTopology(const Url& url, const net::TlsClient* tls, bool has_scripts)
+SentinelTopology::SentinelTopology(const Url& url, const net::TlsClient* tls, std::span<const Script> scripts)
     : master_name_(url.master_name),
       timeout_(url.timeout),
-      sentinels_({.credentials = url.sentinel_credentials, .database = 0, .tls = tls, .has_scripts = false}),
-      servers_({.credentials = url.credentials, .database = url.database, .tls = tls, .has_scripts = has_scripts}),
+      sentinels_({.credentials = url.sentinel_credentials, .database = 0, .tls = tls}),
+      servers_({.credentials = url.credentials, .database = url.database, .tls = tls, .scripts = scripts}),
       listener_([this] { return trusted_sentinel(); }, url.timeout) {
   for (const net::Address& host : url.hosts) sentinels_.at(host);
 }

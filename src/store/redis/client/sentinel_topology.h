@@ -13,15 +13,13 @@
 #include <vector>
 
 #include "store/redis/client/listener.h"
-#include "store/redis/client/look_gate.h"
-#include "store/redis/client/node_set.h"
 #include "store/redis/client/topology.h"
 
 namespace mete::store::redis {
 
 class SentinelTopology final : public Topology {
  public:
-  SentinelTopology(const Url& url, const net::TlsClient* tls, bool has_scripts);
+  SentinelTopology(const Url& url, const net::TlsClient* tls, std::span<const Script> scripts);
   ~SentinelTopology() override;
 
   [[nodiscard]] Shape shape() const override { return Shape::kSentinel; }

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "store/etcd/entry.h"
 #include "store/etcd/grpc_connection.h"
-#include "store/etcd/record.h"
 #include "store/etcd/sweeper.h"
 #include "support/etcd_server.h"
 #include "support/waiting.h"
@@ -63,15 +63,15 @@ TEST_F(EtcdStoreTest, WhatIsForgottenIsForgottenAtATimeThatAllKnow) {
   ahead.advance(1min);
   Client client(parse_url(url()).value(), nullptr);
   MonotoneClock clock(ahead);
-  LimitBook book;
+  SeenLimits book;
   const std::string prefix = parse_url(url())->prefix;
   Transactor transactor(client, clock, book, {.prefix = prefix, .timeout = 20s, .id_retention = 24h});
-  std::vector<Place> places;
-  add_meter(places, "sms", "k");
+  std::vector<EntryName> entries;
+  add_meter(entries, "sms", "k");
   // The limiter's own thread may be at it too.
   const auto is_gone = [&] {
-    (void)transactor.sweep(places);
-    return transactor.fetch(places)->at(places[2]).revision == 0;
+    (void)transactor.sweep(entries);
+    return transactor.fetch(entries)->at(entries[2]).revision == 0;
   };
   ASSERT_TRUE(support::becomes_true(20s, is_gone)) << "the meter is as a fresh one";
   Limiter other = open_with(behind);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/snapshot_walk.h"
-#include "store/etcd/record.h"
+#include "store/etcd/entry.h"
 
 namespace mete::store::etcd {
 namespace {
@@ -20,26 +20,26 @@ const Instant kStart = Instant::from_ns(1'700'000'000'000'000'000);
 class EtcdImage : public ::testing::Test {
  protected:
   template <class Use>
-  Difference act(const std::vector<Place>& places, Use use) {
+  Difference act(const std::vector<EntryName>& entries, Use use) {
     Image image;
-    for (const Place& place : places) image[place] = keys_[place];
+    for (const EntryName& entry : entries) image[entry] = keys_[entry];
     const std::uint64_t serial = next_serial_of(image).value();
     auto scratch = Scratch::make(image, {.now = now_, .id_retention = 24h, .next_serial = serial}).value();
     use(scratch->engine());
     Difference difference = scratch->difference().value();
-    for (const auto& [place, value] : difference.puts) keys_[place] = {value, ++revision_};
-    for (const Place& place : difference.deletes) keys_[place] = {};
+    for (const auto& [entry, value] : difference.puts) keys_[entry] = {value, ++revision_};
+    for (const EntryName& entry : difference.deletes) keys_[entry] = {};
     return difference;
   }
   void define(const Limit& limit) {
     act({{Space::kLimit, {}, limit.name()}, {Space::kNumbers}},
         [&](engine::Engine& engine) { ASSERT_TRUE(engine.define(limit, now_)); });
   }
-  std::vector<Place> meter(const std::string& id = "") {
-    std::vector<Place> places;
-    add_meter(places, "api", "k");
-    if (!id.empty()) places.push_back({Space::kOperation, {}, id});
-    return places;
+  std::vector<EntryName> meter(const std::string& id = "") {
+    std::vector<EntryName> entries;
+    add_meter(entries, "api", "k");
+    if (!id.empty()) entries.push_back({Space::kOperation, {}, id});
+    return entries;
   }
   Amount used() {
     Amount amount = -1;
@@ -52,7 +52,7 @@ class EtcdImage : public ::testing::Test {
     return act(meter(), [&](engine::Engine& engine) { (void)engine.take({.charges = {&charge, 1}}, now_); });
   }
 
-  std::map<Place, Slot> keys_;
+  std::map<EntryName, Slot> keys_;
   Revision revision_ = 0;
   Instant now_ = kStart;
 };
@@ -61,7 +61,7 @@ TEST_F(EtcdImage, OnlyWhatChangesIsWritten) {
   define(stock("api").amount(10));
   const Difference taken = take(4);
   ASSERT_EQ(taken.puts.size(), 1U);
-  EXPECT_EQ(taken.puts.begin()->first, (Place{Space::kMeter, "api", "k"}));
+  EXPECT_EQ(taken.puts.begin()->first, (EntryName{Space::kMeter, "api", "k"}));
   EXPECT_TRUE(take(7).is_empty()) << "it was denied";
   EXPECT_EQ(used(), 4);
 }
@@ -76,7 +76,7 @@ TEST_F(EtcdImage, AMeterCatchesUpWithEveryRevision) {
   define(stock("api").amount(100));  // 7 used, and nothing comes back any more
   now_ = now_ + Duration(1h);
   define(stock("api").amount(200));
-  const Place limit{Space::kLimit, {}, "api"};
+  const EntryName limit{Space::kLimit, {}, "api"};
   EXPECT_EQ(revisions_of(keys_[limit], limit)->changes.size(), 4U);
   EXPECT_EQ(used(), 7);
 }
@@ -84,7 +84,7 @@ TEST_F(EtcdImage, AMeterCatchesUpWithEveryRevision) {
 TEST_F(EtcdImage, WhatIsNoRuleMakesNoRevision) {
   define(stock("api").amount(10));
   define(stock("api").amount(10).on_fail(OnFail::kOpen));
-  const Place limit{Space::kLimit, {}, "api"};
+  const EntryName limit{Space::kLimit, {}, "api"};
   EXPECT_EQ(revisions_of(keys_[limit], limit)->changes.size(), 1U);
   EXPECT_EQ(definition_of(keys_[limit], limit).value()->on_fail(), OnFail::kOpen);
 }
@@ -95,7 +95,7 @@ TEST_F(EtcdImage, ATagComesAndGoesWithItsHold) {
   const Difference made = act(meter("h"), [&](engine::Engine& engine) {
     ASSERT_TRUE(engine.hold({.charges = {&charge, 1}, .ttl = 1min, .id = "h", .tag = "t"}, now_));
   });
-  const Place tag{Space::kTag, "t", "h"};
+  const EntryName tag{Space::kTag, "t", "h"};
   EXPECT_TRUE(made.puts.contains(tag));
   EXPECT_EQ(made.puts.size(), 3U);
   const Difference again = act(meter("h"), [&](engine::Engine& engine) {
@@ -104,7 +104,7 @@ TEST_F(EtcdImage, ATagComesAndGoesWithItsHold) {
   EXPECT_TRUE(again.is_empty()) << "the same answer, and nothing to write";
   const Difference settled =
       act(meter("h"), [&](engine::Engine& engine) { ASSERT_TRUE(engine.commit({.id = "h"}, now_)); });
-  EXPECT_EQ(settled.deletes, std::vector<Place>{tag});
+  EXPECT_EQ(settled.deletes, std::vector<EntryName>{tag});
   EXPECT_EQ(used(), 3);
 }
 
@@ -125,7 +125,7 @@ TEST_F(EtcdImage, WhatTimeMadeNeedlessIsDeleted) {
   take(5);
   now_ = now_ + Duration(1min);
   const Difference swept = act(meter(), [&](engine::Engine& engine) { engine.sweep(2 * engine.buckets(), now_); });
-  EXPECT_EQ(swept.deletes, (std::vector<Place>{{Space::kMeter, "api", "k"}}));
+  EXPECT_EQ(swept.deletes, (std::vector<EntryName>{{Space::kMeter, "api", "k"}}));
   EXPECT_TRUE(swept.puts.empty());
 }
 
@@ -137,7 +137,7 @@ TEST_F(EtcdImage, AHoldWhoseMeterWasDeletedIsAnErrorThatNamesItsKey) {
   });
   keys_[{Space::kMeter, "api", "k"}] = {};
   Image image;
-  for (const Place& place : meter("h")) image[place] = keys_[place];
+  for (const EntryName& entry : meter("h")) image[entry] = keys_[entry];
   const Scratch::Settings settings{.now = now_, .id_retention = 24h};
   const auto scratch = Scratch::make(image, settings);
   ASSERT_FALSE(scratch.has_value());
@@ -151,14 +151,14 @@ TEST_F(EtcdImage, AHoldWhoseMeterWasDeletedIsAnErrorThatNamesItsKey) {
 TEST_F(EtcdImage, AValueThatCannotBeReadIsAnErrorThatNamesItsKey) {
   define(stock("api").amount(10));
   take(1);
-  const Place place{Space::kMeter, "api", "k"};
-  const std::string good = keys_[place].value;
+  const EntryName entry{Space::kMeter, "api", "k"};
+  const std::string good = keys_[entry].value;
   std::string newer = good;
   newer[0] = 2;
   for (const std::string& value : {newer, std::string("x"), good.substr(0, 5), good.substr(0, good.size() - 1)}) {
     Image image;
-    for (const Place& each : meter()) image[each] = keys_[each];
-    image[place].value = value;
+    for (const EntryName& each : meter()) image[each] = keys_[each];
+    image[entry].value = value;
     const auto scratch = Scratch::make(image, {.now = now_, .id_retention = 24h});
     ASSERT_FALSE(scratch);
     EXPECT_NE(scratch.error().message.find("meters/api/"), std::string::npos) << scratch.error().message;

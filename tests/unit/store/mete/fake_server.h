@@ -13,7 +13,7 @@
 
 #include "support/ports.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 
 class FakeServer {
  public:
@@ -70,4 +70,4 @@ class FakeServer {
   std::thread thread_;
 };
 
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -4,9 +4,9 @@
 
 #include "server/doors/resp/commands/store_messages.h"
 #include "store/mete/call.h"
-#include "store/mete/errors.h"
+#include "store/mete/replies.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 namespace {
 
 // A message as words, and back.
@@ -127,4 +127,4 @@ TEST(PeerErrors, AreWhatTheStoreThereSaid) {
 }
 
 }  // namespace
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 namespace {
 
 constexpr int kKeys = 30'000;
@@ -76,4 +76,4 @@ TEST(Rendezvous, IsTheSameForever) {
 }
 
 }  // namespace
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

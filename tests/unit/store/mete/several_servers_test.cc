@@ -11,7 +11,7 @@
 #include "store/open.h"
 #include "support/waiting.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 namespace {
 
 using namespace std::chrono_literals;
@@ -268,4 +268,4 @@ TEST_F(SeveralServers, OneThatAnswersIsEnoughToBegin) {
 }
 
 }  // namespace
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

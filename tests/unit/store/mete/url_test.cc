@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 namespace {
 
 using namespace std::chrono_literals;
@@ -28,7 +28,7 @@ TEST(PeersUrl, SaysWhereAndHow) {
     const auto url = parse_url(row.url);
     ASSERT_TRUE(url) << row.url << ": " << url.error().message;
     EXPECT_EQ(describe(*url), row.meaning);
-    EXPECT_TRUE(is_peers_url(row.url));
+    EXPECT_TRUE(is_mete_url(row.url));
   }
 }
 
@@ -78,4 +78,4 @@ TEST(PeersUrl, SaysWhatIsWrongAndShowsNoPassword) {
 }
 
 }  // namespace
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

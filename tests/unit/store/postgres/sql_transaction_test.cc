@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "store/postgres/migrations.h"
+#include "store/postgres/migrate.h"
 #include "support/postgres_server.h"
 #include "unit/store/postgres/sql_fixture.h"
 

@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "store/postgres/conninfo.h"
-
 namespace mete::store::postgres {
 namespace {
 

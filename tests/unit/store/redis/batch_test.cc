@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "store/redis/scripts.h"
+
 namespace mete::store::redis {
 namespace {
 
@@ -52,14 +54,14 @@ TEST(BatchTest, CallsAScriptByItsDigestOrByItsText) {
   const std::string_view words[] = {"key", "1", "2"};
   Batch batch;
   batch.add("", {"PING"});
-  batch.add_script("key", Script::kLook, 1, words);
+  batch.add_script("key", script(StoreScript::kLook), 1, words);
   const Batch::Command& command = batch.command(1);
   const std::string rest = "$1\r\n1\r\n$3\r\nkey\r\n$1\r\n1\r\n$1\r\n2\r\n";
   EXPECT_EQ(batch.bytes().substr(command.begin),
-            "*6\r\n$7\r\nEVALSHA\r\n$40\r\n" + std::string(script_digest(Script::kLook)) + "\r\n" + rest);
+            "*6\r\n$7\r\nEVALSHA\r\n$40\r\n" + std::string(script(StoreScript::kLook).digest()) + "\r\n" + rest);
   std::string eval;
   append_eval(eval, batch, command);
-  const std::string text(script_text(Script::kLook));
+  const std::string text(script(StoreScript::kLook).text());
   EXPECT_EQ(eval, "*6\r\n$4\r\nEVAL\r\n$" + std::to_string(text.size()) + "\r\n" + text + "\r\n" + rest);
 }
 

@@ -62,7 +62,7 @@ TEST(ClusterLink, FollowsASlotOnItsWay) {
   cluster.node(move.to).call({"SCRIPT", "FLUSH"});
   const std::string_view words[] = {"{a}4"};
   Batch batch;
-  batch.add_script("{a}", Script::kLook, 1, words);
+  batch.add_script("{a}", script(StoreScript::kLook), 1, words);
   Replies replies;
   link->run(batch, replies);
   ASSERT_TRUE(replies[0]) << replies[0].error().message;
@@ -109,7 +109,7 @@ TEST(ClusterLink, FollowsAReplicaThatTakesOver) {
 
 TEST(ClusterLink, SaysThatTheUrlIsForAnotherShape) {
   support::RedisServer alone;
-  const auto no_cluster = open_link("redis+cluster://" + alone.address());
+  const auto no_cluster = open_link("redis+cluster://" + alone.address(), store_scripts());
   ASSERT_FALSE(no_cluster);
   EXPECT_NE(no_cluster.error().message.find("one server alone is redis://host"), std::string::npos)
       << no_cluster.error().message;

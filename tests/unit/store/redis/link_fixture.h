@@ -10,11 +10,12 @@
 #include <string_view>
 
 #include "store/redis/client/link.h"
+#include "store/redis/scripts.h"
 
 namespace mete::store::redis {
 
 inline std::unique_ptr<Link> must_open(const std::string& url) {
-  auto link = open_link(url);
+  auto link = open_link(url, store_scripts());
   if (!link) throw std::runtime_error(link.error().message);
   return std::move(*link);
 }

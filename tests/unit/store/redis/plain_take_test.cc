@@ -34,12 +34,12 @@ TEST(PlainCallTest, TellsNamesChargesAndNumbers) {
     ASSERT_EQ(call.size(), 2U);
   }
   Batch batch;
-  call.write(Script::kCharge, batch);
+  call.write(StoreScript::kCharge, batch);
 
   Batch expected;
   const std::string numbers = doubles({59, 60e6, 540e6 - 9, 300e6, 10e6, 10e6 - 9, 20e6});
   const std::string_view words[] = {"mete:{alice}:api", "mete:{50%25}:sms", "60000000", "10000000", numbers};
-  expected.add_script(words[0], Script::kCharge, 2, words);
+  expected.add_script(words[0], script(StoreScript::kCharge), 2, words);
   EXPECT_EQ(batch.bytes(), expected.bytes());
   EXPECT_EQ(batch.command(0).slot, expected.command(0).slot);
 }

@@ -1,4 +1,4 @@
-#include "store/redis/client/reply_kind.h"
+#include "store/redis/client/routing.h"
 
 #include <gtest/gtest.h>
 

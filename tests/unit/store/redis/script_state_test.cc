@@ -1,4 +1,4 @@
-#include "store/redis/client/script_state.h"
+#include "store/redis/client/scripts.h"
 
 #include <gtest/gtest.h>
 

@@ -62,13 +62,13 @@ TEST(SentinelLink, SaysWhyItCannotBeOpened) {
       {"redis+sentinel://127.0.0.1:1," + server.address() + "/name", "refused: ERR unknown command"},
   };
   for (const auto& row : rows) {
-    const auto link = open_link(row.url);
+    const auto link = open_link(row.url, store_scripts());
     ASSERT_FALSE(link) << row.url;
     EXPECT_NE(link.error().message.find(row.reason), std::string::npos) << link.error().message;
   }
   support::RedisSentinels world;
   std::string url = world.url();
-  const auto link = open_link(url.replace(url.rfind('/'), std::string::npos, "/other"));
+  const auto link = open_link(url.replace(url.rfind('/'), std::string::npos, "/other"), store_scripts());
   ASSERT_FALSE(link);
   EXPECT_NE(link.error().message.find("knows no master of the name \"other\""), std::string::npos)
       << link.error().message;

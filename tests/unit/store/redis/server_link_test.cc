@@ -69,8 +69,8 @@ TEST(ServerLink, LoadsFlushedScriptsOnceHoweverManyThreadsMissThem) {
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&] {
         Batch batch;
-        for (std::size_t script = 0; script < kScriptCount; ++script) {
-          batch.add_script("", static_cast<Script>(script), 0, {});
+        for (const Script& script : store_scripts()) {
+          batch.add_script("", script, 0, {});
           batch.add("", {"PING"});
         }
         Replies replies;
@@ -90,8 +90,8 @@ TEST(ServerLink, LoadsFlushedScriptsOnceHoweverManyThreadsMissThem) {
 TEST(ServerLink, LoadsTheScriptsWhenItConnects) {
   RedisServer server;
   const auto link = must_open(server.patient_url());
-  for (std::size_t script = 0; script < kScriptCount; ++script) {
-    const auto exists = server.call({"SCRIPT", "EXISTS", script_digest(static_cast<Script>(script))});
+  for (const Script& script : store_scripts()) {
+    const auto exists = server.call({"SCRIPT", "EXISTS", script.digest()});
     ASSERT_EQ(exists.elements.size(), 1U);
     EXPECT_EQ(exists.elements[0].integer, 1);
   }
@@ -106,7 +106,7 @@ TEST(ServerLink, CallersDoNotNoticeARestart) {
     server.start_again();
     EXPECT_EQ(text_of(run_one(*link, {"PING"})), "PONG");
     Batch batch;
-    batch.add_script("", Script::kLook, 0, {});
+    batch.add_script("", script(StoreScript::kLook), 0, {});
     Replies replies;
     link->run(batch, replies);
     ASSERT_TRUE(replies[0]);
@@ -250,7 +250,7 @@ TEST(ServerLink, SaysWhyItCannotBeOpened) {
       {"rediss://" + small.address() + "?ca=/nowhere", "parameter 'ca=': cannot use '/nowhere'"},
   };
   for (const auto& row : rows) {
-    const auto link = open_link(row.url);
+    const auto link = open_link(row.url, store_scripts());
     ASSERT_FALSE(link) << row.url;
     EXPECT_NE(link.error().message.find(row.reason), std::string::npos) << link.error().message;
     EXPECT_EQ(link.error().message.find("wrong@"), std::string::npos) << link.error().message;

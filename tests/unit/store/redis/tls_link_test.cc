@@ -60,26 +60,28 @@ TEST_F(TlsLink, RunsListensAndSurvivesARestart) {
 
 TEST_F(TlsLink, ChecksWhoIsThere) {
   start("no");
-  const auto stranger = open_link(url(""));
+  const auto stranger = open_link(url(""), store_scripts());
   ASSERT_FALSE(stranger);
   EXPECT_NE(stranger.error().message.find("name the authority that signed the server's certificate with ca="),
             std::string::npos)
       << stranger.error().message;
-  EXPECT_TRUE(open_link(url("&verify=no")));
+  EXPECT_TRUE(open_link(url("&verify=no"), store_scripts()));
   // The certificate is for the address, and not for this name.
-  const auto other = open_link("rediss://localhost:" + std::to_string(port_) + "?timeout=5s&ca=" + certificate());
+  const auto other =
+      open_link("rediss://localhost:" + std::to_string(port_) + "?timeout=5s&ca=" + certificate(), store_scripts());
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message.find("hostname mismatch"), std::string::npos) << other.error().message;
 }
 
 TEST_F(TlsLink, ShowsItsOwnCertificate) {
   start("yes");
-  const auto without = open_link(url("&ca=" + certificate()));
+  const auto without = open_link(url("&ca=" + certificate()), store_scripts());
   ASSERT_FALSE(without);
   EXPECT_NE(without.error().message.find("give one with cert= and key="), std::string::npos) << without.error().message;
-  const auto with = open_link(url("&ca=" + certificate() + "&cert=" + certificate() + "&key=" + key()));
+  const auto with =
+      open_link(url("&ca=" + certificate() + "&cert=" + certificate() + "&key=" + key()), store_scripts());
   EXPECT_TRUE(with) << with.error().message;
-  const auto half = open_link(url("&cert=" + certificate()));
+  const auto half = open_link(url("&cert=" + certificate()), store_scripts());
   ASSERT_FALSE(half);
   EXPECT_NE(half.error().message.find("give both cert= and key="), std::string::npos) << half.error().message;
 }

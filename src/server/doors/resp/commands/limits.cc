@@ -5,7 +5,7 @@
 #include "server/doors/resp/replies.h"
 #include "server/limits/limit_fields.h"
 #include "server/refusal.h"
-#include "store/scope.h"
+#include "store/store.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {

@@ -5,15 +5,15 @@
 
 namespace mete::server::commands {
 
-using store::peers::ExtendMessage;
-using store::peers::HoldMessage;
-using store::peers::HoldsMessage;
-using store::peers::LimitMessage;
-using store::peers::MeterMessage;
-using store::peers::ScanMessage;
-using store::peers::ShiftMessage;
-using store::peers::TakeMessage;
-using store::peers::VerdictMessage;
+using store::servers::ExtendMessage;
+using store::servers::HoldMessage;
+using store::servers::HoldsMessage;
+using store::servers::LimitMessage;
+using store::servers::MeterMessage;
+using store::servers::ScanMessage;
+using store::servers::ShiftMessage;
+using store::servers::TakeMessage;
+using store::servers::VerdictMessage;
 
 namespace {
 

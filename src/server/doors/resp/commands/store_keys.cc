@@ -6,10 +6,10 @@
 
 namespace mete::server::commands {
 
-using store::peers::ExpireMessage;
-using store::peers::KeyScanMessage;
-using store::peers::RemoveMessage;
-using store::peers::ThrottleMessage;
+using store::servers::ExpireMessage;
+using store::servers::KeyScanMessage;
+using store::servers::RemoveMessage;
+using store::servers::ThrottleMessage;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // What the STORE commands have in common: requests read from their words, and answers with the store's time in front.
-// store/peers/messages.h has both, field by field.
+// store/mete/messages.h has both, field by field.
 #pragma once
 
 #include <optional>
@@ -49,7 +49,7 @@ class ElementSink {
 template <class Message>
 std::optional<Message> read_message(CommandContext& context) {
   Message message;
-  store::peers::FieldReader<WordSource> reader{WordSource(context.arguments.rest())};
+  store::servers::FieldReader<WordSource> reader{WordSource(context.arguments.rest())};
   reader(message);
   if (reader.is_whole()) return message;
   context.reply.error("ERR", "these are not the fields of this command: is the other server of another version?");
@@ -59,9 +59,9 @@ std::optional<Message> read_message(CommandContext& context) {
 template <class... Values>
 void write_message(CommandContext& context, const Values&... values) {
   const Instant now = context.service.store.now();
-  context.reply.array(store::peers::count_fields(now, values...));
+  context.reply.array(store::servers::count_fields(now, values...));
   ElementSink sink(context.reply);
-  store::peers::FieldWriter<ElementSink> writer(sink);
+  store::servers::FieldWriter<ElementSink> writer(sink);
   writer(now, values...);
 }
 

@@ -1,5 +1,5 @@
-// LimitBook: the limits that were seen, for the time when etcd is away: what a take is answered then is the limit's own
-// choice (on_fail). Thread safety: every call from any thread.
+// SeenLimits: the limits that were seen, for the time when etcd is away: what a take is answered then is the limit's
+// own choice (on_fail). Thread safety: every call from any thread.
 #pragma once
 
 #include <mete/limit.h>
@@ -13,12 +13,13 @@
 #include "core/requests.h"
 #include "core/verdict.h"
 #include "store/etcd/image.h"
+#include "store/open_admission.h"
 
 namespace mete::store::etcd {
 
-class LimitBook {
+class SeenLimits {
  public:
-  // Every limit that the image has a place for.
+  // Every limit that the image has an entry for.
   void note(const Image& image);
 
   // The answer to a take while etcd is away; none unless each of its limits is known to be open then.
@@ -27,8 +28,7 @@ class LimitBook {
  private:
   struct Known {
     Revision revision = 0;
-    bool is_open = false;
-    Amount capacity = 0;
+    WhenAway when_away;
   };
 
   mutable std::mutex mutex_;

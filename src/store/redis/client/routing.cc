@@ -1,11 +1,10 @@
-#include "store/redis/client/reply_kind.h"
+#include "store/redis/client/routing.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "store/redis/client/slots.h"
 #include "wire/text.h"
 
 namespace mete::store::redis {
@@ -36,6 +35,20 @@ std::optional<net::Address> parse_node(std::string_view text, const net::Address
       .host = is_same_host ? asked.host : std::string(host), .port = static_cast<std::uint16_t>(*port), .path = {}};
 }
 
+bool is_integer_up_to(const wire::RespValue& value, std::int64_t last) {
+  return value.type == wire::RespType::kInteger && value.integer >= 0 && value.integer <= last;
+}
+
+// [first, last, [host, port, id, …] of the master, [host, port, id, …] of each replica]
+bool is_range(const wire::RespValue& value) {
+  if (value.elements.size() < 3) return false;
+  const wire::RespValue& master = value.elements[2];
+  return is_integer_up_to(value.elements[0], kSlots - 1) && is_integer_up_to(value.elements[1], kSlots - 1) &&
+         value.elements[0].integer <= value.elements[1].integer && master.elements.size() >= 2 &&
+         (master.elements[0].type == wire::RespType::kBulk || master.elements[0].type == wire::RespType::kNull) &&
+         is_integer_up_to(master.elements[1], 65'535) && master.elements[1].integer != 0;
+}
+
 }  // namespace
 
 ReplyKind kind_of(const wire::RespValue& reply) {
@@ -54,6 +67,26 @@ std::optional<Redirection> redirection_of(const wire::RespValue& reply, const ne
   auto address = parse_node(rest.substr(space + 1), asked);
   if (!slot || *slot < 0 || *slot >= std::int64_t{kSlots} || !address) return std::nullopt;
   return Redirection{.slot = static_cast<std::uint16_t>(*slot), .address = std::move(*address)};
+}
+
+Result<std::vector<SlotRange>> parse_slots(const wire::RespValue& reply, const net::Address& asked) {
+  std::vector<SlotRange> ranges;
+  for (const wire::RespValue& range : reply.elements) {
+    if (!is_range(range)) {
+      return tl::unexpected(Error{ErrorCode::kUnavailable, asked.to_string() +
+                                                               " told of its Cluster's slots in a way "
+                                                               "that cannot be read; is it Redis or Valkey?"});
+    }
+    const wire::RespValue& master = range.elements[2];
+    const std::string& host = master.elements[0].text;
+    const bool is_same_host = host.empty() || host == "?";
+    ranges.push_back({.first = static_cast<std::uint16_t>(range.elements[0].integer),
+                      .last = static_cast<std::uint16_t>(range.elements[1].integer),
+                      .master = {.host = is_same_host ? asked.host : host,
+                                 .port = static_cast<std::uint16_t>(master.elements[1].integer),
+                                 .path = {}}});
+  }
+  return ranges;
 }
 
 }  // namespace mete::store::redis

@@ -1,4 +1,4 @@
-#include "store/etcd/place.h"
+#include "store/etcd/entry.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ constexpr std::string_view kPrefix = "/mete/";
 
 TEST(EtcdPlace, IsNamedAsTheFormatSays) {
   const struct {
-    Place place;
+    EntryName entry;
     std::string key;
   } rows[] = {
       {{Space::kClock}, "/mete/clock"},
@@ -27,27 +27,28 @@ TEST(EtcdPlace, IsNamedAsTheFormatSays) {
       {{Space::kOverride, "api", "alice"}, "/mete/overrides/api/4da10dd61a0116b0/alice"},
       {{Space::kKey, {}, "alice"}, "/mete/keys/4da10dd61a0116b0/alice"},
   };
-  for (const auto& row : rows) EXPECT_EQ(key_of(kPrefix, row.place), row.key);
+  for (const auto& row : rows) EXPECT_EQ(key_of(kPrefix, row.entry), row.key);
 }
 
 TEST(EtcdPlace, IsFoundAgainByItsKey) {
   const std::string names[] = {"alice", "a/b", "%", "%41", "\0\xff\n"s, std::string(512, '\xfe'), "ümlaut"};
   for (const std::string& name : names) {
-    const Place places[] = {{Space::kLimit, {}, name},     {Space::kMeter, name, name}, {Space::kOverride, name, name},
-                            {Space::kOperation, {}, name}, {Space::kTag, name, name},   {Space::kKey, {}, name}};
-    for (const Place& place : places) EXPECT_EQ(place_in(kPrefix, key_of(kPrefix, place)), place);
+    const EntryName entries[] = {{Space::kLimit, {}, name},      {Space::kMeter, name, name},
+                                 {Space::kOverride, name, name}, {Space::kOperation, {}, name},
+                                 {Space::kTag, name, name},      {Space::kKey, {}, name}};
+    for (const EntryName& entry : entries) EXPECT_EQ(entry_in(kPrefix, key_of(kPrefix, entry)), entry);
   }
-  EXPECT_EQ(place_in(kPrefix, "/mete/clock"), Place{Space::kClock});
+  EXPECT_EQ(entry_in(kPrefix, "/mete/clock"), EntryName{Space::kClock});
   for (const char* key : {"", "/mete/", "/mete/clocks", "/mete/others/x", "/other/limits/x"}) {
-    EXPECT_EQ(place_in(kPrefix, key), std::nullopt) << key;
+    EXPECT_EQ(entry_in(kPrefix, key), std::nullopt) << key;
   }
 }
 
 // A limit must not have the meters of another one whose name begins the same.
 TEST(EtcdPlace, ARangeHasWhatIsOfItAndNothingElse) {
   const KeyRange range = range_of(kPrefix, Space::kMeter, "api");
-  const auto has = [&](const Place& place) {
-    const std::string key = key_of(kPrefix, place);
+  const auto has = [&](const EntryName& entry) {
+    const std::string key = key_of(kPrefix, entry);
     return key >= range.begin && key < range.end;
   };
   EXPECT_TRUE(has({Space::kMeter, "api", "\xff\xff"}));

@@ -1,18 +1,27 @@
-// What the functions answer (sql/010_tables.sql: mete.outcome), read from rows. Columns are in the order of
-// statements.h.
+// Records: what the rows of the schema mean (sql/010_tables.sql): limits, outcomes, usages and holds. Columns are in
+// the order of statements.h.
 #pragma once
 
 #include <mete/decision.h>
+#include <mete/limit.h>
+#include <mete/result.h>
 
 #include <span>
 #include <vector>
 
 #include "core/verdict.h"
-#include "store/postgres/rows.h"
+#include "store/postgres/parameters.h"
+#include "store/postgres/sql_result.h"
 
 namespace mete::store::postgres {
 
-// A row of nulls: the limit is unknown.
+// The parameters of kDefine. Refuses a period that is finer than the server's clock.
+Result<Parameters> definition_of(const Limit& limit, std::uint64_t floor_us);
+
+// Of a row of kLimits.
+Result<Limit> limit_of(const Rows& rows, std::size_t row);
+
+// An outcome that is a row of nulls: the limit is unknown.
 bool is_none(const Rows& rows, std::size_t row);
 core::Verdict verdict_of(const Rows& rows, std::size_t row);
 std::uint64_t now_us_of(const Rows& rows, std::size_t row);

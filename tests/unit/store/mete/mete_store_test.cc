@@ -12,7 +12,7 @@
 #include "support/waiting.h"
 #include "unit/store/mete/fake_server.h"
 
-namespace mete::store::peers {
+namespace mete::store::servers {
 namespace {
 
 using namespace std::chrono_literals;
@@ -163,7 +163,7 @@ TEST_F(PeerStoreTest, ManyThreadsShareAFewConnections) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(taken, 1'000) << "of " << kThreads * kTakes;
   EXPECT_EQ(used("shared"), 1'000);
-  EXPECT_LE(store->remote()->connections, Peer::kConnectionsMax);
+  EXPECT_LE(store->remote()->connections, Server::kConnectionsMax);
 }
 
 TEST_F(PeerStoreTest, ThePasswordInTheUrlSaysWhoOneIs) {
@@ -256,4 +256,4 @@ TEST_F(PeerStoreTest, NobodyThereIsSaid) {
 }
 
 }  // namespace
-}  // namespace mete::store::peers
+}  // namespace mete::store::servers

@@ -1,10 +1,12 @@
-#include "store/etcd/place.h"
+#include "store/etcd/entry.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "engine/change_codec.h"
+#include "wire/text.h"
 #include "wire/uri.h"
 
 namespace mete::store::etcd {
@@ -79,14 +81,20 @@ std::string_view next_piece(std::string_view& rest) {
   return piece;
 }
 
+constexpr std::uint8_t kVersion = 1;
+
+Error bad_record(std::string_view key, const std::string& why) {
+  return {ErrorCode::kInvalid, "etcd's key " + wire::quote(key) + " " + why};
+}
+
 }  // namespace
 
-std::string key_of(std::string_view prefix, const Place& place) {
+std::string key_of(std::string_view prefix, const EntryName& entry) {
   std::string key(prefix);
-  key += folder_of(place.space);
-  if (has_group(place.space)) key += wire::percent_encode(place.group) + "/";
-  if (has_hash(place.space)) key += hexadecimal(base::hash_bytes(place.name, kHashSeed)) + "/";
-  return key + wire::percent_encode(place.name);
+  key += folder_of(entry.space);
+  if (has_group(entry.space)) key += wire::percent_encode(entry.group) + "/";
+  if (has_hash(entry.space)) key += hexadecimal(base::hash_bytes(entry.name, kHashSeed)) + "/";
+  return key + wire::percent_encode(entry.name);
 }
 
 KeyRange range_of(std::string_view prefix, Space space, std::string_view group) {
@@ -107,21 +115,46 @@ std::uint64_t hash_in(const KeyRange& range, std::string_view key) {
   return hash;
 }
 
-std::optional<Place> place_in(std::string_view prefix, std::string_view key) {
+std::optional<EntryName> entry_in(std::string_view prefix, std::string_view key) {
   if (!key.starts_with(prefix)) return std::nullopt;
   key.remove_prefix(prefix.size());
   for (const Space space : kSpaces) {
     const std::string_view folder = folder_of(space);
     if (!key.starts_with(folder)) continue;
-    if (!folder.ends_with('/')) return key == folder ? std::optional(Place{space}) : std::nullopt;
+    if (!folder.ends_with('/')) return key == folder ? std::optional(EntryName{space}) : std::nullopt;
     key.remove_prefix(folder.size());
-    Place place{space};
-    if (has_group(space)) place.group = unescape(next_piece(key));
+    EntryName entry{space};
+    if (has_group(space)) entry.group = unescape(next_piece(key));
     if (has_hash(space)) next_piece(key);
-    place.name = unescape(key);
-    return place;
+    entry.name = unescape(key);
+    return entry;
   }
   return std::nullopt;
+}
+
+std::string encode(const Record& record) {
+  engine::Encoder encoder;
+  encoder.byte(kVersion);
+  encoder.instant(record.written_at);
+  encoder.varint(record.revision);
+  std::string value(encoder.view());
+  value += record.changes;
+  return value;
+}
+
+Result<Record> decode_record(std::string_view value, std::string_view key) {
+  engine::Decoder decoder(value);
+  const std::uint8_t version = decoder.byte();
+  if (version != kVersion && !value.empty()) {
+    return tl::unexpected(
+        bad_record(key, "is of version " + std::to_string(version) + ", which is newer than this Mete"));
+  }
+  Record record;
+  record.written_at = decoder.instant();
+  record.revision = decoder.varint();
+  if (!decoder.is_whole()) return tl::unexpected(bad_record(key, "has a value that Mete has not written"));
+  record.changes = value.substr(value.size() - decoder.left());
+  return record;
 }
 
 }  // namespace mete::store::etcd

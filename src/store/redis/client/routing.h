@@ -1,14 +1,19 @@
-// What a reply means for the way to Redis: most are answers, and some errors say that the command was not carried out
-// because it came to the wrong place or at the wrong time. No I/O.
+// What Redis says about the way to it: most replies are answers, and some errors say that the command was not carried
+// out because it came to the wrong place or at the wrong time; and a Cluster tells which node has which slots. No I/O.
 #pragma once
+
+#include <mete/result.h>
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "net/address.h"
 #include "wire/resp_reply.h"
 
 namespace mete::store::redis {
+
+inline constexpr std::uint16_t kSlots = 16'384;
 
 enum class ReplyKind : std::uint8_t {
   kAnswer,    // errors that are the caller's included
@@ -31,5 +36,17 @@ struct Redirection {
 // `asked`: the node that said it; a redirection without a host means another port of the same host. Nothing if it
 // cannot be understood.
 std::optional<Redirection> redirection_of(const wire::RespValue& reply, const net::Address& asked);
+
+// One row of CLUSTER SLOTS.
+struct SlotRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;  // it included
+  net::Address master = {};
+
+  bool operator==(const SlotRange&) const = default;
+};
+
+// `asked`: the node that said it, whose host is meant where none is named.
+Result<std::vector<SlotRange>> parse_slots(const wire::RespValue& reply, const net::Address& asked);
 
 }  // namespace mete::store::redis

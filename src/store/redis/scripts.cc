@@ -1,0 +1,15 @@
+#include "store/redis/scripts.h"
+
+#include "store/redis/lua_texts.h"
+
+namespace mete::store::redis {
+
+std::span<const Script> store_scripts() {
+  static const Script kScripts[] = {
+      Script(kChargeLua), Script(kChargeEachLua), Script(kTakeLua),   Script(kSettleLua),
+      Script(kLookLua),   Script(kReplaceLua),    Script(kDefineLua), Script(kKeysLua),
+  };
+  return kScripts;
+}
+
+}  // namespace mete::store::redis
