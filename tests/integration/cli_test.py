@@ -20,35 +20,31 @@ import termios
 import time
 import unittest
 
+import harness
+
 PATIENCE_S = 30  # for what takes milliseconds on an idle machine
 PROGRAM = ""
 
 DONE, NO, ERROR = 0, 1, 2  # exit statuses
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Server:
     """`mete serve` in memory."""
 
     def __init__(self, *options):
-        self.address = f"127.0.0.1:{free_port()}"
+        self.address = f"127.0.0.1:{harness.free_port()}"
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--resp", self.address, "--http", "off", "--data", "", *options],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                socket.create_connection(self.address.split(":"), PATIENCE_S).close()
-                return
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > deadline:
-                    raise AssertionError("the server does not start")
-                time.sleep(0.02)
+        harness.wait_until(self._answers, "the start of the server", PATIENCE_S)
+
+    def _answers(self):
+        assert self.process.poll() is None, "the server does not start"
+        try:
+            socket.create_connection(self.address.split(":"), PATIENCE_S).close()
+            return True
+        except OSError:
+            return False
 
     def stop(self):
         self.process.terminate()
@@ -272,7 +268,7 @@ class Holds(CliTest):
         self.assertEqual({"expires_in_ms": 3600000}, self.object("extend", "cancel-1", "--ttl", "1h"))
         self.says("returned 10, 100 of 100 left\n", "cancel", "cancel-1")
         self.object("hold", "credits", "alice", "--ttl", "1ms", "--id", "expired-1")
-        time.sleep(0.01)
+        time.sleep(0.01)  # for the hold's time to pass
         self.fails("hold 'expired-1' has expired", "commit", "expired-1")
 
     def test_are_listed(self):
@@ -307,7 +303,7 @@ class Servers(CliTest):
 
     def test_that_are_not_there(self):
         self.fails("connection refused; is the server running? start one with: mete serve", "usage", "a", "b",
-                   server=f"127.0.0.1:{free_port()}")
+                   server=f"127.0.0.1:{harness.free_port()}")
         self.fails("is no address", "usage", "a", "b", "--server", "non sense")
         self.fails("--server takes an address, not a URL", "usage", "a", "b", "--server", "redis://127.0.0.1:6380")
         self.fails("no such file; is the server running?", "usage", "a", "b", "--server", "unix:/nowhere/mete.sock")
@@ -403,7 +399,7 @@ class Top(CliTest):
 
     def test_tells_what_is_wrong(self):
         self.fails("'--interval' must be 100ms to 1h", "top", "--interval", "10ms")
-        self.fails("connection refused", "top", server=f"127.0.0.1:{free_port()}")
+        self.fails("connection refused", "top", server=f"127.0.0.1:{harness.free_port()}")
 
     def start_in_terminal(self, rows=20, columns=80):
         self.process, self.terminal = pty.fork()

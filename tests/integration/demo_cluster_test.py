@@ -21,22 +21,6 @@ LIMIT = 100  # of the demonstration, a minute
 END = "Ctrl-C stops it all."
 
 
-def free_ports(count):
-    """The first of so many free ports in a row."""
-    while True:
-        first = harness.free_port()
-        if first + count <= 65535 and all(is_free(first + offset) for offset in range(count)):
-            return first
-
-
-def is_free(port):
-    try:
-        with socket.create_server(("127.0.0.1", port)):
-            return True
-    except OSError:
-        return False
-
-
 def children(process):
     """The processes that it has started."""
     return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
@@ -54,7 +38,7 @@ class Demonstration:
     """A `mete cluster` that has said what to type; ended with the test, at the latest."""
 
     def __init__(self, test, *words, nodes=3, temporary=None, output=None):
-        self.port = free_ports(nodes)
+        self.port = harness.free_ports(nodes)
         self.lines = []
         self.changed = threading.Condition()
         environment = {**os.environ, "TMPDIR": temporary or tempfile.gettempdir(), "METE_PASSWORD": "not for children"}
@@ -228,7 +212,7 @@ class DemonstrationOfACluster(unittest.TestCase):
         return result.stderr
 
     def test_what_cannot_be_is_refused(self):
-        first = free_ports(3)
+        first = harness.free_ports(3)
         with socket.create_server(("127.0.0.1", first + 1)):
             message = self.refused("--port", str(first))
         self.assertIn(f"127.0.0.1:{first + 1}", message)

@@ -4,10 +4,12 @@ A test file ends in `harness.main()` and is started as: FILE_test.py PROGRAM [un
 """
 
 import contextlib
+import functools
 import http.client
 import json
 import os
 import pty
+import random
 import re
 import shutil
 import signal
@@ -67,9 +69,62 @@ def wait_until(happened, what="what was waited for", patience_s=PATIENCE_S):
         time.sleep(0.01)
 
 
+# --- Ports ------------------------------------------------------------------------------------------------------------
+
+
+class PortBlock:
+    """Ports that no other test program takes while this one runs, by the same blocks as tests/support/ports.cc.
+
+    They are below those that the kernel gives away by itself: a server that was killed finds its port free again. The
+    lock is a name among the abstract Unix sockets, which the kernel takes back when this process ends.
+    """
+
+    FIRST, BLOCKS, SIZE = 16_000, 160, 100
+
+    def __init__(self):
+        self.given = 0
+        self.lock = socket.socket(socket.AF_UNIX)
+        blocks = list(range(self.BLOCKS))
+        random.SystemRandom().shuffle(blocks)
+        for block in blocks:
+            with contextlib.suppress(OSError):  # another program has it
+                self.lock.bind(f"\0mete-test-ports-{block}")
+                self.first = self.FIRST + block * self.SIZE
+                return
+        raise RuntimeError(f"each of the {self.BLOCKS} blocks of ports is another program's")
+
+    def next(self, count):
+        for _ in range(self.SIZE):
+            offset = self.given % self.SIZE
+            self.given += 1
+            ports = range(self.first + offset, self.first + offset + count)
+            if offset + count <= self.SIZE and all(map(self.is_free, ports)):
+                self.given += count - 1
+                return ports[0]
+        raise RuntimeError(f"no {count} free ports in a row from {self.first} on")
+
+    @staticmethod
+    def is_free(port):
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return True
+        except OSError:
+            return False
+
+
+_ports = functools.cache(PortBlock)  # taken when it is first needed
+
+
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    return free_ports(1)
+
+
+def free_ports(count):
+    """The first of so many free ports in a row."""
+    return _ports().next(count)
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
 
 
 class Folder:

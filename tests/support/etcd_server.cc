@@ -8,6 +8,7 @@
 #include "store/open.h"
 #include "support/files.h"
 #include "support/ports.h"
+#include "support/shared_server.h"
 #include "support/waiting.h"
 
 namespace mete::support {
@@ -82,6 +83,10 @@ ChildProcess::Command EtcdServer::command() const {
                 "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster, "--logger", "zap", "--log-outputs",
                 "stderr"},
       .output = directory_->path() / "log"};
+  // Whoever is alone need not wait for others before it is the leader: a start in half the time.
+  if (options_.cluster.empty()) {
+    made.words.insert(made.words.end(), {"--heartbeat-interval=10", "--election-timeout=100"});
+  }
   made.words.insert(made.words.end(), options_.arguments.begin(), options_.arguments.end());
   return made;
 }
@@ -109,8 +114,12 @@ std::string EtcdCluster::url(std::string_view parameters) const {
 }
 
 EtcdServer& shared_etcd() {
-  static EtcdServer server;
-  return server;
+  static SharedServer<EtcdServer> shared([](auto& server) { server.emplace(); },
+                                         [](EtcdServer& server) {
+                                           const auto opened = store::open_store(server.patient_url("/nobody"), {});
+                                           if (!opened) fail(opened.error().message);
+                                         });
+  return shared.as_new();
 }
 
 std::string unused_etcd_path() {

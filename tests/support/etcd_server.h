@@ -79,7 +79,7 @@ class EtcdCluster {
   std::vector<std::unique_ptr<EtcdServer>> members_;
 };
 
-// One for all tests of this program, started when it is first asked for: a start costs more than most tests.
+// One for all tests of this program (support/shared_server.h). It is not emptied: each test has a prefix of its own.
 EtcdServer& shared_etcd();
 // "/test-7": a prefix that no test has used there.
 std::string unused_etcd_path();

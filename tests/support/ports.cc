@@ -4,8 +4,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
+#include <cstddef>
 #include <random>
+#include <string>
 
 #include "support/waiting.h"
 
@@ -13,8 +16,10 @@ namespace mete::support {
 
 namespace {
 
-constexpr std::uint16_t kPortMin = 16'000;
-constexpr std::uint16_t kPortMax = 32'000;  // /proc/sys/net/ipv4/ip_local_port_range begins at 32768
+// /proc/sys/net/ipv4/ip_local_port_range begins at 32768, behind the last block.
+constexpr int kPortMin = 16'000;
+constexpr int kBlocks = 160;
+constexpr int kBlockPorts = 100;
 
 sockaddr_in address_of(std::uint16_t port) {
   sockaddr_in address = {};
@@ -34,17 +39,53 @@ net::Descriptor new_socket() {
   return made;
 }
 
+// Holds the block's name among the abstract Unix sockets, of which the kernel gives each to one process at a time, and
+// takes it back when that process ends. Not open if another one has it.
+net::Descriptor lock_block(int block) {
+  const std::string name = "mete-test-ports-" + std::to_string(block);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);  // behind a zero byte, which makes it abstract
+  const std::size_t length = offsetof(sockaddr_un, sun_path) + 1 + name.size();
+  net::Descriptor lock(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(length)) != 0) {
+    return net::Descriptor();
+  }
+  return lock;
+}
+
+class PortBlock {
+ public:
+  PortBlock() {
+    const int any = static_cast<int>(std::random_device{}() % kBlocks);
+    for (int i = 0; i < kBlocks && !lock_.is_open(); ++i) {
+      const int block = (any + i) % kBlocks;
+      first_ = kPortMin + block * kBlockPorts;
+      lock_ = lock_block(block);
+    }
+    if (!lock_.is_open()) fail("each of the " + std::to_string(kBlocks) + " blocks of ports is another process's");
+  }
+
+  // In turn, so that one that a server has left for a moment is given away last.
+  std::uint16_t next() {
+    for (int attempt = 0; attempt < kBlockPorts; ++attempt) {
+      const auto port = static_cast<std::uint16_t>(first_ + given_++ % kBlockPorts);
+      if (listen_on(port).is_open()) return port;
+    }
+    fail("no free port from " + std::to_string(first_) + " on");
+  }
+
+ private:
+  int first_ = 0;
+  int given_ = 0;
+  net::Descriptor lock_;
+};
+
 }  // namespace
 
 std::uint16_t free_port() {
-  static std::mt19937 random{std::random_device{}()};
-  std::uniform_int_distribution<int> any(kPortMin, kPortMax);
-  constexpr int kAttemptsMax = 1000;
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const auto port = static_cast<std::uint16_t>(any(random));
-    if (listen_on(port).is_open()) return port;
-  }
-  fail("no free port between " + std::to_string(kPortMin) + " and " + std::to_string(kPortMax));
+  static PortBlock block;
+  return block.next();
 }
 
 net::Descriptor listen_on(std::uint16_t port) {

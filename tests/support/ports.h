@@ -7,8 +7,10 @@
 
 namespace mete::support {
 
-// A port that nobody listens on at this moment. It is outside of the range that the kernel gives away by itself, so
-// that a server that is killed finds its port free again; but another test may take it first: then try another one.
+// A port that nobody listens on at this moment, from a block that no other test program takes while this one runs
+// (tests/integration/harness.py goes by the same blocks). It is outside of the range that the kernel gives away by
+// itself, so that a server that is killed finds its port free again. Any other program may still take it first: then
+// try another one. Thread safety: none.
 std::uint16_t free_port();
 
 // A socket that listens there, or is not open: errno.

@@ -11,6 +11,7 @@
 #include "support/files.h"
 #include "support/ports.h"
 #include "support/postgres_files.h"
+#include "support/shared_server.h"
 #include "support/waiting.h"
 
 namespace mete::support {
@@ -179,15 +180,20 @@ ChildProcess::Command PostgresServer::command() const {
 }
 
 PostgresServer& shared_postgres() {
-  static PostgresServer server({.has_settable_clock = true});
-  static const bool is_installed = [] {
-    server.install_schema();
-    return true;
-  }();
-  CHECK(is_installed);
-  server.set_time(kServerStart);
-  server.query("truncate mete.limits, mete.revisions, mete.meters, mete.operations, mete.events");
-  return server;
+  static SharedServer<PostgresServer> shared(
+      [](auto& server) {
+        server.emplace(PostgresServer::Options{.has_settable_clock = true});
+        server->install_schema();
+      },
+      [](PostgresServer& server) {
+        server.set_time(kServerStart);
+        // A transaction that a failed test has left open would keep the tables locked for ever.
+        server.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid();"
+            "truncate mete.limits, mete.revisions, mete.meters, mete.operations, mete.events");
+      });
+  return shared.as_new();
 }
 
 }  // namespace mete::support

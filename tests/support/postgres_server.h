@@ -90,8 +90,8 @@ class PostgresServer {
   ChildProcess process_;
 };
 
-// One with a settable clock for all tests of this program, started when it is first asked for. Each call installs
-// the schema `mete` anew and sets its time back to kServerStart.
+// One with a settable clock and the schema `mete` for all tests of this program (support/shared_server.h). Each call
+// empties its tables and sets its time back to kServerStart.
 PostgresServer& shared_postgres();
 
 }  // namespace mete::support

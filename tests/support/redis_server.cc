@@ -9,6 +9,7 @@
 #include "support/files.h"
 #include "support/ports.h"
 #include "support/redis_client.h"
+#include "support/shared_server.h"
 #include "support/waiting.h"
 
 namespace mete::support {
@@ -128,10 +129,13 @@ ChildProcess::Command RedisServer::command() const {
 }
 
 RedisServer& shared_redis() {
-  static RedisServer server({.arguments = {}, .has_settable_clock = true});
-  server.set_time(kServerStart);
-  server.call({"FLUSHALL"});
-  return server;
+  static SharedServer<RedisServer> shared(
+      [](auto& server) { server.emplace(RedisServer::Options{.arguments = {}, .has_settable_clock = true}); },
+      [](RedisServer& server) {
+        server.set_time(kServerStart);
+        if (const auto reply = server.call({"FLUSHALL"}); reply.text != "OK") fail("FLUSHALL: " + reply.text);
+      });
+  return shared.as_new();
 }
 
 }  // namespace mete::support

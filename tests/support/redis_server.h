@@ -89,8 +89,8 @@ class RedisServer {
   std::optional<ServerClock> clock_;
 };
 
-// One with a settable clock for all tests of this program, started when it is first asked for: a start costs more than
-// most tests. Each call empties it and sets its time back to kServerStart.
+// One with a settable clock for all tests of this program (support/shared_server.h). Each call empties it and sets its
+// time back to kServerStart; in this order nothing expires meanwhile, and nothing is left that could stay for longer.
 RedisServer& shared_redis();
 
 }  // namespace mete::support

@@ -16,7 +16,7 @@ using support::Proxy;
 using support::RedisServer;
 
 // A call at once, and nothing else: far below the time-out, whatever else the machine does.
-constexpr auto kAtOnce = 100ms;
+constexpr auto kAtOnce = 500ms;
 // Much longer than anything here takes, so that only what hangs fails.
 constexpr Duration kPatience = 10s;
 
@@ -137,12 +137,12 @@ TEST(ServerLink, IsUnavailableWhileTheServerIsAwayAndComesBack) {
 
 TEST(ServerLink, ServerThatHangsCostsTheTimeOutOnce) {
   RedisServer server;
-  const auto link = must_open(server.url() + "?timeout=200ms");
+  const auto link = open_when_calm(server.url() + "?timeout=1s");
   server.pause();
   Result<wire::RespValue> reply;
   const auto first = time_of([&] { reply = run_one(*link, {"PING"}); });
-  EXPECT_GE(first, 200ms);
-  EXPECT_LT(first, 2s);
+  EXPECT_GE(first, 1s);
+  EXPECT_LT(first, 5s);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::kUnavailable);
   EXPECT_NE(reply.error().message.find("whether the command was carried out is not known"), std::string::npos);
@@ -155,22 +155,27 @@ TEST(ServerLink, ServerThatHangsCostsTheTimeOutOnce) {
 TEST(ServerLink, LateReplyIsNotTakenForAnother) {
   RedisServer server;
   Proxy proxy(server.port());
-  const auto link = must_open(proxy.url() + "?timeout=100ms");
+  const auto link = open_when_calm(proxy.url() + "?timeout=100ms");
   proxy.delay_replies(300ms);
+  const auto asked_at = std::chrono::steady_clock::now();
   EXPECT_FALSE(run_one(*link, {"ECHO", "late"}));
   proxy.pass();
-  ASSERT_TRUE(becomes_true(kPatience, [&] { return answers(*link); }));
-  for (int i = 0; i < 50; ++i) {
-    const std::string text = std::to_string(i);
-    EXPECT_EQ(text_of(run_one(*link, {"ECHO", text})), text);
-    std::this_thread::sleep_for(10ms);
-  }
+  // Until the late reply has long been due. A busy machine may let other calls time out too.
+  int asked = 0;
+  int answered = 0;
+  EXPECT_TRUE(becomes_true(kPatience, [&] {
+    const std::string text = std::to_string(++asked);
+    const auto reply = run_one(*link, {"ECHO", text});
+    EXPECT_TRUE(!reply.has_value() || reply->text == text) << reply->text << " to " << text;
+    if (reply) ++answered;
+    return answered >= 50 && std::chrono::steady_clock::now() > asked_at + 600ms;
+  }));
 }
 
 TEST(ServerLink, WhatMayHaveHappenedIsNotSentAgain) {
   RedisServer server;
   Proxy proxy(server.port());
-  const auto link = must_open(proxy.url());
+  const auto link = must_open(proxy.url() + "?timeout=20s");
   proxy.cut_at_replies();
   const auto reply = run_one(*link, {"INCR", "count"});
   ASSERT_FALSE(reply);
@@ -182,11 +187,11 @@ TEST(ServerLink, WhatMayHaveHappenedIsNotSentAgain) {
 
 TEST(ServerLink, WaitsForAServerThatIsBusy) {
   RedisServer server({.arguments = {"--busy-reply-threshold", "10"}});
-  const auto link = must_open(server.url() + "?timeout=10s");
+  const auto link = must_open(server.patient_url());
   std::thread busy([&] { server.call({"EVAL", "while true do end", "0"}); });
   ASSERT_TRUE(becomes_true(kPatience, [&] { return server.call({"PING"}).text.starts_with("BUSY"); }));
   std::thread killer([&] {
-    std::this_thread::sleep_for(50ms);
+    std::this_thread::sleep_for(50ms);  // a server that is busy tells nothing of who asks it: long enough to be asked
     server.call({"SCRIPT", "KILL"});
   });
   EXPECT_EQ(text_of(run_one(*link, {"PING"})), "PONG");
@@ -197,15 +202,13 @@ TEST(ServerLink, WaitsForAServerThatIsBusy) {
 TEST(ServerLink, WaitsForAReplicaToBecomeTheMaster) {
   RedisServer server;
   server.call({"REPLICAOF", "127.0.0.1", "1"});
-  const auto hasty = must_open(server.url() + "?timeout=100ms");
-  const auto reply = run_one(*hasty, {"SET", "a", "1"});
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, ErrorCode::kUnavailable);
-  EXPECT_TRUE(reply.error().message.starts_with("READONLY")) << reply.error().message;
+  const auto hasty = open_when_calm(server.url() + "?timeout=100ms");
+  expect_refusal(*hasty, "READONLY", {"SET", "a", "1"});
 
-  const auto patient = must_open(server.url() + "?timeout=10s");
+  const auto patient = must_open(server.patient_url());
+  const std::string refused_before = server.info("errorstat_READONLY");
   std::thread promoter([&] {
-    std::this_thread::sleep_for(50ms);
+    EXPECT_TRUE(becomes_true(kPatience, [&] { return server.info("errorstat_READONLY") != refused_before; }));
     server.call({"REPLICAOF", "NO", "ONE"});
   });
   EXPECT_EQ(text_of(run_one(*patient, {"SET", "a", "1"})), "OK");
@@ -226,8 +229,8 @@ TEST(ServerLink, HasADatabaseAndAUser) {
   server.call({"ACL", "SETUSER", "alice", "on", ">s3/cr:et", "~*", "&*", "+@all"});
   server.call({"ACL", "SETUSER", "default", "off"});
   const std::string at = "alice:s3%2Fcr%3Aet@" + server.address();
-  const auto zero = must_open("redis://" + at);
-  const auto seven = must_open("redis://" + at + "/7");
+  const auto zero = must_open("redis://" + at + "?timeout=20s");
+  const auto seven = must_open("redis://" + at + "/7?timeout=20s");
   EXPECT_EQ(text_of(run_one(*seven, {"SET", "a", "seven"})), "OK");
   EXPECT_EQ(run_one(*zero, {"GET", "a"})->type, wire::RespType::kNull);
   EXPECT_EQ(text_of(run_one(*seven, {"GET", "a"})), "seven");
@@ -241,12 +244,12 @@ TEST(ServerLink, SaysWhyItCannotBeOpened) {
     std::string url;
     std::string_view reason;
   } rows[] = {
-      {"redis://:wrong@" + server.address(), "refused the password: WRONGPASS"},
-      {server.url(), "put the password into the URL"},
-      {small.url() + "/3", "DB index is out of range"},
+      {"redis://:wrong@" + server.address() + "?timeout=20s", "refused the password: WRONGPASS"},
+      {server.patient_url(), "put the password into the URL"},
+      {small.url() + "/3?timeout=20s", "DB index is out of range"},
       {"redis://127.0.0.1:1", "connection refused; is the server running?"},
       {"redis+unix:///nowhere/redis.sock", "no such file"},
-      {"rediss://" + small.address() + "?verify=no", "does the server speak TLS on this port?"},
+      {"rediss://" + small.address() + "?verify=no&timeout=20s", "does the server speak TLS on this port?"},
       {"rediss://" + small.address() + "?ca=/nowhere", "parameter 'ca=': cannot use '/nowhere'"},
   };
   for (const auto& row : rows) {
@@ -296,7 +299,7 @@ TEST(ServerLink, HearsMessagesAgainAfterALoss) {
 
 TEST(ServerLink, NoticesThatNobodyIsThereToListenTo) {
   RedisServer server;
-  const auto link = must_open(server.url());
+  const auto link = open_when_calm(server.url() + "?timeout=1s");
   ASSERT_TRUE(link->wait_for_message("news", 1ms));
   // As long as it answers, silence is no failure: longer than the time after which it is asked.
   EXPECT_FALSE(link->wait_for_message("news", 1500ms).value());
@@ -310,7 +313,7 @@ TEST(ServerLink, ListeningCanBeStopped) {
   const auto link = must_open(server.patient_url());
   ASSERT_TRUE(link->wait_for_message("news", 1ms));
   std::thread stopper([&] {
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms);  // most often it listens by then; stopped before, it must return as well
     link->stop_listening();
   });
   EXPECT_LT(time_of([&] { EXPECT_FALSE(link->wait_for_message("news", kPatience).value()); }), 5s);
