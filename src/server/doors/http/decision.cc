@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/math.h"
-#include "server/doors/http/problem.h"
+#include "server/doors/http/fields_and_answers.h"
 #include "wire/text.h"
 
 namespace mete::server {
