@@ -11,7 +11,7 @@
 #include "cli/help/help.h"
 #include "cli/help/man.h"
 #include "server/configuration/config_text.h"
-#include "server/doors/resp/command_docs.h"
+#include "server/doors/resp/command_table.h"
 
 namespace mete::cli {
 

@@ -13,13 +13,17 @@
 #include "base/monotonic.h"
 #include "base/random.h"
 #include "server/configuration/config_settings.h"
+#include "server/decisions/wait_queue.h"
 #include "server/doors/http/http_session.h"
 #include "server/doors/resp/resp_session.h"
 #include "server/limits/limit_reload.h"
 #include "server/observation/readings.h"
 #include "server/observation/server_log.h"
 #include "server/refusal.h"
+#include "server/running/background.h"
 #include "server/running/systemd.h"
+#include "server/running/worker.h"
+#include "sync/worker.h"
 
 namespace mete::server {
 
