@@ -35,9 +35,10 @@ void note_decision(LoopMetrics& metrics, std::span<const Charge> charges, const 
 
 void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated) {
   std::array<std::string_view, kChargesMax> names;
+  const std::uint32_t bits = violated;
   std::size_t count = 0;
   for (std::size_t index = 0; index < charges.size(); ++index) {
-    if ((violated >> index & 1U) == 0) continue;
+    if ((bits >> index & 1U) == 0) continue;
     const auto end = names.begin() + static_cast<std::ptrdiff_t>(count);
     if (std::find(names.begin(), end, charges[index].limit) == end) names[count++] = charges[index].limit;
   }
