@@ -99,6 +99,15 @@ wire::HttpResponse problem(const Error& error) {
   return problem(status_of(error.code), error.message, to_string(error.code));
 }
 
+Result<wire::HttpResponse> list_answer(std::string_view name, const Result<std::vector<std::string>>& texts) {
+  if (!texts) return tl::make_unexpected(texts.error());
+  return json_answer([&](wire::JsonWriter& writer) {
+    writer.name(name).begin_array();
+    for (const std::string& text : *texts) writer.string(text);
+    writer.end_array();
+  });
+}
+
 Result<wire::HttpResponse> settlement_answer(const Result<Settlement>& settlement, std::string_view amount_name) {
   if (!settlement) return tl::make_unexpected(settlement.error());
   return json_answer([&](wire::JsonWriter& writer) {

@@ -44,6 +44,8 @@ wire::HttpResponse json_answer(Write write, int status = 200) {
   return response;
 }
 
+// An object with a list of texts as its only member.
+Result<wire::HttpResponse> list_answer(std::string_view name, const Result<std::vector<std::string>>& texts);
 // The answer to give, commit and cancel: `amount_name` is what its amount is called.
 Result<wire::HttpResponse> settlement_answer(const Result<Settlement>& settlement, std::string_view amount_name);
 

@@ -45,15 +45,7 @@ std::vector<Field> fields_of(const wire::JsonObject& body) {
 
 }  // namespace
 
-Result<wire::HttpResponse> handle_list_limits(HttpCall& call) {
-  const auto names = call.store.limits();
-  if (!names) return tl::make_unexpected(names.error());
-  return json_answer([&](wire::JsonWriter& writer) {
-    writer.name("limits").begin_array();
-    for (const std::string& name : *names) writer.string(name);
-    writer.end_array();
-  });
-}
+Result<wire::HttpResponse> handle_list_limits(HttpCall& call) { return list_answer("limits", call.store.limits()); }
 
 Result<wire::HttpResponse> handle_get_limit(HttpCall& call) {
   const auto limit = call.store.limit(call.parameters[0]);

@@ -6,6 +6,7 @@
 #include "base/decimal.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
+#include "server/doors/resp/replies.h"
 #include "server/refusal.h"
 #include "wire/glob.h"
 #include "wire/text.h"
@@ -397,10 +398,7 @@ void keys(CommandContext& context) {
         } while (cursor != 0);
         return found;
       },
-      [&](const std::vector<std::string>& found) {
-        context.reply.array(found.size());
-        for (const std::string& key : found) context.reply.bulk(key);
-      });
+      [&](const std::vector<std::string>& found) { write_strings(context.reply, found); });
 }
 
 void scan(CommandContext& context) {
