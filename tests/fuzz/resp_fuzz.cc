@@ -10,7 +10,11 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "server/decisions/wait_queue.h"
 #include "server/doors/resp/resp_session.h"
+#include "server/running/background.h"
+#include "server/running/service.h"
+#include "server/running/worker.h"
 #include "store/embedded/embedded_store.h"
 #include "wire/resp_reply.h"
 #include "wire/text.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/doors/resp/resp_session.h"
+#include "server/running/worker.h"
 
 namespace mete::serving {
 

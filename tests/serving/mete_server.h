@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "net/connection_set.h"
 #include "net/listener.h"
 #include "server/running/service.h"
 #include "store/store.h"

@@ -5,8 +5,12 @@
 
 #include <thread>
 
+#include "net/connection_set.h"
+#include "server/decisions/wait_queue.h"
 #include "server/doors/resp/resp_session.h"
 #include "server/observation/readings.h"
+#include "server/running/service.h"
+#include "server/running/worker.h"
 #include "store/embedded/embedded_store.h"
 #include "threads/many.h"
 #include "unit/server/doors/synced_store.h"

@@ -9,7 +9,7 @@
 #include "cli/frame/text.h"
 #include "cli/help/help.h"
 #include "server/configuration/config_text.h"
-#include "server/doors/resp/command_docs.h"
+#include "server/doors/resp/command_table.h"
 
 namespace mete::cli {
 

@@ -8,7 +8,6 @@
 #include <optional>
 #include <system_error>
 
-#include "server/configuration/config_check.h"
 #include "server/configuration/config_draft.h"
 #include "server/configuration/config_settings.h"
 #include "server/refusal.h"

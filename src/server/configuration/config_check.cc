@@ -1,7 +1,7 @@
-#include "server/configuration/config_check.h"
-
+// Whether the values of a configuration go together.
 #include "base/check.h"
 #include "net/address.h"
+#include "server/configuration/config_draft.h"
 #include "server/configuration/config_settings.h"
 #include "store/mete/url.h"
 

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "base/suggest.h"
-#include "server/configuration/config_check.h"
 #include "server/refusal.h"
 
 namespace mete::server {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,15 @@ struct Origin {
   Rank rank = Rank::kDefault;
   std::string place;  // "mete.toml:3:8: server.resp", "METE_SERVER_RESP", "--resp"
 };
+
+// What one setting alone cannot tell: values that do not go together.
+struct Conflict {
+  std::string_view setting;  // the one to change first
+  std::string message;
+};
+
+// Passwords and secrets in files count as such, whether they have been read or not.
+std::optional<Conflict> find_conflict(const Config& config);
 
 class ConfigDraft {
  public:

@@ -7,7 +7,7 @@ namespace mete::server {
 
 namespace {
 
-constexpr std::string_view kStart = R"(# Configuration
+constexpr std::string_view kConfigurationIntroduction = R"(# Configuration
 
 <!-- Written by `mete help --markdown configuration`: change src/server/configuration/config_settings.cc, not this file. -->
 
@@ -134,7 +134,7 @@ std::string row(const Setting& setting) {
 }  // namespace
 
 std::string config_markdown() {
-  std::string text(kStart);
+  std::string text(kConfigurationIntroduction);
   std::string section;
   for (const Setting& setting : settings()) {
     if (section_of(setting) != section) {

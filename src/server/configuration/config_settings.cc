@@ -23,6 +23,8 @@ constexpr std::size_t kTenYearsMs = 3653 * kDayMs;
 constexpr std::array<std::string_view, 3> kLogFormats = {"auto", "text", "json"};
 constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
 
+namespace declared {
+
 using enum SettingKind;
 using enum Reload;
 
@@ -183,6 +185,8 @@ constexpr Setting kSettings[] = {
      "Only nodes with a certificate from one of these authorities (PEM) are spoken with"},
 };
 
+}  // namespace declared
+
 struct SizeUnit {
   std::string_view name;
   std::size_t bytes;
@@ -199,6 +203,7 @@ std::string size_text(std::size_t bytes) {
 }
 
 std::string number_text(const Setting& setting, std::size_t number) {
+  using enum SettingKind;
   if (setting.kind == kSize) return size_text(number);
   if (setting.kind == kDuration) {
     return base::duration_text(std::chrono::milliseconds(static_cast<std::int64_t>(number)));
@@ -283,6 +288,7 @@ bool is_scheme(std::string_view text) {
 }
 
 Result<void> check_string(const Setting& setting, std::string_view text) {
+  using enum SettingKind;
   if (text.find('\0') != std::string_view::npos) return invalid("it must not have zero bytes");
   // A variable that turns out empty must not take a password away from the file in silence.
   const bool needs_text =
@@ -309,6 +315,7 @@ Result<void> check_string(const Setting& setting, std::string_view text) {
 }
 
 std::string string_text(const Setting& setting, const std::string& value) {
+  using enum SettingKind;
   if (setting.kind == kSecret) return value.empty() ? "" : "***";
   return setting.kind == kUrl ? without_password(value) : value;
 }
@@ -330,7 +337,7 @@ Result<void> store(T& member, Result<T> parsed) {
 
 }  // namespace
 
-std::span<const Setting> settings() { return kSettings; }
+std::span<const Setting> settings() { return declared::kSettings; }
 
 std::string environment_name(const Setting& setting) {
   std::string name = "METE_" + std::string(setting.name);
@@ -354,6 +361,7 @@ std::string flag_name(const Setting& setting) {
 std::string default_text(const Setting& setting) { return value_text(Config{}, setting); }
 
 std::string range_text(const Setting& setting) {
+  using enum SettingKind;
   if (setting.kind == kChoice) return quoted_list(setting.choices);
   if (setting.kind == kName) {
     return "1 to " + std::to_string(escrow::kNodeNameBytesMax) + " letters, digits, '.', '_' and '-'";
@@ -377,12 +385,14 @@ std::string without_password(std::string url) {
 }
 
 const Setting* find_setting(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kSettings), std::end(kSettings),
-                                   [&](const Setting& setting) { return setting.name == name; });
-  return found == std::end(kSettings) ? nullptr : found;
+  for (const Setting& setting : settings()) {
+    if (setting.name == name) return &setting;
+  }
+  return nullptr;
 }
 
 Result<void> set_value(Config& config, const Setting& setting, std::string_view text) {
+  using enum SettingKind;
   const Overloaded set{
       [&](std::string Config::*member) -> Result<void> {
         if (auto ok = check_string(setting, text); !ok) return ok;

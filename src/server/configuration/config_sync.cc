@@ -57,30 +57,31 @@ Result<void> set_timeout(sync::Plan& plan, const Field& field) {
   return {};
 }
 
-constexpr bool kRequired = true;
-constexpr bool kOptional = false;
+constexpr bool kRequiredKey = true;
+constexpr bool kOptionalKey = false;
 
 constexpr SyncKey kKeys[] = {
-    {"limit", kRequired, "the limit: a stock, a window or a calendar", set_text<&sync::Plan::limit>},
-    {"source", kRequired,
+    {"limit", kRequiredKey, "the limit: a stock, a window or a calendar", set_text<&sync::Plan::limit>},
+    {"source", kRequiredKey,
      "`postgres://USER@HOST:PORT/DATABASE`, with the parameters, variables and password file of libpq; `?timeout=5s` "
      "for "
      "one that is slow to connect",
      set_text<&sync::Plan::source>},
-    {"query", kRequired, "a SELECT with two columns: the key, and what it has used, a whole number; each key once",
+    {"query", kRequiredKey, "a SELECT with two columns: the key, and what it has used, a whole number; each key once",
      set_text<&sync::Plan::query>},
-    {"schedule", kOptional,
+    {"schedule", kOptionalKey,
      "when to run it, as cron writes it: `\"0 3 * * *\"`, `\"*/15 * * * *\"`, `\"@daily\"`; only on demand where there "
      "is none",
      set_text<&sync::Plan::schedule>},
-    {"zone", kOptional, R"(the time zone of the schedule; `"UTC"` where there is none)", set_text<&sync::Plan::zone>},
-    {"missing", kOptional,
+    {"zone", kOptionalKey, R"(the time zone of the schedule; `"UTC"` where there is none)",
+     set_text<&sync::Plan::zone>},
+    {"missing", kOptionalKey,
      R"(`"keep"` (if nothing is said) or `"zero"`: what becomes of keys in use that the query does not return)",
      set_missing},
-    {"max_change", kOptional,
+    {"max_change", kOptionalKey,
      "`\"20%\"` of all that is in use, or a number of units: if more would change, nothing does, unless it is forced",
      set_max_change},
-    {"timeout", kOptional, R"(how long the query may take, `"1s"` to `"24h"`; `"10m"` where nothing is said)",
+    {"timeout", kOptionalKey, R"(how long the query may take, `"1s"` to `"24h"`; `"10m"` where nothing is said)",
      set_timeout},
 };
 

@@ -47,7 +47,7 @@ std::string show_save(const Config& config) {
 
 std::string show_append_only(const Config& config) { return config.data_directory().empty() ? "no" : "yes"; }
 
-constexpr RedisSetting kSettings[] = {
+constexpr RedisSetting kRedisSettings[] = {
     {"save", "server.snapshot_every", show_save, nullptr},
     {"appendonly", "server.data", show_append_only, nullptr},
     {"dir", "server.data", [](const Config& config) { return config.data_directory(); }, nullptr},
@@ -73,13 +73,13 @@ Result<void> set_as_redis(Config& config, const RedisSetting& setting, std::stri
 
 }  // namespace
 
-std::span<const RedisSetting> redis_settings() { return kSettings; }
+std::span<const RedisSetting> redis_settings() { return kRedisSettings; }
 
 Result<void> set_while_running(Config& config, std::string_view name, std::string_view text) {
-  const auto* const redis = std::find_if(std::begin(kSettings), std::end(kSettings), [&](const RedisSetting& each) {
-    return wire::equals_ignoring_case(each.name, name);
-  });
-  if (redis != std::end(kSettings)) return set_as_redis(config, *redis, text);
+  const auto* const redis =
+      std::find_if(std::begin(kRedisSettings), std::end(kRedisSettings),
+                   [&](const RedisSetting& each) { return wire::equals_ignoring_case(each.name, name); });
+  if (redis != std::end(kRedisSettings)) return set_as_redis(config, *redis, text);
   const Setting* const setting = find_setting(name);
   if (setting == nullptr) {
     return invalid(fmt::format("unknown setting {}: CONFIG GET * lists them", wire::quote(name)));

@@ -1,7 +1,6 @@
-// Authentication: which password gives which role.
+// Authentication: which password gives which role, and which roles there are.
 //
-// Two roles: `use` (take, hold, …) and `admin` (everything). Comparing takes the same time whatever is wrong with the
-// password. Thread safety: immutable.
+// Comparing takes the same time whatever is wrong with the password. Thread safety: immutable.
 #pragma once
 
 #include <mete/time.h>
@@ -12,9 +11,20 @@
 #include <string>
 #include <string_view>
 
-#include "server/doors/role.h"
-
 namespace mete::server {
+
+// What a client may do.
+enum class Role : std::uint8_t {
+  kUse,    // take, hold, and look
+  kAdmin,  // everything: define, delete, flush, configure, shut down
+};
+
+// Who may do something.
+enum class Access : std::uint8_t {
+  kAnyone,  // before authentication too
+  kUse,
+  kAdmin,
+};
 
 // How long a wrong password waits for its answer.
 inline constexpr Duration kWrongPasswordDelay = std::chrono::milliseconds(200);

@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "server/observation/cluster_description.h"
+#include "server/decisions/wait_queue.h"
 #include "server/observation/readings.h"
+#include "server/running/service.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -23,12 +24,12 @@ void line(std::string& text, std::string_view name, const Value& value) {
 }
 
 std::string human_bytes(std::uint64_t bytes) {
-  constexpr std::array<char, 4> kUnits = {'K', 'M', 'G', 'T'};
+  constexpr std::array<char, 4> kPrefixes = {'K', 'M', 'G', 'T'};
   auto size = static_cast<double>(bytes);
   if (size < 1024) return fmt::format("{}B", bytes);
   std::size_t unit = 0;
-  for (size /= 1024; size >= 1024 && unit + 1 < kUnits.size(); size /= 1024) ++unit;
-  return fmt::format("{:.2f}{}", size, kUnits[unit]);
+  for (size /= 1024; size >= 1024 && unit + 1 < kPrefixes.size(); size /= 1024) ++unit;
+  return fmt::format("{:.2f}{}", size, kPrefixes[unit]);
 }
 
 void write_server(std::string& text, Service& service, const Readings& readings) {
@@ -65,12 +66,6 @@ void write_memory(std::string& text, Service& service, const Readings& readings)
   line(text, "maxmemory", service.config.max_memory);
   line(text, "maxmemory_human", human_bytes(service.config.max_memory));
   line(text, "maxmemory_policy", "noeviction");
-}
-
-// What stands in a line of its own, whatever it is.
-std::string escaped(std::string_view bytes) {
-  const std::string quoted = wire::quote(bytes, bytes.size());
-  return quoted.substr(1, quoted.size() - 2);
 }
 
 std::string failure_text(const std::optional<Error>& failure) { return failure ? escaped(failure->message) : ""; }

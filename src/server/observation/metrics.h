@@ -67,8 +67,9 @@ class alignas(64) LoopMetrics final : public DecisionObserver {
   explicit LoopMetrics(const net::EventLoop& loop) : loop_(loop) {}
 
   void on_decision(std::span<const Charge> charges, bool is_allowed, std::uint16_t violated) override {
+    const std::uint32_t bits = violated;
     for (std::size_t index = 0; index < charges.size(); ++index) {
-      const bool is_violated = (violated >> index & 1U) != 0;
+      const bool is_violated = (bits >> index & 1U) != 0;
       Counts& counts = counts_of(charges[index].limit);
       (is_allowed ? counts.allowed : counts.denied).add();
       if (is_allowed && is_violated) counts.shadow_denied.add();

@@ -1,7 +1,10 @@
 // /metrics: names by Prometheus's rules: base units, _total for counters.
 #include <fmt/format.h>
 
+#include "server/decisions/wait_queue.h"
 #include "server/observation/readings.h"
+#include "server/running/service.h"
+#include "sync/worker.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -32,7 +35,7 @@ void single(std::string& text, std::string_view name, std::string_view type, std
   text += fmt::format("{} {}\n", name, value);
 }
 
-void write_decisions(std::string& text, const Readings& readings) {
+void expose_decisions(std::string& text, const Readings& readings) {
   family(text, "mete_decisions_total", "counter", "Decisions by limit and outcome; one per charge.");
   for (const auto& [limit, counts] : readings.decisions) {
     const std::string name = label(limit);
@@ -45,7 +48,7 @@ void write_decisions(std::string& text, const Readings& readings) {
   }
 }
 
-void write_latency(std::string& text, const Readings& readings) {
+void expose_latency(std::string& text, const Readings& readings) {
   constexpr std::string_view kName = "mete_request_duration_seconds";
   family(text, kName, "histogram", "From reading a request to its reply, in the server.");
   std::uint64_t sum = 0;
@@ -59,7 +62,7 @@ void write_latency(std::string& text, const Readings& readings) {
   text += fmt::format("{}_count {}\n", kName, sum);
 }
 
-void write_store(std::string& text, const store::StoreStatistics& store) {
+void expose_store(std::string& text, const store::StoreStatistics& store) {
   single(text, "mete_limits", "gauge", "Limits that are defined.", store.limits);
   single(text, "mete_meters", "gauge", "Meters that differ from fresh ones.", store.meters);
   single(text, "mete_overrides", "gauge", "Keys with an amount of their own.", store.overrides);
@@ -77,7 +80,7 @@ void write_store(std::string& text, const store::StoreStatistics& store) {
 
 double seconds_of(Duration duration) { return static_cast<double>(duration.ns()) / 1e9; }
 
-void write_journal(std::string& text, const store::PersistenceStatus& status) {
+void expose_journal(std::string& text, const store::PersistenceStatus& status) {
   single(text, "mete_journal_bytes", "gauge", "Journal since the last snapshot.", status.journal_bytes);
   single(text, "mete_journal_segments", "gauge", "Files of the journal.", status.journal_segments);
   single(text, "mete_journal_unsynced_bytes", "gauge", "Journal that is not on disk yet.", status.unsynced_bytes);
@@ -92,7 +95,7 @@ void write_journal(std::string& text, const store::PersistenceStatus& status) {
          status.cut ? status.cut->bytes : 0);
 }
 
-void write_snapshots(std::string& text, const store::PersistenceStatus& status) {
+void expose_snapshots(std::string& text, const store::PersistenceStatus& status) {
   single(text, "mete_snapshots_total", "counter", "Snapshots written.", status.saves_total);
   single(text, "mete_snapshot_in_progress", "gauge", "1 while a snapshot is being written.", status.is_saving ? 1 : 0);
   single(text, "mete_snapshot_progress_ratio", "gauge", "How much of that snapshot is written.",
@@ -110,16 +113,16 @@ void write_snapshots(std::string& text, const store::PersistenceStatus& status) 
          seconds_of(status.recovery_took));
 }
 
-void write_persistence(std::string& text, const Readings& readings) {
+void expose_persistence(std::string& text, const Readings& readings) {
   const bool has_failed = readings.persistence && readings.persistence->failure;
   single(text, "mete_store_failed", "gauge", "1 if nothing reaches the disk any more until a restart.",
          has_failed ? 1 : 0);
   if (!readings.persistence) return;
-  write_journal(text, *readings.persistence);
-  write_snapshots(text, *readings.persistence);
+  expose_journal(text, *readings.persistence);
+  expose_snapshots(text, *readings.persistence);
 }
 
-void write_remote(std::string& text, const store::RemoteStatus& status) {
+void expose_remote(std::string& text, const store::RemoteStatus& status) {
   single(text, "mete_store_reachable", "gauge", "1 while the store's servers answer.", status.is_reachable ? 1 : 0);
   single(text, "mete_store_nodes", "gauge", "Servers of the store that are in use.", status.nodes.size());
   single(text, "mete_store_connections", "gauge", "Open connections to the store.", status.connections);
@@ -131,7 +134,7 @@ void write_remote(std::string& text, const store::RemoteStatus& status) {
          status.script_reloads);
 }
 
-void write_shares(std::string& text, const escrow::SharesStatistics& shares) {
+void expose_shares(std::string& text, const escrow::SharesStatistics& shares) {
   single(text, "mete_escrow_shares", "gauge", "Meters of which this node has a share.", shares.meters);
   single(text, "mete_escrow_usable_units", "gauge", "Units that this node can spend without asking.", shares.usable);
   single(text, "mete_escrow_outstanding_units", "gauge",
@@ -149,7 +152,7 @@ void write_shares(std::string& text, const escrow::SharesStatistics& shares) {
   text += fmt::format("mete_escrow_decisions_total{{path=\"waited\"}} {}\n", shares.decisions - shares.local_decisions);
 }
 
-void write_cluster(std::string& text, const escrow::ClusterStatus& status) {
+void expose_cluster(std::string& text, const escrow::ClusterStatus& status) {
   single(text, "mete_cluster_nodes", "gauge", "Nodes that are alive, with this one.", status.nodes.size());
   single(text, "mete_cluster_incarnation", "gauge", "How often a node of this name has started.",
          status.self.incarnation);
@@ -167,10 +170,10 @@ void write_cluster(std::string& text, const escrow::ClusterStatus& status) {
   }
   single(text, "mete_escrow_stranded_units", "gauge",
          "Units that this node had drawn before it was killed: used until their windows end.", status.stranded);
-  write_shares(text, status.shares);
+  expose_shares(text, status.shares);
 }
 
-void write_traffic(std::string& text, const Service& service, const Readings& readings) {
+void expose_traffic(std::string& text, const Service& service, const Readings& readings) {
   single(text, "mete_connections", "gauge", "Open connections.", readings.connections);
   single(text, "mete_connections_accepted_total", "counter", "Connections accepted.",
          service.connections_accepted.load());
@@ -190,8 +193,8 @@ void write_traffic(std::string& text, const Service& service, const Readings& re
 
 // One line for each plan that `value` has something to say of.
 template <class Value>
-void write_syncs_family(std::string& text, const std::vector<sync::PlanStatus>& syncs, std::string_view name,
-                        std::string_view help, Value value) {
+void expose_syncs_family(std::string& text, const std::vector<sync::PlanStatus>& syncs, std::string_view name,
+                         std::string_view help, Value value) {
   family(text, name, "gauge", help);
   for (const sync::PlanStatus& status : syncs) {
     if (const auto number = value(status))
@@ -199,7 +202,7 @@ void write_syncs_family(std::string& text, const std::vector<sync::PlanStatus>& 
   }
 }
 
-void write_syncs(std::string& text, const std::vector<sync::PlanStatus>& syncs) {
+void expose_syncs(std::string& text, const std::vector<sync::PlanStatus>& syncs) {
   if (syncs.empty()) return;
   family(text, "mete_sync_runs_total", "counter",
          "Syncs with a source of truth by limit and result; without dry runs.");
@@ -209,12 +212,12 @@ void write_syncs(std::string& text, const std::vector<sync::PlanStatus>& syncs) 
                           to_string(static_cast<sync::Outcome>(i)), status.runs[i]);
     }
   }
-  write_syncs_family(text, syncs, "mete_sync_last_success_timestamp_seconds",
-                     "When a sync was last done; 0: not since the start.", [](const sync::PlanStatus& status) {
-                       return std::optional(status.last_success_at.value_or(Instant()).unix_seconds());
-                     });
+  expose_syncs_family(text, syncs, "mete_sync_last_success_timestamp_seconds",
+                      "When a sync was last done; 0: not since the start.", [](const sync::PlanStatus& status) {
+                        return std::optional(status.last_success_at.value_or(Instant()).unix_seconds());
+                      });
   const auto of_last = [&](std::string_view name, std::string_view help, auto read) {
-    write_syncs_family(text, syncs, name, help, [&](const sync::PlanStatus& status) {
+    expose_syncs_family(text, syncs, name, help, [&](const sync::PlanStatus& status) {
       return status.last ? std::optional(read(*status.last)) : std::nullopt;
     });
   };
@@ -228,7 +231,7 @@ void write_syncs(std::string& text, const std::vector<sync::PlanStatus>& syncs) 
           [](const sync::Report& report) { return report.drift; });
 }
 
-void write_server(std::string& text, const Service& service, const Readings& readings) {
+void expose_server(std::string& text, const Service& service, const Readings& readings) {
   family(text, "mete_config_reloads_total", "counter", "Reloads of the configuration by result.");
   text += fmt::format("mete_config_reloads_total{{result=\"success\"}} {}\n", service.reloads.succeeded.load());
   text += fmt::format("mete_config_reloads_total{{result=\"failure\"}} {}\n", service.reloads.failed.load());
@@ -250,15 +253,15 @@ void write_server(std::string& text, const Service& service, const Readings& rea
 std::string prometheus_text(const Service& service) {
   const Readings readings = read(service);
   std::string text;
-  write_decisions(text, readings);
-  write_latency(text, readings);
-  write_store(text, readings.store);
-  write_persistence(text, readings);
-  if (readings.remote) write_remote(text, *readings.remote);
-  if (readings.cluster) write_cluster(text, *readings.cluster);
-  write_traffic(text, service, readings);
-  write_syncs(text, service.syncs.plans());
-  write_server(text, service, readings);
+  expose_decisions(text, readings);
+  expose_latency(text, readings);
+  expose_store(text, readings.store);
+  expose_persistence(text, readings);
+  if (readings.remote) expose_remote(text, *readings.remote);
+  if (readings.cluster) expose_cluster(text, *readings.cluster);
+  expose_traffic(text, service, readings);
+  expose_syncs(text, service.syncs.plans());
+  expose_server(text, service, readings);
   return text;
 }
 

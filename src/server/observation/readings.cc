@@ -8,6 +8,8 @@
 #include <unordered_set>
 
 #include "base/monotonic.h"
+#include "server/running/service.h"
+#include "server/running/worker.h"
 
 namespace mete::server {
 

@@ -1,16 +1,24 @@
-// Readings: the numbers that INFO and /metrics tell, gathered from all event loops at one moment.
+// Readings: the numbers that INFO, CLUSTER and /metrics tell, gathered from all event loops at one moment; and their
+// texts.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "escrow/status.h"
 #include "server/observation/metrics.h"
-#include "server/running/service.h"
+#include "store/store.h"
 
 namespace mete::server {
+
+struct LimitField;
+struct Service;
 
 struct Readings {
   store::StoreStatistics store;
@@ -48,6 +56,13 @@ std::vector<BusyKey> busiest_keys(const Service& service, std::size_t count_max)
 std::string info_text(Service& service, std::span<const std::string_view> sections);
 // Lets the totals that INFO tells count from here on.
 void reset_totals(Service& service);
+
+// CLUSTER INFO, and its section of INFO: lines of name:value. None: this server is no node.
+std::string cluster_text(const std::optional<escrow::ClusterStatus>& status);
+std::vector<LimitField> describe_node(const escrow::NodeStatus& node);
+// A value for such a line, which stays one line whatever its bytes are.
+std::string escaped(std::string_view bytes);
+
 // The exposition format of Prometheus, version 0.0.4.
 std::string prometheus_text(const Service& service);
 

@@ -12,14 +12,19 @@
 #include "base/check.h"
 #include "base/monotonic.h"
 #include "base/random.h"
+#include "escrow/escrow_store.h"
 #include "server/configuration/config_settings.h"
+#include "server/decisions/wait_queue.h"
 #include "server/doors/http/http_session.h"
 #include "server/doors/resp/resp_session.h"
 #include "server/limits/limit_reload.h"
 #include "server/observation/readings.h"
 #include "server/observation/server_log.h"
 #include "server/refusal.h"
+#include "server/running/background.h"
 #include "server/running/systemd.h"
+#include "server/running/worker.h"
+#include "sync/worker.h"
 
 namespace mete::server {
 
@@ -63,7 +68,7 @@ void raise_descriptor_limit(std::size_t connections_max, base::Log& log) {
     rlimit raised{wanted, wanted};
     if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) return;
     log.warning("fewer connections than max_connections: the system's limit of open files is lower",
-                {{"limit", static_cast<std::int64_t>(limit.rlim_max)}, {"wanted", static_cast<std::int64_t>(wanted)}});
+                {{"limit", limit.rlim_max}, {"wanted", wanted}});
   }
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
@@ -346,7 +351,7 @@ void Server::accept(net::Descriptor socket, const net::Protocol& protocol, Langu
             : "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     std::ignore = ::send(socket.get(), words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     log_.warning("connection refused: max_connections is reached",
-                 {{"max_connections", static_cast<std::int64_t>(service_.connections_max.load())}});
+                 {{"max_connections", service_.connections_max.load()}});
     return;
   }
   ++service_.connections_open;
@@ -397,7 +402,7 @@ void Server::stop() {
   is_stopping_ = true;
   service_.is_ready = false;
   notify_manager("STOPPING=1");
-  log_.info("stopping", {{"connections", static_cast<std::int64_t>(service_.connections_open.load())}});
+  log_.info("stopping", {{"connections", service_.connections_open.load()}});
   listeners_.clear();
   watched_config_.reset();
   service_.waits.finish();
@@ -412,8 +417,7 @@ void Server::stop_worker(Worker& worker) {
   const auto finish = [this, &worker, &first_loop] { first_loop.post([this, &worker] { note_stopped(worker); }); };
   worker.connections.finish_all(finish);
   worker.loop.after(kStopTime, [this, &worker, finish] {
-    log_.warning("connections that would not end were cut off",
-                 {{"connections", static_cast<std::int64_t>(worker.connections.size())}});
+    log_.warning("connections that would not end were cut off", {{"connections", worker.connections.size()}});
     finish();
   });
 }

@@ -2,11 +2,47 @@
 
 #include <utility>
 
+#include "escrow/status.h"
+#include "server/decisions/wait_queue.h"
+#include "server/running/background.h"
+#include "server/running/worker.h"
+#include "store/store.h"
+#include "sync/postgres_source.h"
+#include "sync/worker.h"
+
 namespace mete::server {
+
+struct Service::Working {
+  WaitQueue waits;
+  Background background;
+  sync::Worker syncs;
+};
+
+Service::Service(store::Store& with_store, Config with_config, std::vector<std::unique_ptr<Worker>> with_workers)
+    : store(with_store),
+      workers(std::move(with_workers)),
+      authentication(with_config.password, with_config.use_password),
+      config(std::move(with_config)),
+      working(new Working{.waits = {workers[0]->loop, store, config.waiters_max},
+                          .background = {},
+                          .syncs = {store,
+                                    {.open_source = sync::make_postgres_source,
+                                     .on_end = [this](const sync::RunRecord& record) { note_sync(record); }}}}),
+      waits(working->waits),
+      background(working->background),
+      syncs(working->syncs) {
+  request_limits.arguments_max = config.arguments_max;
+  request_limits.bulk_bytes_max = config.bulk_max;
+  pipeline_max = config.pipeline_max;
+}
 
 Service::~Service() {
   if (store::Persistence* const persistence = store.persistence()) persistence->on_progress(nullptr);
   for (const auto& worker : workers) worker->connections.clear();
+}
+
+std::optional<escrow::ClusterStatus> Service::read_cluster() const {
+  return cluster_status ? std::optional(cluster_status()) : std::nullopt;
 }
 
 // Where usage was taken off, somebody may have waited for that.

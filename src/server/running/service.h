@@ -1,4 +1,5 @@
-// Service: what all of a server's connections share.
+// Service: what all of a server's connections share. Its parts are declared here, not defined: most users need one or
+// two of them, and include those.
 #pragma once
 
 #include <atomic>
@@ -9,21 +10,29 @@
 #include <string>
 #include <vector>
 
-#include "escrow/status.h"
 #include "server/configuration/config.h"
-#include "server/decisions/wait_queue.h"
 #include "server/doors/authentication.h"
 #include "server/observation/server_log.h"
 #include "server/observation/slow_log.h"
-#include "server/running/background.h"
 #include "server/running/clients.h"
-#include "server/running/worker.h"
-#include "store/store.h"
-#include "sync/postgres_source.h"
-#include "sync/worker.h"
 #include "wire/resp_request.h"
 
+namespace mete::escrow {
+struct ClusterStatus;
+}
+namespace mete::store {
+class Store;
+}
+namespace mete::sync {
+struct RunRecord;
+class Worker;
+}  // namespace mete::sync
+
 namespace mete::server {
+
+class Background;
+class WaitQueue;
+class Worker;
 
 // What happened to reloads of the configuration.
 struct ReloadCounts {
@@ -46,19 +55,7 @@ struct Totals {
 };
 
 struct Service {
-  Service(store::Store& with_store, Config with_config, std::vector<std::unique_ptr<Worker>> with_workers)
-      : store(with_store),
-        workers(std::move(with_workers)),
-        authentication(with_config.password, with_config.use_password),
-        waits(workers[0]->loop, store, with_config.waiters_max),
-        config(std::move(with_config)),
-        syncs(store, {.open_source = sync::make_postgres_source,
-                      .on_end = [this](const sync::RunRecord& record) { note_sync(record); }}) {
-    request_limits.arguments_max = config.arguments_max;
-    request_limits.bulk_bytes_max = config.bulk_max;
-    pipeline_max = config.pipeline_max;
-  }
-
+  Service(store::Store& with_store, Config with_config, std::vector<std::unique_ptr<Worker>> with_workers);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   // Connections that are still open have sessions, which use all of this.
@@ -69,17 +66,13 @@ struct Service {
   void watch_persistence(std::function<void(const Error&)> on_failure);
 
   // None: this server is no node of a cluster.
-  [[nodiscard]] std::optional<escrow::ClusterStatus> read_cluster() const {
-    return cluster_status ? std::optional(cluster_status()) : std::nullopt;
-  }
+  [[nodiscard]] std::optional<escrow::ClusterStatus> read_cluster() const;
 
   store::Store& store;
   std::vector<std::unique_ptr<Worker>> workers;
   Authentication authentication;
   Clients clients;
   SlowLog slow_log;
-  WaitQueue waits;
-  Background background;
   ReloadCounts reloads;
   SecurityLog security;
 
@@ -111,7 +104,12 @@ struct Service {
   std::function<void()> apply_config;                       // makes `config` count; with config_mutex held
   std::function<void(const sync::RunRecord&)> on_sync_end;  // from the worker's thread; set before the first plan is
 
-  sync::Worker syncs;  // last: a run may be under way, and uses all of the above
+  // These have threads of their own or tasks on a loop, which use all of the above: so they end first.
+  struct Working;
+  const std::unique_ptr<Working> working;
+  WaitQueue& waits;
+  Background& background;
+  sync::Worker& syncs;
 
  private:
   void note_sync(const sync::RunRecord& record);

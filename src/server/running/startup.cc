@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "escrow/escrow_store.h"
 #include "escrow/nodes/place.h"
 #include "journal/posix_file_system.h"
 #include "server/configuration/config_settings.h"

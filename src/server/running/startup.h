@@ -8,10 +8,13 @@
 #include <memory>
 
 #include "base/log.h"
-#include "escrow/escrow_store.h"
 #include "net/tls.h"
 #include "server/configuration/config.h"
 #include "store/store.h"
+
+namespace mete::escrow {
+class EscrowStore;
+}
 
 namespace mete::server {
 

@@ -10,7 +10,7 @@
 #include "net/event_loop.h"
 #include "server/decisions/sync_gate.h"
 #include "server/doors/resp/arguments.h"
-#include "server/doors/resp/command_index.h"
+#include "server/doors/resp/command_table.h"
 #include "server/observation/metrics.h"
 #include "wire/resp_request.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/doors/http/problem.h"
+#include "server/doors/http/fields_and_answers.h"
 #include "server/refusal.h"
 #include "wire/text.h"
 

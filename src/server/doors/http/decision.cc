@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/math.h"
-#include "server/doors/http/problem.h"
+#include "server/doors/http/fields_and_answers.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -17,9 +17,10 @@ constexpr std::string_view kQuotaExceeded = "https://iana.org/assignments/http-p
 // Each violated limit once, in the order of the charges.
 std::vector<std::string_view> violated_limits(const HttpDecision& decision) {
   std::vector<std::string_view> names;
+  const std::uint32_t violated = decision.verdict.violated;
   for (std::size_t i = 0; i < decision.charges.size(); ++i) {
     const std::string_view name = decision.charges[i].limit;
-    const bool is_violated = (decision.verdict.violated >> i & 1U) != 0;
+    const bool is_violated = (violated >> i & 1U) != 0;
     if (is_violated && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;

@@ -5,12 +5,12 @@
 
 namespace mete::server {
 
-// http_operations.cc
+// operations.cc
 Result<wire::HttpResponse> handle_take(HttpCall& call);
 Result<wire::HttpResponse> handle_check(HttpCall& call);
 Result<wire::HttpResponse> handle_give(HttpCall& call);
 
-// http_holds.cc
+// holds.cc
 Result<wire::HttpResponse> handle_hold(HttpCall& call);
 Result<wire::HttpResponse> handle_get_hold(HttpCall& call);
 Result<wire::HttpResponse> handle_list_holds(HttpCall& call);
@@ -18,7 +18,7 @@ Result<wire::HttpResponse> handle_commit(HttpCall& call);
 Result<wire::HttpResponse> handle_cancel(HttpCall& call);
 Result<wire::HttpResponse> handle_extend(HttpCall& call);
 
-// http_limits.cc
+// limits.cc
 Result<wire::HttpResponse> handle_list_limits(HttpCall& call);
 Result<wire::HttpResponse> handle_get_limit(HttpCall& call);
 Result<wire::HttpResponse> handle_put_limit(HttpCall& call);
@@ -27,12 +27,10 @@ Result<wire::HttpResponse> handle_put_override(HttpCall& call);
 Result<wire::HttpResponse> handle_delete_override(HttpCall& call);
 Result<wire::HttpResponse> handle_get_meter(HttpCall& call);
 Result<wire::HttpResponse> handle_put_meter(HttpCall& call);
-
-// http_syncs.cc
 Result<wire::HttpResponse> handle_start_sync(HttpCall& call);
 Result<wire::HttpResponse> handle_list_syncs(HttpCall& call);
 
-// http_information.cc
+// information.cc
 Result<wire::HttpResponse> handle_health(HttpCall& call);
 Result<wire::HttpResponse> handle_readiness(HttpCall& call);
 Result<wire::HttpResponse> handle_metrics(HttpCall& call);

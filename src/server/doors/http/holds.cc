@@ -1,8 +1,7 @@
 // Holds.
 #include "server/doors/http/decision.h"
-#include "server/doors/http/fields.h"
+#include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
-#include "server/doors/http/problem.h"
 #include "server/refusal.h"
 #include "wire/text.h"
 
@@ -82,15 +81,7 @@ Result<wire::HttpResponse> handle_get_hold(HttpCall& call) {
   });
 }
 
-Result<wire::HttpResponse> handle_list_holds(HttpCall& call) {
-  const auto ids = find_holds(call);
-  if (!ids) return tl::make_unexpected(ids.error());
-  return json_answer([&](wire::JsonWriter& writer) {
-    writer.name("holds").begin_array();
-    for (const std::string& id : *ids) writer.string(id);
-    writer.end_array();
-  });
-}
+Result<wire::HttpResponse> handle_list_holds(HttpCall& call) { return list_answer("holds", find_holds(call)); }
 
 Result<wire::HttpResponse> handle_commit(HttpCall& call) {
   std::vector<Amount> amounts;

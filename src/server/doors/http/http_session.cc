@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/monotonic.h"
-#include "server/doors/http/problem.h"
+#include "server/doors/http/fields_and_answers.h"
 
 namespace mete::server {
 

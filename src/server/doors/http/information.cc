@@ -1,10 +1,9 @@
 // About the server itself.
 #include <fmt/format.h>
 
-#include "server/doors/http/fields.h"
+#include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
-#include "server/doors/http/openapi.h"
-#include "server/doors/http/problem.h"
+#include "server/doors/http/route.h"
 
 namespace mete::server {
 

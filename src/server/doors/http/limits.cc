@@ -1,10 +1,11 @@
-// Limits, overrides and meters.
-#include "server/doors/http/fields.h"
+// Limits, overrides, meters, and syncs with a source of truth.
+#include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
-#include "server/doors/http/problem.h"
 #include "server/limits/limit_fields.h"
+#include "server/limits/sync_description.h"
 #include "server/refusal.h"
 #include "store/store.h"
+#include "sync/worker.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -44,15 +45,7 @@ std::vector<Field> fields_of(const wire::JsonObject& body) {
 
 }  // namespace
 
-Result<wire::HttpResponse> handle_list_limits(HttpCall& call) {
-  const auto names = call.store.limits();
-  if (!names) return tl::make_unexpected(names.error());
-  return json_answer([&](wire::JsonWriter& writer) {
-    writer.name("limits").begin_array();
-    for (const std::string& name : *names) writer.string(name);
-    writer.end_array();
-  });
-}
+Result<wire::HttpResponse> handle_list_limits(HttpCall& call) { return list_answer("limits", call.store.limits()); }
 
 Result<wire::HttpResponse> handle_get_limit(HttpCall& call) {
   const auto limit = call.store.limit(call.parameters[0]);
@@ -107,6 +100,37 @@ Result<wire::HttpResponse> handle_put_meter(HttpCall& call) {
   if (!change) return tl::make_unexpected(change.error());
   return json_answer([&](wire::JsonWriter& writer) {
     writer.member("used_before", change->used_before).member("used_now", change->used_now);
+  });
+}
+
+// A run may take minutes: it is started here, and looked up later.
+Result<wire::HttpResponse> handle_start_sync(HttpCall& call) {
+  const sync::RunOptions options{.is_dry_run = boolean_field(call.body, "dry_run", false),
+                                 .is_forced = boolean_field(call.body, "force", false)};
+  const auto number = call.hooks.syncs->start(call.parameters[0], options);
+  if (!number) return tl::make_unexpected(number.error());
+  auto answer =
+      json_answer([&](wire::JsonWriter& writer) { writer.member("run", static_cast<std::int64_t>(*number)); }, 202);
+  answer.add_header("Location", "/v1/syncs");
+  return answer;
+}
+
+Result<wire::HttpResponse> handle_list_syncs(HttpCall& call) {
+  return json_answer([&](wire::JsonWriter& writer) {
+    writer.name("syncs").begin_array();
+    for (const sync::PlanStatus& status : call.hooks.syncs->plans()) {
+      writer.begin_object();
+      write_fields(describe_sync(status), writer);
+      writer.end_object();
+    }
+    writer.end_array().name("runs").begin_array();
+    for (const sync::RunRecord& record : call.hooks.syncs->runs()) {
+      writer.begin_object();
+      write_fields(describe_run(record), writer);
+      write_differences(record.report, writer);
+      writer.end_object();
+    }
+    writer.end_array();
   });
 }
 

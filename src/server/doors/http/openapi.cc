@@ -1,9 +1,8 @@
-#include "server/doors/http/openapi.h"
-
+// The OpenAPI document.
 #include <algorithm>
 #include <array>
 
-#include "server/doors/http/problem.h"
+#include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/route.h"
 #include "server/doors/http/schemas.h"
 #include "wire/json.h"

@@ -2,9 +2,8 @@
 #include <array>
 
 #include "server/doors/http/decision.h"
-#include "server/doors/http/fields.h"
+#include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
-#include "server/doors/http/problem.h"
 #include "server/refusal.h"
 #include "wire/text.h"
 

@@ -1,5 +1,5 @@
 // Route: one operation of the HTTP API, declared once. Dispatch, the checks of parameters and bodies, the answers 404
-// and 405, and the OpenAPI document all come from the table of routes in http_routes.cc.
+// and 405, and the OpenAPI document all come from the table of routes in routes.cc.
 #pragma once
 
 #include <mete/result.h>
@@ -13,13 +13,16 @@
 #include <vector>
 
 #include "server/decisions/decision_observer.h"
+#include "server/doors/authentication.h"
 #include "server/doors/http/schema.h"
-#include "server/doors/role.h"
 #include "store/store.h"
-#include "sync/worker.h"
 #include "wire/http_response.h"
 #include "wire/json.h"
 #include "wire/uri.h"
+
+namespace mete::sync {
+class Worker;
+}
 
 namespace mete::server {
 
@@ -70,5 +73,8 @@ struct Route {              // NOLINT(clang-analyzer-optin.performance.Padding)
 };
 
 std::span<const Route> http_routes();
+
+// The description of the API in OpenAPI 3.1, made of the routes and their schemas when it is first asked for.
+const std::string& openapi_document();
 
 }  // namespace mete::server

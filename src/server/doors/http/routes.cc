@@ -1,6 +1,6 @@
 // The HTTP API: every route, once. Adding one is a row here and its handler.
+#include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
-#include "server/doors/http/problem.h"
 #include "server/doors/http/schemas.h"
 
 namespace mete::server {

@@ -136,6 +136,12 @@ Result<void> Arguments::add_charge(std::span<const std::string_view>& words) {
   return Done{};
 }
 
+Result<std::int64_t> parse_integer(std::string_view word) {
+  const auto integer = wire::parse_integer(word);
+  if (!integer) return not_an_integer();
+  return *integer;
+}
+
 std::optional<Duration> parse_decimal_seconds(std::string_view text) {
   constexpr std::size_t kFractionDigitsMax = 9;
   const std::size_t point = text.find('.');

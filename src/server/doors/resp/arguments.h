@@ -56,6 +56,8 @@ class Arguments {
   std::span<const std::string_view> rest_;
 };
 
+// An integer of 64 bits; the error is as Redis says it.
+Result<std::int64_t> parse_integer(std::string_view word);
 // "0.5" as a duration of seconds, exact to the nanosecond; none if it is not one.
 std::optional<Duration> parse_decimal_seconds(std::string_view text);
 

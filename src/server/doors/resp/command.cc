@@ -1,5 +1,6 @@
 #include "server/doors/resp/command.h"
 
+#include <array>
 #include <cctype>
 
 namespace mete::server {
@@ -20,27 +21,9 @@ std::string syntax_of(const Argument& argument) {
 }  // namespace
 
 std::string_view to_string(Group group) {
-  switch (group) {
-    case Group::kDecisions:
-      return "decisions";
-    case Group::kHolds:
-      return "holds";
-    case Group::kLimits:
-      return "limits";
-    case Group::kKeys:
-      return "keys";
-    case Group::kQuotas:
-      return "quotas";
-    case Group::kThrottles:
-      return "throttles";
-    case Group::kConnection:
-      return "connection";
-    case Group::kServer:
-      return "server";
-    case Group::kStore:
-      return "store";
-  }
-  return "";
+  constexpr std::array<std::string_view, kGroups> kNames = {"decisions", "holds",      "limits", "keys", "quotas",
+                                                            "throttles", "connection", "server", "store"};
+  return kNames[static_cast<std::size_t>(group)];
 }
 
 int Command::arity() const {

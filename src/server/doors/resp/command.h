@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/doors/role.h"
+#include "server/doors/authentication.h"
 
 namespace mete::server {
 
@@ -44,8 +44,9 @@ enum class Group : std::uint8_t {
   kThrottles,
   kConnection,
   kServer,
-  kStore
+  kStore,
 };
+inline constexpr std::size_t kGroups = 9;
 
 std::string_view to_string(Group group);
 

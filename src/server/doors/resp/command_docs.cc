@@ -1,15 +1,14 @@
-#include "server/doors/resp/command_docs.h"
-
-#include <algorithm>
-
 #include "server/doors/resp/command_table.h"
+
+#include <array>
+
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-constexpr std::string_view kStart = R"(# Commands
+constexpr std::string_view kCommandsIntroduction = R"(# Commands
 
 <!-- Written by `mete help --markdown commands`: change src/server/doors/resp/command_table.cc, not this file. -->
 
@@ -32,40 +31,16 @@ What each operation does, to the unit and the nanosecond: [semantics.md](semanti
 
 )";
 
-std::string_view title_of(Group group) {
-  switch (group) {
-    case Group::kDecisions:
-      return "Decisions";
-    case Group::kHolds:
-      return "Holds";
-    case Group::kLimits:
-      return "Limits";
-    case Group::kKeys:
-      return "Counters and keys, as Redis has them";
-    case Group::kQuotas:
-      return "Quotas";
-    case Group::kThrottles:
-      return "Throttles";
-    case Group::kConnection:
-      return "The connection";
-    case Group::kServer:
-      return "The server";
-    case Group::kStore:
-      return "The store, for other Mete servers";
-  }
-  return "";
-}
+// In the order of Group.
+constexpr std::array<std::string_view, kGroups> kTitles = {
+    "Decisions", "Holds",          "Limits",     "Counters and keys, as Redis has them", "Quotas",
+    "Throttles", "The connection", "The server", "The store, for other Mete servers"};
+
+std::string_view title_of(Group group) { return kTitles[static_cast<std::size_t>(group)]; }
 
 std::string_view to_string(Access access) {
-  switch (access) {
-    case Access::kAnyone:
-      return "anyone";
-    case Access::kUse:
-      return "use";
-    case Access::kAdmin:
-      return "admin";
-  }
-  return "";
+  constexpr std::array<std::string_view, 3> kNames = {"anyone", "use", "admin"};
+  return kNames[static_cast<std::size_t>(access)];
 }
 
 std::string text_of(const Command& command) {
@@ -77,7 +52,7 @@ std::string text_of(const Command& command) {
 }  // namespace
 
 std::string commands_markdown() {
-  std::string text(kStart);
+  std::string text(kCommandsIntroduction);
   std::optional<Group> group;
   for (const Command& command : all_commands()) {
     if (command.group != group) {

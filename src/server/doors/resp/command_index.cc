@@ -1,10 +1,9 @@
-#include "server/doors/resp/command_index.h"
+#include "server/doors/resp/command_table.h"
 
 #include <array>
 #include <cstring>
 
 #include "base/check.h"
-#include "server/doors/resp/command_table.h"
 #include "wire/text.h"
 
 namespace mete::server {

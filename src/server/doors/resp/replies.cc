@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "server/limits/limit_fields.h"
+#include "server/observation/metrics.h"
+
 namespace mete::server {
 
 void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict) {
@@ -22,15 +25,20 @@ void answer_take(wire::RespWriter& reply, LoopMetrics& metrics, const core::Take
     reply.error(verdict.error());
     return;
   }
-  metrics.on_decision(request.charges, verdict->is_allowed, verdict->violated);
+  note_decision(metrics, request.charges, *verdict);
   write_decision(reply, request.charges, request.mode, *verdict);
+}
+
+void note_decision(LoopMetrics& metrics, std::span<const Charge> charges, const core::Verdict& verdict) {
+  metrics.on_decision(charges, verdict.is_allowed, verdict.violated);
 }
 
 void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated) {
   std::array<std::string_view, kChargesMax> names;
+  const std::uint32_t bits = violated;
   std::size_t count = 0;
   for (std::size_t index = 0; index < charges.size(); ++index) {
-    if ((violated >> index & 1U) == 0) continue;
+    if ((bits >> index & 1U) == 0) continue;
     const auto end = names.begin() + static_cast<std::ptrdiff_t>(count);
     if (std::find(names.begin(), end, charges[index].limit) == end) names[count++] = charges[index].limit;
   }

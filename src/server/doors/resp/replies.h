@@ -7,17 +7,19 @@
 
 #include "core/requests.h"
 #include "core/verdict.h"
-#include "server/limits/limit_fields.h"
-#include "server/observation/metrics.h"
 #include "wire/resp_writer.h"
 
 namespace mete::server {
+
+class LoopMetrics;
+struct LimitField;
 
 // [allowed, remaining, limit, retry_after_ms, reset_after_ms, [violated]]; `allowed` is the amount taken with UPTO.
 void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mode mode, const core::Verdict& verdict);
 // The answer to a take, counted as a decision; or why there is none.
 void answer_take(wire::RespWriter& reply, LoopMetrics& metrics, const core::TakeRequest& request,
                  const Result<core::Verdict>& verdict);
+void note_decision(LoopMetrics& metrics, std::span<const Charge> charges, const core::Verdict& verdict);
 // The limits that did not fit, each once.
 void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated);
 // [amount, remaining, limit]

@@ -6,8 +6,13 @@
 #include <utility>
 
 #include "base/monotonic.h"
-#include "server/doors/resp/command_index.h"
+#include "server/decisions/wait_queue.h"
+#include "server/doors/resp/command_table.h"
+#include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
+#include "server/running/background.h"
+#include "server/running/service.h"
+#include "server/running/worker.h"
 #include "store/store_clock.h"
 #include "wire/text.h"
 
@@ -57,6 +62,8 @@ RespSession::~RespSession() {
   if (is_waiting_) service_.waits.cancel(client_->id);
   service_.clients.remove(*client_);
 }
+
+bool RespSession::may_be_silent() const { return client_->is_monitor; }
 
 void RespSession::set_role(std::optional<Role> role) {
   role_ = role;
@@ -278,7 +285,7 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
     run_beside(command, words);
     return;
   }
-  CommandContext context{service_, arguments, reply, worker_.metrics, this};
+  CommandContext context{service_, service_.store, arguments, reply, worker_.metrics, this};
   if (command.has(kFast)) {
     command.handler(context);
     return;
@@ -298,7 +305,7 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
     LoopMetrics metrics(worker.loop);  // Slow commands decide nothing that is counted.
     const std::uint64_t started_ns = base::monotonic_ns();
     if (read) {
-      CommandContext context{service, arguments, reply, metrics, nullptr};
+      CommandContext context{service, service.store, arguments, reply, metrics, nullptr};
       command.handler(context);
     } else {
       reply.error(read.error());

@@ -1,6 +1,8 @@
 // RespSession: one client's conversation in RESP: requests in, replies out, no I/O.
 #pragma once
 
+#include <mete/decision.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,24 +11,18 @@
 #include <string_view>
 
 #include "net/session.h"
-#include "server/doors/resp/command.h"
-#include "server/doors/role.h"
-#include "server/running/clients.h"
-#include "server/running/service.h"
+#include "server/doors/authentication.h"
 #include "wire/resp_request.h"
 #include "wire/resp_writer.h"
 
 namespace mete::server {
 
-// What a command's handler gets.
-struct CommandContext {
-  Service& service;
-  const Arguments& arguments;
-  wire::RespWriter& reply;
-  LoopMetrics& metrics;
-  // The client; none for commands that run beside the event loops.
-  class RespSession* session;
-};
+class Worker;
+struct Client;
+struct Command;
+struct FoundCommand;
+struct LookedAhead;
+struct Service;
 
 class RespSession final : public net::Session {
  public:
@@ -40,7 +36,7 @@ class RespSession final : public net::Session {
   // A take must not wait on for a client that has gone; slow commands end by themselves.
   [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
   // Who watches with MONITOR listens, and need not speak.
-  [[nodiscard]] bool may_be_silent() const override { return client_->is_monitor; }
+  [[nodiscard]] bool may_be_silent() const override;
 
   // For commands about the connection.
   [[nodiscard]] Client& client() { return *client_; }

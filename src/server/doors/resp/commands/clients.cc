@@ -5,7 +5,11 @@
 #include <array>
 
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
+#include "server/doors/resp/resp_session.h"
 #include "server/refusal.h"
+#include "server/running/service.h"
+#include "server/running/worker.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -151,10 +155,7 @@ void client_setinfo(CommandContext& context) {
 
 void client_list(CommandContext& context) {
   ClientFilter filter;
-  if (const auto read = read_list_filter(context.arguments.rest(), filter); !read) {
-    context.reply.error(read.error());
-    return;
-  }
+  if (has_failed(context, read_list_filter(context.arguments.rest(), filter))) return;
   const std::uint64_t now_ns = context.session->worker().loop.now_ns();
   std::string text;
   context.service.clients.for_each([&](const Client& client) {
@@ -185,10 +186,7 @@ void client_kill(CommandContext& context) {
   for (std::size_t index = 0; index < words.size(); index += 2) {
     const auto read =
         index + 1 < words.size() ? read_kill_filter(words[index], words[index + 1], filter) : invalid("syntax error");
-    if (!read) {
-      context.reply.error(read.error());
-      return;
-    }
+    if (has_failed(context, read)) return;
   }
   context.reply.integer(kill(context, filter));
 }

@@ -5,6 +5,7 @@
 
 #include "server/doors/resp/command_table.h"
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
 #include "wire/text.h"
 

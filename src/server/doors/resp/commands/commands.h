@@ -1,11 +1,16 @@
 // The handlers of the commands, by subject. command_table.cc names them.
 #pragma once
 
-#include "server/doors/resp/resp_session.h"
+#include <cstddef>
+#include <string_view>
+
+namespace mete::server {
+struct CommandContext;
+}
 
 namespace mete::server::commands {
 
-// commands_decisions.cc
+// decisions.cc
 // To a store an empty id is none. One that was given must not become that: it is answered with an error here.
 bool refuses_empty_id(CommandContext& context, std::size_t index);
 void take(CommandContext& context);
@@ -14,7 +19,7 @@ void give(CommandContext& context);
 void usage(CommandContext& context);
 void reconcile(CommandContext& context);
 
-// commands_holds.cc
+// holds.cc
 void hold(CommandContext& context);
 void commit(CommandContext& context);
 void cancel(CommandContext& context);
@@ -23,18 +28,16 @@ void hold_get(CommandContext& context);
 void holds(CommandContext& context);
 void holds_tag(CommandContext& context);
 
-// commands_limits.cc
+// limits.cc
 void limit_set(CommandContext& context);
 void limit_get(CommandContext& context);
 void limit_list(CommandContext& context);
 void limit_del(CommandContext& context);
 void limit_override(CommandContext& context);
-
-// commands_syncs.cc
 void limit_sync(CommandContext& context);
 void limit_syncs(CommandContext& context);
 
-// commands_keys.cc
+// keys.cc
 void get(CommandContext& context);
 void set(CommandContext& context);
 void setex(CommandContext& context);
@@ -63,7 +66,7 @@ void dbsize(CommandContext& context);
 void keys(CommandContext& context);
 void scan(CommandContext& context);
 
-// commands_ruled_keys.cc
+// ruled_keys.cc
 void quotaset(CommandContext& context);
 void quotaget(CommandContext& context);
 void quotadel(CommandContext& context);
@@ -72,7 +75,7 @@ void cl_throttle(CommandContext& context);
 void gcra(CommandContext& context);
 void throttle(CommandContext& context);
 
-// commands_store.cc
+// store.cc
 void store_take(CommandContext& context);
 void store_recall(CommandContext& context);
 void store_usage(CommandContext& context);
@@ -88,7 +91,7 @@ void store_limit(CommandContext& context);
 void store_override(CommandContext& context);
 void store_stats(CommandContext& context);
 
-// commands_store_keys.cc
+// store_keys.cc
 void store_set(CommandContext& context);
 void store_increx(CommandContext& context);
 void store_quotadel(CommandContext& context);
@@ -98,8 +101,10 @@ void store_expires(CommandContext& context);
 void store_expire(CommandContext& context);
 void store_keys(CommandContext& context);
 
-// commands_server.cc
+// server.cc
 void info(CommandContext& context);
+void cluster_info(CommandContext& context);
+void cluster_nodes(CommandContext& context);
 void config_get(CommandContext& context);
 void config_set(CommandContext& context);
 void config_resetstat(CommandContext& context);
@@ -111,20 +116,20 @@ void slowlog_len(CommandContext& context);
 void slowlog_reset(CommandContext& context);
 void top(CommandContext& context);
 
-// commands_saving.cc
+// saving.cc
 void save(CommandContext& context);
 void bgsave(CommandContext& context);
 void lastsave(CommandContext& context);
 void shutdown(CommandContext& context);
 
-// commands_transactions.cc
+// transactions.cc
 void multi(CommandContext& context);
 void exec(CommandContext& context);
 void discard(CommandContext& context);
 void watch(CommandContext& context);
 void unwatch(CommandContext& context);
 
-// commands_clients.cc
+// clients.cc
 // A client's name is printable, without spaces; one that is not is answered with an error here.
 bool refuses_client_name(CommandContext& context, std::string_view name);
 void set_client_name(CommandContext& context, std::string_view name);
@@ -136,7 +141,7 @@ void client_list(CommandContext& context);
 void client_info(CommandContext& context);
 void client_kill(CommandContext& context);
 
-// commands_connection.cc, commands_command.cc
+// connection.cc, command.cc
 void ping(CommandContext& context);
 void echo(CommandContext& context);
 void hello(CommandContext& context);
@@ -144,8 +149,6 @@ void auth(CommandContext& context);
 void quit(CommandContext& context);
 void reset(CommandContext& context);
 void select(CommandContext& context);
-void cluster_info(CommandContext& context);
-void cluster_nodes(CommandContext& context);
 void command_list(CommandContext& context);
 void command_count(CommandContext& context);
 void command_docs(CommandContext& context);

@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
+#include "server/doors/resp/resp_session.h"
+#include "server/running/service.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
 
 namespace {
-
-enum HelloArgument : std::uint8_t { kProtocol, kUserAndPassword };
 
 // "default" is Redis's name for the only user there is; the roles' own names do as well, if they fit the password.
 // Where no password is needed, any will do for "default".

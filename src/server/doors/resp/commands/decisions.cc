@@ -1,6 +1,11 @@
 // TAKE, PEEK, GIVE, USAGE, RECONCILE.
+#include "server/decisions/wait_queue.h"
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
+#include "server/doors/resp/resp_session.h"
+#include "server/running/service.h"
+#include "server/running/worker.h"
 
 namespace mete::server::commands {
 
@@ -9,9 +14,11 @@ namespace {
 // The arguments of TAKE, in the order of their declaration.
 enum TakeArgument : std::uint8_t { kTakeId = 1, kTakeForce, kTakeUpTo, kTakeWait };
 enum GiveArgument : std::uint8_t { kGiveId = 1 };
-enum MeterArgument : std::uint8_t { kLimit, kKey, kUsed };
+enum MeterArgument : std::uint8_t { kMeterLimit, kMeterKey, kMeterUsed };
 
-store::MeterName meter_of(const Arguments& arguments) { return {arguments.text(kLimit), arguments.text(kKey)}; }
+store::MeterName meter_of(const Arguments& arguments) {
+  return {arguments.text(kMeterLimit), arguments.text(kMeterKey)};
+}
 
 Mode mode_of(const Arguments& arguments) {
   if (arguments.has(kTakeForce)) return Mode::kForce;
@@ -55,20 +62,14 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
 
 // Whoever asks again by an id has no need to wait, and bad arguments are told at once.
 void take_or_wait(CommandContext& context, const core::TakeRequest& request, Duration patience) {
-  const auto known = context.service.store.recall(request);
-  if (!known) {
-    context.reply.error(known.error());
-    return;
-  }
+  const auto known = context.store.recall(request);
+  if (has_failed(context, known)) return;
   if (*known) {
     answer_take(context.reply, context.metrics, request, **known);
     return;
   }
-  const auto look = context.service.store.take({request.charges, Mode::kPeek, {}});
-  if (!look) {
-    context.reply.error(look.error());
-    return;
-  }
+  const auto look = context.store.take({request.charges, Mode::kPeek, {}});
+  if (has_failed(context, look)) return;
   take_waiting(context, request, patience);
 }
 
@@ -89,44 +90,35 @@ void take(CommandContext& context) {
     take_or_wait(context, request, arguments.duration(kTakeWait));
     return;
   }
-  answer_take(context.reply, context.metrics, request, context.service.store.take(request));
+  answer_take(context.reply, context.metrics, request, context.store.take(request));
 }
 
 void peek(CommandContext& context) {
   const std::span<const Charge> charges = context.arguments.charges();
-  const auto verdict = context.service.store.take({charges, Mode::kPeek, {}});
-  if (!verdict) {
-    context.reply.error(verdict.error());
-    return;
-  }
+  const auto verdict = context.store.take({charges, Mode::kPeek, {}});
+  if (has_failed(context, verdict)) return;
   write_decision(context.reply, charges, Mode::kPeek, *verdict);
 }
 
 void give(CommandContext& context) {
   const Arguments& arguments = context.arguments;
   if (refuses_empty_id(context, kGiveId)) return;
-  write_settlement(context.reply, context.service.store.give(arguments.charges(), arguments.text_or(kGiveId, {})));
-  context.service.waits.nudge(arguments.charges());
+  write_settlement(context.reply, context.store.give(arguments.charges(), arguments.text_or(kGiveId, {})));
+  nudge(context, arguments.charges());
 }
 
 void usage(CommandContext& context) {
-  const auto usage = context.service.store.usage(meter_of(context.arguments));
-  if (!usage) {
-    context.reply.error(usage.error());
-    return;
-  }
+  const auto usage = context.store.usage(meter_of(context.arguments));
+  if (has_failed(context, usage)) return;
   context.reply.integers(usage->used, usage->held, usage->remaining, usage->limit, usage->reset_after.ms());
 }
 
 void reconcile(CommandContext& context) {
   const Arguments& arguments = context.arguments;
-  const auto result = context.service.store.reconcile(meter_of(arguments), arguments.integer(kUsed));
-  if (!result) {
-    context.reply.error(result.error());
-    return;
-  }
-  const Charge charge{arguments.text(kLimit), arguments.text(kKey)};
-  context.service.waits.nudge({&charge, 1});
+  const auto result = context.store.reconcile(meter_of(arguments), arguments.integer(kMeterUsed));
+  if (has_failed(context, result)) return;
+  const Charge charge{arguments.text(kMeterLimit), arguments.text(kMeterKey)};
+  nudge(context, {&charge, 1});
   context.reply.integers(result->used_before, result->used_now);
 }
 

@@ -5,7 +5,8 @@
 
 #include "base/decimal.h"
 #include "server/doors/resp/commands/commands.h"
-#include "server/doors/resp/commands/with_keys.h"
+#include "server/doors/resp/commands/context.h"
+#include "server/doors/resp/replies.h"
 #include "server/refusal.h"
 #include "wire/text.h"
 
@@ -13,20 +14,31 @@ namespace mete::server::commands {
 
 namespace {
 
-enum SetArgument : std::uint8_t { kKey, kValue, kEx, kPx, kExAt, kPxAt, kKeepTtl, kNx, kXx, kGet };
-enum BoundedArgument : std::uint8_t {
-  kByInt = 1,
-  kLower,
-  kUpper,
-  kSaturate,
-  kBEx,
-  kBPx,
-  kBExAt,
-  kBPxAt,
-  kPersist,
-  kEnx
+enum SetArgument : std::uint8_t {
+  kKey,
+  kSetValue,
+  kSetEx,
+  kSetPx,
+  kSetExAt,
+  kSetPxAt,
+  kSetKeepTtl,
+  kSetNx,
+  kSetXx,
+  kSetGet
 };
-enum ScanArgument : std::uint8_t { kCursor, kMatch, kCount, kType };
+enum IncrexArgument : std::uint8_t {
+  kIncrexBy = 1,
+  kIncrexLower,
+  kIncrexUpper,
+  kIncrexSaturate,
+  kIncrexEx,
+  kIncrexPx,
+  kIncrexExAt,
+  kIncrexPxAt,
+  kIncrexPersist,
+  kIncrexEnx
+};
+enum ScanArgument : std::uint8_t { kScanCursor, kScanMatch, kScanCount, kScanType };
 
 constexpr std::int64_t kScanCountDefault = 10;
 constexpr std::int64_t kScanPageMax = 100'000;  // COUNT is a hint: whoever wants more gets it in several pages
@@ -74,7 +86,7 @@ std::optional<store::Expiry> to_expiry(std::int64_t number, TimeUnit unit, Insta
 // Of a key that is being written: a time that is over is none.
 Result<store::Expiry> above_zero(const CommandContext& context, std::int64_t number, TimeUnit unit,
                                  std::string_view command) {
-  const auto expiry = number > 0 ? to_expiry(number, unit, context.service.store.now()) : std::nullopt;
+  const auto expiry = number > 0 ? to_expiry(number, unit, context.store.now()) : std::nullopt;
   if (!expiry) return bad_expiry(command);
   return *expiry;
 }
@@ -82,10 +94,10 @@ Result<store::Expiry> above_zero(const CommandContext& context, std::int64_t num
 // The first of four arguments EX, PX, EXAT, PXAT that is there.
 Result<store::Expiry> read_expiry(const CommandContext& context, std::size_t first, std::string_view command,
                                   store::Expiry otherwise) {
-  constexpr std::array<TimeUnit, 4> kUnits = {kSeconds, kMilliseconds, kUnixSeconds, kUnixMilliseconds};
-  for (std::size_t index = 0; index < kUnits.size(); ++index) {
+  constexpr std::array<TimeUnit, 4> kTimeUnits = {kSeconds, kMilliseconds, kUnixSeconds, kUnixMilliseconds};
+  for (std::size_t index = 0; index < kTimeUnits.size(); ++index) {
     if (!context.arguments.has(first + index)) continue;
-    return above_zero(context, context.arguments.integer(first + index), kUnits[index], command);
+    return above_zero(context, context.arguments.integer(first + index), kTimeUnits[index], command);
   }
   return otherwise;
 }
@@ -174,7 +186,7 @@ void expire_in(CommandContext& context, TimeUnit unit, std::string_view command)
       [&](store::Keys& keys) -> Result<bool> {
         const auto condition = read_condition(context.arguments.rest());
         if (!condition) return tl::unexpected(condition.error());
-        const auto expiry = to_expiry(context.arguments.integer(1), unit, context.service.store.now());
+        const auto expiry = to_expiry(context.arguments.integer(1), unit, context.store.now());
         if (!expiry) return tl::unexpected(bad_expiry(command).error());
         return keys.expire(context.arguments.text(kKey), *expiry, *condition);
       },
@@ -239,14 +251,14 @@ void get(CommandContext& context) {
 
 void set(CommandContext& context) {
   const Arguments& arguments = context.arguments;
-  store::SetRequest request{.key = arguments.text(kKey), .value = arguments.integer(kValue)};
-  if (arguments.has(kNx)) request.condition = store::SetCondition::kIfAbsent;
-  if (arguments.has(kXx)) request.condition = store::SetCondition::kIfPresent;
-  request.wants_old = arguments.has(kGet);
+  store::SetRequest request{.key = arguments.text(kKey), .value = arguments.integer(kSetValue)};
+  if (arguments.has(kSetNx)) request.condition = store::SetCondition::kIfAbsent;
+  if (arguments.has(kSetXx)) request.condition = store::SetCondition::kIfPresent;
+  request.wants_old = arguments.has(kSetGet);
   const auto expiry =
-      read_expiry(context, kEx, "set", arguments.has(kKeepTtl) ? store::Expiry::keep() : store::Expiry::none());
+      read_expiry(context, kSetEx, "set", arguments.has(kSetKeepTtl) ? store::Expiry::keep() : store::Expiry::none());
   set_counter(context, expiry, request, [&](const store::SetAnswer& answer) {
-    if (arguments.has(kGet)) {
+    if (arguments.has(kSetGet)) {
       write_value(context.reply, answer.old);
     } else if (answer.is_set) {
       context.reply.ok();
@@ -262,7 +274,7 @@ void psetex(CommandContext& context) { set_with_time(context, kMilliseconds, "ps
 void setnx(CommandContext& context) {
   set_counter(context, store::Expiry::none(),
               {.key = context.arguments.text(kKey),
-               .value = context.arguments.integer(kValue),
+               .value = context.arguments.integer(kSetValue),
                .condition = store::SetCondition::kIfAbsent},
               [&](const store::SetAnswer& answer) { context.reply.integer(answer.is_set ? 1 : 0); });
 }
@@ -302,17 +314,17 @@ void increx(CommandContext& context) {
   with_keys(
       context,
       [&](store::Keys& keys) -> Result<store::BoundedSum> {
-        store::BoundedAdd request{.key = arguments.text(kKey), .by = arguments.integer_or(kByInt, 1)};
-        if (arguments.has(kLower)) request.lower = arguments.integer(kLower);
-        if (arguments.has(kUpper)) request.upper = arguments.integer(kUpper);
-        request.saturate = arguments.has(kSaturate);
-        const auto expiry = read_expiry(context, kBEx, "increx",
-                                        arguments.has(kPersist) ? store::Expiry::none() : store::Expiry::keep());
+        store::BoundedAdd request{.key = arguments.text(kKey), .by = arguments.integer_or(kIncrexBy, 1)};
+        if (arguments.has(kIncrexLower)) request.lower = arguments.integer(kIncrexLower);
+        if (arguments.has(kIncrexUpper)) request.upper = arguments.integer(kIncrexUpper);
+        request.saturate = arguments.has(kIncrexSaturate);
+        const auto expiry = read_expiry(context, kIncrexEx, "increx",
+                                        arguments.has(kIncrexPersist) ? store::Expiry::none() : store::Expiry::keep());
         if (!expiry) return tl::unexpected(expiry.error());
         request.expiry = *expiry;
-        request.expiry_only_if_none = arguments.has(kEnx);
+        request.expiry_only_if_none = arguments.has(kIncrexEnx);
         if (request.expiry_only_if_none &&
-            (request.expiry.kind == store::Expiry::Kind::kKeep || arguments.has(kPersist))) {
+            (request.expiry.kind == store::Expiry::Kind::kKeep || arguments.has(kIncrexPersist))) {
           return invalid("ENX needs one of EX, PX, EXAT and PXAT");
         }
         if (request.lower && request.upper && *request.lower > *request.upper) {
@@ -347,8 +359,8 @@ void type(CommandContext& context) {
       [&](store::KeyType type) { context.reply.simple(to_string(type)); });
 }
 
-void ttl(CommandContext& context) { write_expiry(context, context.service.store.now(), true); }
-void pttl(CommandContext& context) { write_expiry(context, context.service.store.now(), false); }
+void ttl(CommandContext& context) { write_expiry(context, context.store.now(), true); }
+void pttl(CommandContext& context) { write_expiry(context, context.store.now(), false); }
 void expiretime(CommandContext& context) { write_expiry(context, Instant(), true); }
 void pexpiretime(CommandContext& context) { write_expiry(context, Instant(), false); }
 void expire(CommandContext& context) { expire_in(context, kSeconds, "expire"); }
@@ -385,22 +397,19 @@ void keys(CommandContext& context) {
         } while (cursor != 0);
         return found;
       },
-      [&](const std::vector<std::string>& found) {
-        context.reply.array(found.size());
-        for (const std::string& key : found) context.reply.bulk(key);
-      });
+      [&](const std::vector<std::string>& found) { write_strings(context.reply, found); });
 }
 
 void scan(CommandContext& context) {
   const Arguments& arguments = context.arguments;
   std::uint64_t cursor = 0;
-  const std::string_view cursor_text = arguments.text(kCursor);
+  const std::string_view cursor_text = arguments.text(kScanCursor);
   const auto parsed = std::from_chars(cursor_text.data(), cursor_text.data() + cursor_text.size(), cursor);
   if (parsed.ec != std::errc{} || parsed.ptr != cursor_text.data() + cursor_text.size() || cursor_text.empty()) {
     context.reply.error("ERR", "invalid cursor");
     return;
   }
-  const std::int64_t count = arguments.integer_or(kCount, kScanCountDefault);
+  const std::int64_t count = arguments.integer_or(kScanCount, kScanCountDefault);
   if (count < 1) {
     context.reply.error("ERR", "syntax error");
     return;
@@ -411,8 +420,9 @@ void scan(CommandContext& context) {
       [&](const store::KeyPage& page) {
         std::vector<std::string_view> found;
         for (const auto& listed : page.keys) {
-          if (arguments.has(kMatch) && !wire::matches_glob(arguments.text(kMatch), listed.key)) continue;
-          if (arguments.has(kType) && !wire::equals_ignoring_case(arguments.text(kType), to_string(listed.type)))
+          if (arguments.has(kScanMatch) && !wire::matches_glob(arguments.text(kScanMatch), listed.key)) continue;
+          if (arguments.has(kScanType) &&
+              !wire::equals_ignoring_case(arguments.text(kScanType), to_string(listed.type)))
             continue;
           found.emplace_back(listed.key);
         }

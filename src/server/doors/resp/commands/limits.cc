@@ -1,11 +1,15 @@
-// LIMIT SET, GET, LIST, DEL, OVERRIDE.
+// LIMIT SET, GET, LIST, DEL, OVERRIDE, SYNC, SYNCS.
 #include <array>
 
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
 #include "server/limits/limit_fields.h"
+#include "server/limits/sync_description.h"
 #include "server/refusal.h"
+#include "server/running/service.h"
 #include "store/store.h"
+#include "sync/worker.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -24,6 +28,7 @@ enum LimitSetArgument : std::uint8_t {
   kShadow,
   kScope,
 };
+enum SyncArgument : std::uint8_t { kSyncName, kSyncDryRun, kSyncForce };
 enum OverrideArgument : std::uint8_t { kOverrideName, kOverrideKey, kOverrideAmount };
 
 constexpr std::array kKinds = {Kind::kBucket, Kind::kWindow, Kind::kSliding, Kind::kCalendar, Kind::kStock};
@@ -69,19 +74,30 @@ std::optional<Amount> amount_before(store::Store& store, const Limit& limit) {
   return before && *before ? std::optional((*before)->amount()) : std::nullopt;
 }
 
+void write_run(wire::RespWriter& reply, const sync::RunRecord& record) {
+  const std::vector<LimitField> fields = describe_run(record);
+  reply.map(fields.size() + 1);
+  write_fields(reply, fields);
+  reply.bulk("differences");
+  reply.array(record.report.largest.size());
+  for (const sync::Difference& difference : record.report.largest) {
+    reply.array(3);
+    reply.bulk(difference.key);
+    reply.integer(difference.used);
+    reply.integer(difference.truth);
+  }
+}
+
 }  // namespace
 
 void limit_set(CommandContext& context) {
   const auto limit = read_limit(context.arguments);
-  const auto before = limit ? amount_before(context.service.store, *limit) : std::nullopt;
-  const auto defined = limit ? store::define_in_scope(context.service.store, *limit) : tl::unexpected(limit.error());
-  if (!defined) {
-    context.reply.error(defined.error());
-    return;
-  }
-  context.service.waits.nudge_all();
+  const auto before = limit ? amount_before(context.store, *limit) : std::nullopt;
+  const auto defined = limit ? store::define_in_scope(context.store, *limit) : tl::unexpected(limit.error());
+  if (has_failed(context, defined)) return;
+  nudge_all(context);
   // A lowered limit counts at once for what is not granted yet: so how much is?
-  const auto outstanding = before.value_or(0) > limit->amount() ? context.service.store.outstanding(limit->name())
+  const auto outstanding = before.value_or(0) > limit->amount() ? context.store.outstanding(limit->name())
                                                                 : Result<std::optional<Amount>>(std::nullopt);
   if (outstanding && outstanding->value_or(0) > 0) {
     context.reply.simple("OK outstanding=" + std::to_string(**outstanding));
@@ -91,18 +107,15 @@ void limit_set(CommandContext& context) {
 }
 
 void limit_get(CommandContext& context) {
-  const auto limit = context.service.store.limit(context.arguments.text(kName));
-  if (!limit) {
-    context.reply.error(limit.error());
-    return;
-  }
+  const auto limit = context.store.limit(context.arguments.text(kName));
+  if (has_failed(context, limit)) return;
   if (!*limit) {
     context.reply.null_array();
     return;
   }
   auto fields = describe_limit(**limit);
   // What cannot be known now is left out: the definition is known all the same.
-  const auto outstanding = context.service.store.outstanding((*limit)->name());
+  const auto outstanding = context.store.outstanding((*limit)->name());
   if (outstanding && *outstanding) fields.push_back({"outstanding", **outstanding});
   context.reply.map(fields.size() + 1);
   context.reply.bulk("name");
@@ -111,21 +124,15 @@ void limit_get(CommandContext& context) {
 }
 
 void limit_list(CommandContext& context) {
-  const auto names = context.service.store.limits();
-  if (!names) {
-    context.reply.error(names.error());
-    return;
-  }
+  const auto names = context.store.limits();
+  if (has_failed(context, names)) return;
   write_strings(context.reply, *names);
 }
 
 void limit_del(CommandContext& context) {
-  const auto dropped = context.service.store.drop(context.arguments.text(kName));
-  if (!dropped) {
-    context.reply.error(dropped.error());
-    return;
-  }
-  context.service.waits.nudge_all();
+  const auto dropped = context.store.drop(context.arguments.text(kName));
+  if (has_failed(context, dropped)) return;
+  nudge_all(context);
   context.reply.integer(*dropped ? 1 : 0);
 }
 
@@ -134,21 +141,29 @@ void limit_override(CommandContext& context) {
   const std::string_view text = arguments.text(kOverrideAmount);
   std::optional<Amount> amount;
   if (!wire::equals_ignoring_case(text, "NONE")) {
-    amount = wire::parse_integer(text);
-    if (!amount) {
-      context.reply.error("ERR", "value is not an integer or out of range");
-      return;
-    }
+    const auto number = parse_integer(text);
+    if (has_failed(context, number)) return;
+    amount = *number;
   }
-  const auto set =
-      context.service.store.set_override({arguments.text(kOverrideName), arguments.text(kOverrideKey)}, amount);
-  if (!set) {
-    context.reply.error(set.error());
-    return;
-  }
+  const auto set = context.store.set_override({arguments.text(kOverrideName), arguments.text(kOverrideKey)}, amount);
+  if (has_failed(context, set)) return;
   const Charge charge{arguments.text(kOverrideName), arguments.text(kOverrideKey)};
-  context.service.waits.nudge({&charge, 1});
+  nudge(context, {&charge, 1});
   context.reply.ok();
+}
+
+void limit_sync(CommandContext& context) {
+  const sync::RunOptions options{.is_dry_run = context.arguments.has(kSyncDryRun),
+                                 .is_forced = context.arguments.has(kSyncForce)};
+  const auto number = context.service.syncs.start(context.arguments.text(kSyncName), options);
+  if (has_failed(context, number)) return;
+  context.reply.integer(static_cast<std::int64_t>(*number));
+}
+
+void limit_syncs(CommandContext& context) {
+  const std::vector<sync::RunRecord> runs = context.service.syncs.runs();
+  context.reply.array(runs.size());
+  for (const sync::RunRecord& record : runs) write_run(context.reply, record);
 }
 
 }  // namespace mete::server::commands

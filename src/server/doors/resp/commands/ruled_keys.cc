@@ -1,19 +1,25 @@
 // Keys that carry their own rule: quotas and throttles.
 #include "server/doors/resp/commands/commands.h"
-#include "server/doors/resp/commands/with_keys.h"
+#include "server/doors/resp/commands/context.h"
 #include "server/refusal.h"
 
 namespace mete::server::commands {
 
 namespace {
 
-enum QuotaArgument : std::uint8_t { kKey, kQuotaLimit, kQuotaSeconds, kQuotaUnits };
+enum QuotaArgument : std::uint8_t { kQuotaKey, kQuotaLimit, kQuotaSeconds, kQuotaUnits };
 
 store::QuotaRule quota_rule(const Arguments& arguments) {
   return {arguments.integer(kQuotaLimit), std::chrono::seconds(arguments.integer(kQuotaSeconds))};
 }
 
-enum ThrottleArgument : std::uint8_t { kBurst = 1, kTokens, kPeriod, kQuantity };
+enum ThrottleArgument : std::uint8_t {
+  kThrottleKey,
+  kThrottleBurst,
+  kThrottleTokens,
+  kThrottlePeriod,
+  kThrottleQuantity
+};
 
 // `spare` is what the capacity has beyond max_burst.
 template <class Write>
@@ -23,13 +29,14 @@ void throttle_with(CommandContext& context, Amount spare, Duration period, Write
       [&](store::Keys& keys) -> Result<core::Verdict> {
         const Arguments& arguments = context.arguments;
         Amount capacity = 0;
-        if (arguments.integer(kBurst) < 0 || __builtin_add_overflow(arguments.integer(kBurst), spare, &capacity)) {
+        if (arguments.integer(kThrottleBurst) < 0 ||
+            __builtin_add_overflow(arguments.integer(kThrottleBurst), spare, &capacity)) {
           return invalid("max_burst is out of range");
         }
-        return keys.throttle(arguments.text(kKey), {.capacity = capacity,
-                                                    .count = arguments.integer(kTokens),
-                                                    .period = period,
-                                                    .quantity = arguments.integer_or(kQuantity, 1)});
+        return keys.throttle(arguments.text(kThrottleKey), {.capacity = capacity,
+                                                            .count = arguments.integer(kThrottleTokens),
+                                                            .period = period,
+                                                            .quantity = arguments.integer_or(kThrottleQuantity, 1)});
       },
       write);
 }
@@ -45,13 +52,15 @@ void write_cell(wire::RespWriter& reply, const core::Verdict& verdict) {
 void quotaset(CommandContext& context) {
   with_keys(
       context,
-      [&](store::Keys& keys) { return keys.quota_set(context.arguments.text(kKey), quota_rule(context.arguments)); },
+      [&](store::Keys& keys) {
+        return keys.quota_set(context.arguments.text(kQuotaKey), quota_rule(context.arguments));
+      },
       [&](Done) { context.reply.ok(); });
 }
 
 void quotaget(CommandContext& context) {
   with_keys(
-      context, [&](store::Keys& keys) { return keys.quota_get(context.arguments.text(kKey)); },
+      context, [&](store::Keys& keys) { return keys.quota_get(context.arguments.text(kQuotaKey)); },
       [&](const std::optional<store::QuotaStanding>& quota) {
         if (quota) {
           context.reply.integers(quota->rule.amount, quota->rule.window.seconds(), quota->remaining);
@@ -63,7 +72,7 @@ void quotaget(CommandContext& context) {
 
 void quotadel(CommandContext& context) {
   with_keys(
-      context, [&](store::Keys& keys) { return keys.quota_remove(context.arguments.text(kKey)); },
+      context, [&](store::Keys& keys) { return keys.quota_remove(context.arguments.text(kQuotaKey)); },
       [&](bool) { context.reply.ok(); });
 }
 
@@ -71,24 +80,24 @@ void quotaincr(CommandContext& context) {
   with_keys(
       context,
       [&](store::Keys& keys) {
-        return keys.quota_take(context.arguments.text(kKey), quota_rule(context.arguments),
+        return keys.quota_take(context.arguments.text(kQuotaKey), quota_rule(context.arguments),
                                context.arguments.integer_or(kQuotaUnits, 1));
       },
       [&](Amount remaining) { context.reply.integer(remaining); });
 }
 
 void cl_throttle(CommandContext& context) {
-  throttle_with(context, 1, std::chrono::seconds(context.arguments.integer(kPeriod)),
+  throttle_with(context, 1, std::chrono::seconds(context.arguments.integer(kThrottlePeriod)),
                 [&](const core::Verdict& verdict) { write_cell(context.reply, verdict); });
 }
 
 void gcra(CommandContext& context) {
-  throttle_with(context, 1, context.arguments.duration(kPeriod),
+  throttle_with(context, 1, context.arguments.duration(kThrottlePeriod),
                 [&](const core::Verdict& verdict) { write_cell(context.reply, verdict); });
 }
 
 void throttle(CommandContext& context) {
-  throttle_with(context, 0, std::chrono::seconds(context.arguments.integer(kPeriod)),
+  throttle_with(context, 0, std::chrono::seconds(context.arguments.integer(kThrottlePeriod)),
                 [&](const core::Verdict& verdict) {
                   context.reply.integers(verdict.is_allowed ? 1 : 0, verdict.limit, verdict.remaining,
                                          verdict.reset_after.seconds(), verdict.retry_after.seconds());

@@ -1,6 +1,9 @@
 // SAVE, BGSAVE, LASTSAVE, SHUTDOWN.
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
+#include "server/doors/resp/resp_session.h"
 #include "server/observation/readings.h"
+#include "server/running/service.h"
 
 namespace mete::server::commands {
 
@@ -11,7 +14,7 @@ enum ShutdownArgument : std::uint8_t { kNoSave, kSave };
 
 // Null, and an error is replied, where the store keeps no files.
 store::Persistence* persistence_of(CommandContext& context) {
-  store::Persistence* const persistence = context.service.store.persistence();
+  store::Persistence* const persistence = context.store.persistence();
   if (persistence == nullptr)
     context.reply.error("ERR", "nothing to save to: the data is in memory only, or in a store of its own");
   return persistence;
@@ -22,10 +25,7 @@ store::Persistence* persistence_of(CommandContext& context) {
 void save(CommandContext& context) {
   store::Persistence* const persistence = persistence_of(context);
   if (persistence == nullptr) return;
-  if (const auto saved = persistence->save(); !saved) {
-    context.reply.error(saved.error());
-    return;
-  }
+  if (has_failed(context, persistence->save())) return;
   context.reply.ok();
 }
 

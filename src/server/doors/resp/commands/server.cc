@@ -1,9 +1,14 @@
-// INFO, CONFIG, FLUSHALL, TIME, MONITOR, SLOWLOG, TOP.
+// INFO, CLUSTER, CONFIG, FLUSHALL, TIME, MONITOR, SLOWLOG, TOP.
 #include <fmt/format.h>
 
 #include "server/configuration/redis_settings.h"
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
+#include "server/doors/resp/replies.h"
+#include "server/doors/resp/resp_session.h"
+#include "server/limits/limit_fields.h"
 #include "server/observation/readings.h"
+#include "server/running/service.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -17,6 +22,24 @@ constexpr std::int64_t kTopShownMax = 100;
 }  // namespace
 
 void info(CommandContext& context) { context.reply.verbatim(info_text(context.service, context.arguments.rest())); }
+
+void cluster_info(CommandContext& context) { context.reply.verbatim(cluster_text(context.service.read_cluster())); }
+
+void cluster_nodes(CommandContext& context) {
+  const auto status = context.service.read_cluster();
+  if (!status) {
+    // Redis's words, by which clients know that they need not look for its slots, and what to do.
+    context.reply.error(
+        "ERR", "This instance has cluster support disabled: set escrow.shared and escrow.node to make it a node");
+    return;
+  }
+  context.reply.array(status->nodes.size());
+  for (const escrow::NodeStatus& node : status->nodes) {
+    const auto fields = describe_node(node);
+    context.reply.map(fields.size());
+    write_fields(context.reply, fields);
+  }
+}
 
 void config_get(CommandContext& context) {
   struct Named {
@@ -59,10 +82,7 @@ void config_set(CommandContext& context) {
       context.reply.error("ERR", fmt::format("{} stands there twice", wire::quote(words[index])));
       return;
     }
-    if (const auto set = set_while_running(changed, words[index], words[index + 1]); !set) {
-      context.reply.error(set.error());
-      return;
-    }
+    if (has_failed(context, set_while_running(changed, words[index], words[index + 1]))) return;
   }
   context.service.config = std::move(changed);
   context.service.apply_config();
@@ -75,16 +95,13 @@ void config_resetstat(CommandContext& context) {
 }
 
 void flushall(CommandContext& context) {
-  if (const auto cleared = context.service.store.clear(); !cleared) {
-    context.reply.error(cleared.error());
-    return;
-  }
-  context.service.waits.nudge_all();
+  if (has_failed(context, context.store.clear())) return;
+  nudge_all(context);
   context.reply.ok();
 }
 
 void time(CommandContext& context) {
-  const std::uint64_t us = context.service.store.now().ns() / 1000;
+  const std::uint64_t us = context.store.now().ns() / 1000;
   context.reply.array(2);
   context.reply.bulk(std::to_string(us / 1'000'000));
   context.reply.bulk(std::to_string(us % 1'000'000));
@@ -130,11 +147,8 @@ void top(CommandContext& context) {
     context.reply.error("ERR", fmt::format("COUNT must be from 1 to {}", kTopShownMax));
     return;
   }
-  const auto holds = context.service.store.oldest_holds(static_cast<std::size_t>(count));
-  if (!holds) {
-    context.reply.error(holds.error());
-    return;
-  }
+  const auto holds = context.store.oldest_holds(static_cast<std::size_t>(count));
+  if (has_failed(context, holds)) return;
   const auto keys = busiest_keys(context.service, static_cast<std::size_t>(count));
   context.reply.map(2);
   context.reply.bulk("keys");

@@ -1,7 +1,7 @@
 // STORE … on keys: what other Mete servers ask, exact to the nanosecond.
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/commands/store_messages.h"
-#include "server/doors/resp/commands/with_keys.h"
 #include "store/mete/key_messages.h"
 
 namespace mete::server::commands {

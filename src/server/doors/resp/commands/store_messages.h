@@ -5,8 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "server/doors/resp/arguments.h"
-#include "server/doors/resp/resp_session.h"
+#include "server/doors/resp/commands/context.h"
 #include "store/mete/messages.h"
 #include "wire/text.h"
 
@@ -58,7 +57,7 @@ std::optional<Message> read_message(CommandContext& context) {
 
 template <class... Values>
 void write_message(CommandContext& context, const Values&... values) {
-  const Instant now = context.service.store.now();
+  const Instant now = context.store.now();
   context.reply.array(store::servers::count_fields(now, values...));
   ElementSink sink(context.reply);
   store::servers::FieldWriter<ElementSink> writer(sink);

@@ -2,6 +2,8 @@
 // for its answer, and what was meant as one step must not be carried out in parts. So after MULTI everything is refused
 // until the transaction's end.
 #include "server/doors/resp/commands/commands.h"
+#include "server/doors/resp/commands/context.h"
+#include "server/doors/resp/resp_session.h"
 
 namespace mete::server::commands {
 

@@ -1,4 +1,4 @@
-#include "server/doors/http/openapi.h"
+#include "server/doors/http/route.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 #include <set>
 #include <sstream>
 
-#include "server/doors/http/route.h"
 #include "server/doors/http/schema.h"
 #include "support/files.h"
 #include "wire/json.h"

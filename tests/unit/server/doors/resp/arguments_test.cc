@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/doors/resp/command_index.h"
+#include "server/doors/resp/command_table.h"
 #include "wire/text.h"
 
 namespace mete::server {

@@ -1,4 +1,4 @@
-#include "server/doors/resp/command_docs.h"
+#include "server/doors/resp/command_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "server/doors/resp/command_table.h"
 #include "support/files.h"
 
 namespace mete::server {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "server/doors/resp/arguments.h"
-#include "server/doors/resp/command_index.h"
 
 namespace mete::server {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/waiting.h"
+#include "sync/worker.h"
 #include "unit/server/doors/resp/commands_fixture.h"
 
 namespace mete::server {

@@ -9,7 +9,11 @@
 #include <string>
 #include <thread>
 
+#include "server/decisions/wait_queue.h"
 #include "server/doors/resp/resp_session.h"
+#include "server/running/background.h"
+#include "server/running/service.h"
+#include "server/running/worker.h"
 #include "store/embedded/embedded_store.h"
 #include "wire/resp_reply.h"
 #include "wire/text.h"

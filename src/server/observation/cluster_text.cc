@@ -1,7 +1,8 @@
-#include "server/observation/cluster_description.h"
-
+// What is told of a cluster and its nodes, in the same words by CLUSTER and INFO.
 #include <fmt/format.h>
 
+#include "server/limits/limit_fields.h"
+#include "server/observation/readings.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -13,12 +14,6 @@ std::int64_t number(std::uint64_t count) { return static_cast<std::int64_t>(coun
 std::string_view state_of(const escrow::ClusterStatus& status) {
   if (status.halted) return "halted";
   return status.is_shared_reachable ? "ok" : "unreachable";
-}
-
-// In a line of its own, whatever it is.
-std::string escaped(std::string_view text) {
-  const std::string quoted = wire::quote(text, text.size());
-  return quoted.substr(1, quoted.size() - 2);
 }
 
 std::vector<LimitField> describe_cluster(const escrow::ClusterStatus& status) {
@@ -45,6 +40,11 @@ std::vector<LimitField> describe_cluster(const escrow::ClusterStatus& status) {
 }
 
 }  // namespace
+
+std::string escaped(std::string_view bytes) {
+  const std::string quoted = wire::quote(bytes, bytes.size());
+  return quoted.substr(1, quoted.size() - 2);
+}
 
 std::string cluster_text(const std::optional<escrow::ClusterStatus>& status) {
   // By this clients tell whether to look for the slots of a Redis Cluster, and a node has none: any key goes to any.

@@ -1,4 +1,6 @@
-#include "server/doors/http/fields.h"
+#include "server/doors/http/fields_and_answers.h"
+
+#include <array>
 
 #include "base/check.h"
 #include "server/refusal.h"
@@ -12,6 +14,25 @@ template <class T>
 const T* field(const wire::JsonValue& body, std::string_view name) {
   const wire::JsonValue* value = find_member(body, name);
   return value == nullptr ? nullptr : value->as<T>();
+}
+
+struct ErrorStatus {
+  ErrorCode code;
+  int status;
+};
+// The rest is bad input.
+constexpr std::array kStatuses = {
+    ErrorStatus{ErrorCode::kNoLimit, 404},     ErrorStatus{ErrorCode::kNoHold, 404},
+    ErrorStatus{ErrorCode::kMismatch, 409},    ErrorStatus{ErrorCode::kExpired, 410},
+    ErrorStatus{ErrorCode::kExceeds, 422},     ErrorStatus{ErrorCode::kOutOfMemory, 503},
+    ErrorStatus{ErrorCode::kUnavailable, 503},
+};
+
+int status_of(ErrorCode code) {
+  for (const ErrorStatus& row : kStatuses) {
+    if (row.code == code) return row.status;
+  }
+  return 400;
 }
 
 }  // namespace
@@ -61,6 +82,30 @@ Result<std::string_view> id_field(const wire::JsonValue& body) {
   if (id == nullptr) return std::string_view();
   if (!id->empty()) return std::string_view(*id);
   return invalid("id must not be empty: leave it out");
+}
+
+wire::HttpResponse problem(int status, std::string_view detail, std::string_view code) {
+  wire::HttpResponse response{.status = status, .content_type = kProblemContentType};
+  wire::JsonWriter writer(response.body);
+  // "about:blank" says that the status tells the kind of problem; its title is then the status's.
+  writer.begin_object().member("type", "about:blank").member("title", wire::reason_phrase(status));
+  writer.member("status", std::int64_t{status}).member("detail", detail).member("code", code).end_object();
+  // Both may be over in a moment; a client that asks again at once does not help.
+  if (status == 503) response.add_header("Retry-After", 1);
+  return response;
+}
+
+wire::HttpResponse problem(const Error& error) {
+  return problem(status_of(error.code), error.message, to_string(error.code));
+}
+
+Result<wire::HttpResponse> list_answer(std::string_view name, const Result<std::vector<std::string>>& texts) {
+  if (!texts) return tl::make_unexpected(texts.error());
+  return json_answer([&](wire::JsonWriter& writer) {
+    writer.name(name).begin_array();
+    for (const std::string& text : *texts) writer.string(text);
+    writer.end_array();
+  });
 }
 
 Result<wire::HttpResponse> settlement_answer(const Result<Settlement>& settlement, std::string_view amount_name) {

@@ -1,4 +1,7 @@
-// Reading the fields of a checked request, and writing answers: what several handlers need.
+// What several handlers need: the fields of a checked request, and answers.
+//
+// An answer is JSON, or a problem of type application/problem+json (RFC 9457): what is wrong, for programs and for
+// people.
 #pragma once
 
 #include <mete/decision.h>
@@ -7,6 +10,8 @@
 #include <vector>
 
 #include "server/doors/http/route.h"
+#include "wire/http_response.h"
+#include "wire/json.h"
 
 namespace mete::server {
 
@@ -21,10 +26,17 @@ std::vector<Charge> charges_field(const wire::JsonValue& body);
 // An id that is there must not be empty: to the store that would be none.
 Result<std::string_view> id_field(const wire::JsonValue& body);
 
+inline constexpr std::string_view kProblemContentType = "application/problem+json";
+inline constexpr std::string_view kJsonContentType = "application/json";
+
+// `code` as RESP has it in front of its errors.
+wire::HttpResponse problem(int status, std::string_view detail, std::string_view code = "ERR");
+wire::HttpResponse problem(const Error& error);
+
 // Status 200, or another, and an object whose members `write` writes.
 template <class Write>
 wire::HttpResponse json_answer(Write write, int status = 200) {
-  wire::HttpResponse response{.status = status, .content_type = "application/json"};
+  wire::HttpResponse response{.status = status, .content_type = kJsonContentType};
   wire::JsonWriter writer(response.body);
   writer.begin_object();
   write(writer);
@@ -32,6 +44,8 @@ wire::HttpResponse json_answer(Write write, int status = 200) {
   return response;
 }
 
+// An object with a list of texts as its only member.
+Result<wire::HttpResponse> list_answer(std::string_view name, const Result<std::vector<std::string>>& texts);
 // The answer to give, commit and cancel: `amount_name` is what its amount is called.
 Result<wire::HttpResponse> settlement_answer(const Result<Settlement>& settlement, std::string_view amount_name);
 
