@@ -73,6 +73,15 @@ std::string escaped(std::string_view message) {
   return text;
 }
 
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) text += between;
+    text += word;
+  }
+  return text;
+}
+
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   for (const char byte : text) columns += (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U ? 0 : 1;

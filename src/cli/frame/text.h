@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mete::cli {
 
@@ -15,6 +16,8 @@ std::string shown(std::string_view word);
 std::string printable(std::string_view bytes);
 // A message: what a terminal would obey is written as \xNN.
 std::string escaped(std::string_view message);
+
+std::string joined(const std::vector<std::string>& words, std::string_view between);
 
 // How many columns the text takes; wide characters are counted as one.
 std::size_t columns_of(std::string_view text);
