@@ -11,7 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/raise.h"
+#include "base/lock.h"
 
 namespace mete::store {
 
