@@ -111,6 +111,11 @@ std::string duration_text(std::int64_t milliseconds) {
   return two_parts(round_up(minutes, 60), 24, "d", "h");
 }
 
+std::string moment_text(std::int64_t milliseconds) {
+  if (milliseconds < 0) return "never";
+  return milliseconds == 0 ? "now" : "in " + duration_text(milliseconds);
+}
+
 std::string number_text(std::int64_t number) {
   std::string text = std::to_string(number);
   const std::size_t start = number < 0 ? 1 : 0;

@@ -26,6 +26,8 @@ std::string cut(std::string_view text, std::size_t columns_max);
 
 // "250 ms", "4.6 s", "2 min 5 s", "3 h", "12 d 4 h"; rounded up.
 std::string duration_text(std::int64_t milliseconds);
+// "in 6 s", "now", and "never" for -1.
+std::string moment_text(std::int64_t milliseconds);
 // "12,345"
 std::string number_text(std::int64_t number);
 std::string count_text(std::uint64_t count);

@@ -4,7 +4,6 @@
 
 #include "base/errors.h"
 #include "cli/commands.h"
-#include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
@@ -13,6 +12,7 @@
 #include "server/running/startup.h"
 #include "sync/postgres_source.h"
 #include "sync/run.h"
+#include "wire/json.h"
 
 namespace mete::cli {
 
