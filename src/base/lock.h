@@ -35,4 +35,12 @@ class Lock {
   std::atomic<std::uint32_t> word_{kFree};
 };
 
+// Makes an atomic number at least `to`. Orders nothing else.
+template <class Number>
+void raise(std::atomic<Number>& value, Number to) {
+  Number so_far = value.load(std::memory_order_relaxed);
+  while (so_far < to && !value.compare_exchange_weak(so_far, to, std::memory_order_relaxed)) {
+  }
+}
+
 }  // namespace mete::base

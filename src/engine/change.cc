@@ -1,5 +1,6 @@
 #include "engine/change.h"
 
+#include "engine/change_codec.h"
 #include "engine/change_tags.h"
 
 namespace mete::engine {

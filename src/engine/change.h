@@ -20,10 +20,11 @@
 
 #include "core/key_requests.h"
 #include "core/rule.h"
-#include "engine/change_codec.h"
 #include "engine/hold_record.h"
 
 namespace mete::engine {
+
+class Encoder;
 
 // One charge of an open hold, as its meter keeps it.
 struct PartChange : core::HeldPart {

@@ -5,6 +5,7 @@
 #include "core/state.h"
 #include "core/validate.h"
 #include "engine/change.h"
+#include "engine/change_codec.h"
 #include "engine/change_tags.h"
 
 namespace mete::engine {

@@ -24,6 +24,7 @@
 
 #include "base/lock.h"
 #include "engine/change.h"
+#include "engine/change_codec.h"
 #include "engine/meter_access.h"
 
 namespace mete::engine {

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/raise.h"
+#include "base/lock.h"
 
 namespace mete::engine {
 

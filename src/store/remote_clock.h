@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/raise.h"
+#include "base/lock.h"
 
 namespace mete::store {
 

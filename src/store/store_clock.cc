@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "base/raise.h"
+#include "base/lock.h"
 
 namespace mete::store {
 

@@ -1,5 +1,4 @@
-#include "sync/cron_fields.h"
-
+// The fields of a schedule: see cron.h.
 #include <array>
 #include <optional>
 #include <span>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "sync/cron.h"
 #include "wire/text.h"
 
 namespace mete::sync {

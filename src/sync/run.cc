@@ -8,6 +8,7 @@
 #include "base/monotonic.h"
 #include "base/random.h"
 #include "core/refusals.h"
+#include "store/store.h"
 #include "sync/differences.h"
 #include "sync/ledger.h"
 #include "sync/source.h"

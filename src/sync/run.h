@@ -9,11 +9,17 @@
 // hardly too little. docs/sync.md has the whole of it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string_view>
 
-#include "store/store.h"
+#include "sync/plan.h"
 #include "sync/report.h"
 #include "sync/source.h"
+
+namespace mete::store {
+class Store;
+}
 
 namespace mete::sync {
 

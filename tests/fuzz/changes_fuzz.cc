@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "engine/change.h"
+#include "engine/change_codec.h"
 
 namespace {
 

@@ -5,13 +5,13 @@
 #include "base/time_text.h"
 #include "cli/commands.h"
 #include "cli/data/change_lines.h"
-#include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
 #include "journal/posix_file_system.h"
 #include "server/limits/limit_fields.h"
 #include "store/embedded/data_reader.h"
+#include "wire/json.h"
 
 namespace mete::cli {
 

@@ -53,11 +53,6 @@ std::string denial_text(const Answer& answer, std::int64_t cost) {
   return text + "; " + left_text(answer);
 }
 
-std::string moment_text(std::int64_t milliseconds) {
-  if (milliseconds < 0) return "never";
-  return milliseconds == 0 ? "now" : "in " + duration_text(milliseconds);
-}
-
 int print_settlement(const Result<wire::RespValue>& reply, const std::string& name, const Invocation& invocation,
                      Console& console) {
   if (!reply) return fail(console, reply.error().message);
@@ -75,15 +70,6 @@ int print_settlement(const Result<wire::RespValue>& reply, const std::string& na
     console.out << name << ' ' << number_text(amount) << ", " << left_text(answer) << '\n';
   }
   return kExitDone;
-}
-
-void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& write) {
-  std::string text;
-  wire::JsonWriter writer(text);
-  writer.begin_object();
-  write(writer);
-  writer.end_object();
-  console.out << text << '\n';
 }
 
 }  // namespace mete::cli

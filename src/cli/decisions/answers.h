@@ -6,7 +6,6 @@
 #include <mete/result.h>
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,15 +37,10 @@ void write_answer(const Answer& answer, wire::JsonWriter& writer);
 std::string standing_text(const Answer& answer);
 // "denied by api: try again in 6 s; 3 of 10 left". `cost` of the only charge; 0 if there are several.
 std::string denial_text(const Answer& answer, std::int64_t cost);
-// "in 6 s", "now", and "never" for -1.
-std::string moment_text(std::int64_t milliseconds);
 
 // What a give, a commit or a cancel replies: [amount, remaining, limit]. `name` is that of the amount: "returned".
 // Prints it, and returns the exit status.
 int print_settlement(const Result<wire::RespValue>& reply, const std::string& name, const Invocation& invocation,
                      Console& console);
-
-// One line with an object, whose members `write` writes.
-void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& write);
 
 }  // namespace mete::cli

@@ -8,6 +8,7 @@
 #include <mete/result.h>
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <optional>
@@ -15,6 +16,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace mete::wire {
+class JsonWriter;
+}
 
 namespace mete::cli {
 
@@ -112,6 +117,8 @@ std::span<const Command> commands();
 int fail(Console& console, std::string_view message, int status = kExitError);
 // The same for a command line that the parser could not see to be wrong; tells where help is.
 int fail_usage(const Invocation& invocation, Console& console, std::string_view message);
+// One line with a JSON object, whose members `write` writes.
+void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& write);
 
 // The command line into an Invocation. Options stand anywhere after the command, as --option VALUE or --option=VALUE;
 // after -- all words are arguments. The error says what is wrong, after the command's name where that is known:

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "cli/frame/command.h"
 #include "cli/help/help.h"
+#include "wire/json.h"
 
 namespace mete::cli {
 
@@ -35,6 +36,15 @@ int fail(Console& console, std::string_view message, int status) {
 int fail_usage(const Invocation& invocation, Console& console, std::string_view message) {
   const std::string& name = invocation.command->name;
   return fail(console, name + ": " + std::string(message) + "\nTry 'mete " + name + " --help'.");
+}
+
+void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& write) {
+  std::string text;
+  wire::JsonWriter writer(text);
+  writer.begin_object();
+  write(writer);
+  writer.end_object();
+  console.out << text << '\n';
 }
 
 namespace {

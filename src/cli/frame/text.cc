@@ -73,6 +73,15 @@ std::string escaped(std::string_view message) {
   return text;
 }
 
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) text += between;
+    text += word;
+  }
+  return text;
+}
+
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   for (const char byte : text) columns += (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U ? 0 : 1;
@@ -100,6 +109,11 @@ std::string duration_text(std::int64_t milliseconds) {
   const std::int64_t minutes = round_up(seconds, 60);
   if (minutes < 1'440) return two_parts(minutes, 60, "h", "min");
   return two_parts(round_up(minutes, 60), 24, "d", "h");
+}
+
+std::string moment_text(std::int64_t milliseconds) {
+  if (milliseconds < 0) return "never";
+  return milliseconds == 0 ? "now" : "in " + duration_text(milliseconds);
 }
 
 std::string number_text(std::int64_t number) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/frame/text.h"
+
 namespace mete::cli {
 
 namespace {
@@ -20,12 +22,6 @@ std::string shell_quoted(std::string_view text, bool is_fish = false) {
     }
   }
   return result + "'";
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
 }
 
 struct Node {
@@ -70,7 +66,7 @@ std::vector<std::string> groups(std::span<const Command> all) {
 std::string bash_action(ValueKind kind, const std::vector<std::string>& choices) {
   if (kind == ValueKind::kFile) return "_mete_files -f";
   if (kind == ValueKind::kFolder) return "_mete_files -d";
-  return choices.empty() ? ":" : "_mete_words " + shell_quoted(joined(choices));
+  return choices.empty() ? ":" : "_mete_words " + shell_quoted(joined(choices, " "));
 }
 
 // What may follow as an argument, by its place; nothing if there is nothing to offer at any.
@@ -102,7 +98,7 @@ std::string bash_command(const Command& command) {
   }
   if (!text.empty()) text = "      case $previous in\n" + text + "      esac\n";
   text += "      if [[ $current == -* ]]; then _mete_words " + shell_quoted(options) + "; return; fi\n";
-  text += bash_arguments(command, joined(with_value));
+  text += bash_arguments(command, joined(with_value, " "));
   return "    " + shell_quoted(command.name) + ")\n" + text + "      ;;\n";
 }
 
@@ -156,7 +152,7 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_action(ValueKind kind, const std::vector<std::string>& choices) {
   if (kind == ValueKind::kFile) return "_files";
   if (kind == ValueKind::kFolder) return "_files -/";
-  return choices.empty() ? " " : "(" + joined(choices) + ")";
+  return choices.empty() ? " " : "(" + joined(choices, " ") + ")";
 }
 
 std::string zsh_arguments(const Command& command, const std::string& indent) {
@@ -205,7 +201,7 @@ std::string zsh_case(std::span<const Command> all, const std::string& prefix, co
 std::string fish_value(ValueKind kind, const std::vector<std::string>& choices) {
   if (kind == ValueKind::kFile) return " -r -F";
   if (kind == ValueKind::kFolder) return " -x -a '(__fish_complete_directories)'";
-  return choices.empty() ? " -x" : " -x -a " + shell_quoted(joined(choices), true);
+  return choices.empty() ? " -x" : " -x -a " + shell_quoted(joined(choices, " "), true);
 }
 
 std::string fish_option(const Option& option) {
@@ -224,7 +220,7 @@ std::string fish_command(const Command& command) {
   for (const Option& option : command.options) text += start + fish_option(option);
   for (const Argument& argument : command.arguments) {
     if (argument.kind == ValueKind::kFile) text += start + " -F\n";
-    if (!argument.choices.empty()) text += start + " -a " + shell_quoted(joined(argument.choices), true) + "\n";
+    if (!argument.choices.empty()) text += start + " -a " + shell_quoted(joined(argument.choices, " "), true) + "\n";
   }
   return text;
 }
@@ -233,11 +229,11 @@ std::string fish_command(const Command& command) {
 
 std::string bash_completion(std::span<const Command> all) {
   std::string text(kBashStart);
-  text +=
-      "  if ((COMP_CWORD == 1)); then _mete_words " + shell_quoted(joined(names(nodes(all, "")))) + "; return; fi\n";
+  text += "  if ((COMP_CWORD == 1)); then _mete_words " + shell_quoted(joined(names(nodes(all, "")), " ")) +
+          "; return; fi\n";
   for (const std::string& group : groups(all)) {
     text += "  if [[ $command == " + group + " ]]; then\n    if ((COMP_CWORD == 2)); then _mete_words " +
-            shell_quoted(joined(names(nodes(all, group + " ")))) +
+            shell_quoted(joined(names(nodes(all, group + " ")), " ")) +
             "; return; fi\n    command+=\" ${COMP_WORDS[2]}\"\n  fi\n";
   }
   text += "  case $command in\n";
@@ -262,7 +258,7 @@ std::string fish_completion(std::span<const Command> all) {
   for (const std::string& group : groups(all)) {
     const auto inner = nodes(all, group + " ");
     const std::string condition =
-        "__fish_seen_subcommand_from " + group + "; and not __fish_seen_subcommand_from " + joined(names(inner));
+        "__fish_seen_subcommand_from " + group + "; and not __fish_seen_subcommand_from " + joined(names(inner), " ");
     for (const Node& node : inner) {
       text += "complete -c mete -n " + shell_quoted(condition, true) + " -a " + node.name + " -d " +
               shell_quoted(node.summary, true) + "\n";

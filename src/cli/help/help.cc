@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/frame/text.h"
+
 namespace mete::cli {
 
 namespace {
@@ -45,14 +47,8 @@ std::string argument_head(const Argument& argument) {
   return argument.is_optional ? "[" + name + "]" : name;
 }
 
-std::string choices_text(const std::vector<std::string>& choices) {
-  std::string text;
-  for (const std::string& choice : choices) text += (text.empty() ? "" : ", ") + choice;
-  return text;
-}
-
 std::string argument_help(const Argument& argument) {
-  return argument.help + (argument.choices.empty() ? "" : ": " + choices_text(argument.choices));
+  return argument.help + (argument.choices.empty() ? "" : ": " + joined(argument.choices, ", "));
 }
 
 std::string command_rows(const std::vector<Listed>& commands) {
@@ -118,7 +114,7 @@ std::string option_head(const Option& option) {
 std::string option_help(const Option& option) {
   std::string notes;
   const auto note = [&](const std::string& text) { notes += (notes.empty() ? " (" : "; ") + text; };
-  if (!option.choices.empty()) note("one of " + choices_text(option.choices));
+  if (!option.choices.empty()) note("one of " + joined(option.choices, ", "));
   if (!option.default_text.empty()) note("default: " + option.default_text);
   if (!option.environment.empty()) note("variable: " + option.environment);
   return option.help + notes + (notes.empty() ? "" : ")");

@@ -5,12 +5,12 @@
 #include "base/errors.h"
 #include "cli/client/client.h"
 #include "cli/commands.h"
-#include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/text.h"
 #include "cli/import/import_report.h"
 #include "cli/import/import_target.h"
 #include "cli/import/redis_source.h"
+#include "wire/json.h"
 
 namespace mete::cli {
 

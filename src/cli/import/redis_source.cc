@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "store/redis/client/link.h"
 #include "store/redis/replies.h"
 
 namespace mete::cli {
@@ -18,6 +19,10 @@ using store::redis::Replies;
 constexpr std::uint64_t kScanCount = 1000;
 
 }  // namespace
+
+RedisSource::RedisSource(std::unique_ptr<store::redis::Link> link) : link_(std::move(link)) {}
+RedisSource::RedisSource(RedisSource&&) noexcept = default;
+RedisSource::~RedisSource() = default;
 
 Result<RedisSource> RedisSource::open(const std::string& url) {
   auto link = store::redis::open_link(url);

@@ -14,7 +14,11 @@
 
 #include "cli/import/findings.h"
 #include "cli/import/key_pattern.h"
-#include "store/redis/client/link.h"
+#include "wire/resp_reply.h"
+
+namespace mete::store::redis {
+class Link;
+}
 
 namespace mete::cli {
 
@@ -24,6 +28,8 @@ using OnFindings = std::function<Result<void>(const Findings&)>;
 class RedisSource {
  public:
   static Result<RedisSource> open(const std::string& url);
+  RedisSource(RedisSource&&) noexcept;
+  ~RedisSource();
 
   // Names of what keys have used, and of what they have in all; one of them at least.
   struct PairPatterns {
@@ -45,7 +51,7 @@ class RedisSource {
   using Names = std::vector<std::string>;
   using OnNames = std::function<Result<void>(const Names&)>;
 
-  explicit RedisSource(std::unique_ptr<store::redis::Link> link) : link_(std::move(link)) {}
+  explicit RedisSource(std::unique_ptr<store::redis::Link> link);
 
   Result<void> walk(const KeyPattern& pattern, const OnNames& on_names);
   Result<std::size_t> walk_node(std::size_t node, const std::string& glob, const OnNames& on_names);

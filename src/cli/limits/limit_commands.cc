@@ -4,9 +4,9 @@
 #include "cli/client/client.h"
 #include "cli/client/replies.h"
 #include "cli/commands.h"
-#include "cli/decisions/answers.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
+#include "wire/json.h"
 #include "wire/text.h"
 
 namespace mete::cli {

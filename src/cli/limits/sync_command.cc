@@ -4,7 +4,6 @@
 
 #include "base/errors.h"
 #include "cli/commands.h"
-#include "cli/decisions/answers.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
@@ -13,6 +12,7 @@
 #include "server/running/startup.h"
 #include "sync/postgres_source.h"
 #include "sync/run.h"
+#include "wire/json.h"
 
 namespace mete::cli {
 
@@ -133,10 +133,6 @@ int run_sync_command(const Invocation& invocation, Console& console) {
 }  // namespace
 
 Command sync_command() {
-  std::vector<Option> options = {{.name = "dry-run", .help = "Tell what would change, and change nothing"},
-                                 {.name = "force", .help = "Change more than max_change allows"},
-                                 {.name = "json", .help = "Print a line of JSON for each limit"}};
-  for (Option& option : config_options()) options.push_back(std::move(option));
   return {
       .name = "sync",
       .summary = "Bring usage to what a source of truth says, here and now",
@@ -149,7 +145,9 @@ Command sync_command() {
                      .help = "The limits; all that have a [[sync]] where none is given",
                      .is_optional = true,
                      .is_repeated = true}},
-      .options = std::move(options),
+      .options = config_options({{.name = "dry-run", .help = "Tell what would change, and change nothing"},
+                                 {.name = "force", .help = "Change more than max_change allows"},
+                                 {.name = "json", .help = "Print a line of JSON for each limit"}}),
       .examples = {{"mete sync storage --config /etc/mete/mete.toml --dry-run", "See what would change"},
                    {"mete sync --config /etc/mete/mete.toml", "All syncs of a file"}},
       .statuses = {{kExitNo, "nothing was changed: more would change than max_change allows, or another is at it"}},

@@ -35,9 +35,6 @@ int run_check_config(const Invocation& invocation, Console& console) {
 }  // namespace
 
 Command check_config_command() {
-  std::vector<Option> options = {
-      {.name = "print", .help = "Print all settings and limits first, as TOML; passwords as ***, in comments"}};
-  for (Option& option : config_options()) options.push_back(std::move(option));
   return {
       .name = "check-config",
       .summary = "Check the configuration of the server, and change nothing",
@@ -48,7 +45,8 @@ Command check_config_command() {
                      .help = "The configuration, in TOML; instead of --config",
                      .kind = ValueKind::kFile,
                      .is_optional = true}},
-      .options = std::move(options),
+      .options = config_options(
+          {{.name = "print", .help = "Print all settings and limits first, as TOML; passwords as ***, in comments"}}),
       .examples = {{"mete check-config /etc/mete/mete.toml", "Check a file before the server reloads it"}},
       .statuses = {{kExitNo, "the configuration is wrong, or cannot be read"}},
       .run = run_check_config};

@@ -1,5 +1,7 @@
 #include "cli/serving/config_options.h"
 
+#include "cli/frame/text.h"
+#include "server/configuration/config.h"
 #include "server/configuration/config_settings.h"
 
 namespace mete::cli {
@@ -66,14 +68,14 @@ Option option_of(const Setting& setting) {
 
 }  // namespace
 
-std::vector<Option> config_options() {
-  std::vector<Option> options = {{.name = "config",
-                                  .kind = ValueKind::kFile,
-                                  .value_name = "FILE",
-                                  .help = "The configuration, in TOML; docs/configuration.md has the settings",
-                                  .environment = "METE_CONFIG"}};
-  for (const Setting& setting : server::settings()) options.push_back(option_of(setting));
-  return options;
+std::vector<Option> config_options(std::vector<Option> own) {
+  own.push_back({.name = "config",
+                 .kind = ValueKind::kFile,
+                 .value_name = "FILE",
+                 .help = "The configuration, in TOML; docs/configuration.md has the settings",
+                 .environment = "METE_CONFIG"});
+  for (const Setting& setting : server::settings()) own.push_back(option_of(setting));
+  return own;
 }
 
 server::ConfigSources config_sources(const Invocation& invocation, const Console& console) {
@@ -82,9 +84,7 @@ server::ConfigSources config_sources(const Invocation& invocation, const Console
     const std::string name = server::flag_name(setting);
     const auto found = invocation.options.find(name);
     if (found == invocation.options.end()) continue;
-    std::string text;
-    for (const std::string& value : found->second) text += (&value == &found->second.front() ? "" : ",") + value;
-    sources.flags[name] = text;
+    sources.flags[name] = joined(found->second, ",");
   }
   return sources;
 }

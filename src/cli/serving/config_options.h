@@ -4,11 +4,15 @@
 #include <vector>
 
 #include "cli/frame/command.h"
-#include "server/configuration/config.h"
+
+namespace mete::server {
+struct ConfigSources;
+}
 
 namespace mete::cli {
 
-std::vector<Option> config_options();
+// Behind a command's own options.
+std::vector<Option> config_options(std::vector<Option> own = {});
 
 // Where such a command's configuration comes from; for server::load_config.
 server::ConfigSources config_sources(const Invocation& invocation, const Console& console);

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/math.h"
-#include "cli/decisions/answers.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
+#include "wire/json.h"
 
 namespace mete::cli {
 

@@ -1,9 +1,9 @@
 #include "cli/top/reading.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/monotonic.h"
+#include "cli/client/client.h"
 #include "cli/client/replies.h"
 #include "wire/text.h"
 
@@ -13,25 +13,53 @@ namespace {
 
 std::int64_t number(std::string_view text) { return wire::parse_integer(text).value_or(0); }
 
-struct InfoNumber {
+// Lines "name:value" of INFO, and the members that they set.
+template <class Owner, class Value>
+struct InfoLine {
   std::string_view name;
-  std::int64_t Reading::*member;
+  Value Owner::*member;
 };
-constexpr std::array<InfoNumber, 5> kNumbers = {{{"uptime_in_seconds", &Reading::uptime_seconds},
-                                                 {"connected_clients", &Reading::connections},
-                                                 {"meters", &Reading::meters},
-                                                 {"holds_open", &Reading::open_holds},
-                                                 {"used_memory_rss", &Reading::memory_bytes}}};
+template <class Owner>
+using InfoNumber = InfoLine<Owner, std::int64_t>;
+template <class Owner>
+using InfoText = InfoLine<Owner, std::string>;
 
-struct DurabilityNumber {
-  std::string_view name;
-  std::int64_t Durability::*member;
-};
-constexpr std::array<DurabilityNumber, 5> kDurabilityNumbers = {{{"aof_enabled", &Durability::is_durable},
-                                                                 {"journal_bytes", &Durability::journal_bytes},
-                                                                 {"journal_last_sync_us", &Durability::last_sync_us},
-                                                                 {"rdb_bgsave_in_progress", &Durability::is_saving},
-                                                                 {"saving_progress", &Durability::saving_percent}}};
+constexpr InfoNumber<Reading> kServerNumbers[] = {{"uptime_in_seconds", &Reading::uptime_seconds},
+                                                  {"connected_clients", &Reading::connections},
+                                                  {"meters", &Reading::meters},
+                                                  {"holds_open", &Reading::open_holds},
+                                                  {"used_memory_rss", &Reading::memory_bytes}};
+constexpr InfoNumber<Durability> kDurabilityNumbers[] = {{"aof_enabled", &Durability::is_durable},
+                                                         {"journal_bytes", &Durability::journal_bytes},
+                                                         {"journal_last_sync_us", &Durability::last_sync_us},
+                                                         {"rdb_bgsave_in_progress", &Durability::is_saving},
+                                                         {"saving_progress", &Durability::saving_percent}};
+constexpr InfoText<Durability> kDurabilityTexts[] = {{"journal_failure", &Durability::failure},
+                                                     {"snapshot_failure", &Durability::snapshot_failure}};
+constexpr InfoNumber<ClusterReading> kClusterNumbers[] = {{"shares", &ClusterReading::shares},
+                                                          {"shares_usable", &ClusterReading::held},
+                                                          {"shares_outstanding", &ClusterReading::outstanding},
+                                                          {"units_stranded", &ClusterReading::stranded},
+                                                          {"draws", &ClusterReading::draws},
+                                                          {"escrow_decisions", &ClusterReading::decisions},
+                                                          {"escrow_decisions_local", &ClusterReading::local_decisions}};
+constexpr InfoText<ClusterReading> kClusterTexts[] = {{"node", &ClusterReading::node},
+                                                      {"cluster_state", &ClusterReading::state},
+                                                      {"cluster_halted", &ClusterReading::halted}};
+
+template <class Owner, std::size_t kCount>
+void set_number(const InfoNumber<Owner> (&lines)[kCount], std::string_view name, std::string_view value, Owner& owner) {
+  for (const auto& each : lines) {
+    if (each.name == name) owner.*each.member = number(value);
+  }
+}
+
+template <class Owner, std::size_t kCount>
+void set_text(const InfoText<Owner> (&lines)[kCount], std::string_view name, std::string_view value, Owner& owner) {
+  for (const auto& each : lines) {
+    if (each.name == name) owner.*each.member = wire::unescape(value);
+  }
+}
 
 // "allowed=7,denied=2,shadow_denied=0": a shadow limit's denials were allowed.
 DecisionCount parse_counts(std::string_view text) {
@@ -47,37 +75,6 @@ DecisionCount parse_counts(std::string_view text) {
   return count;
 }
 
-struct ClusterNumber {
-  std::string_view name;
-  std::int64_t ClusterReading::*member;
-};
-constexpr std::array<ClusterNumber, 7> kClusterNumbers = {
-    {{"shares", &ClusterReading::shares},
-     {"shares_usable", &ClusterReading::held},
-     {"shares_outstanding", &ClusterReading::outstanding},
-     {"units_stranded", &ClusterReading::stranded},
-     {"draws", &ClusterReading::draws},
-     {"escrow_decisions", &ClusterReading::decisions},
-     {"escrow_decisions_local", &ClusterReading::local_decisions}}};
-
-struct ClusterText {
-  std::string_view name;
-  std::string ClusterReading::*member;
-};
-constexpr std::array<ClusterText, 3> kClusterTexts = {{{"node", &ClusterReading::node},
-                                                       {"cluster_state", &ClusterReading::state},
-                                                       {"cluster_halted", &ClusterReading::halted}}};
-
-// Takes a line "name:value", if it is one of the cluster's.
-void parse_cluster_line(std::string_view name, std::string_view value, ClusterReading& reading) {
-  for (const ClusterNumber& each : kClusterNumbers) {
-    if (each.name == name) reading.*each.member = number(value);
-  }
-  for (const ClusterText& each : kClusterTexts) {
-    if (each.name == name) reading.*each.member = wire::unescape(value);
-  }
-}
-
 void parse_line(std::string_view line, Reading& reading) {
   constexpr std::string_view kLimit = "limit_";
   // The name of a limit may have colons in it.
@@ -91,15 +88,11 @@ void parse_line(std::string_view line, Reading& reading) {
   }
   if (name == "decisions_allowed") reading.all.decisions += number(value);
   if (name == "decisions_denied") reading.all.decisions += number(value), reading.all.denied = number(value);
-  for (const InfoNumber& each : kNumbers) {
-    if (each.name == name) reading.*each.member = number(value);
-  }
-  for (const DurabilityNumber& each : kDurabilityNumbers) {
-    if (each.name == name) reading.durability.*each.member = number(value);
-  }
-  parse_cluster_line(name, value, reading.cluster);
-  if (name == "journal_failure") reading.durability.failure = wire::unescape(value);
-  if (name == "snapshot_failure") reading.durability.snapshot_failure = wire::unescape(value);
+  set_number(kServerNumbers, name, value, reading);
+  set_number(kDurabilityNumbers, name, value, reading.durability);
+  set_text(kDurabilityTexts, name, value, reading.durability);
+  set_number(kClusterNumbers, name, value, reading.cluster);
+  set_text(kClusterTexts, name, value, reading.cluster);
 }
 
 Result<void> read_keys(const wire::RespValue& list, Reading& reading) {

@@ -9,9 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/client/client.h"
+#include "wire/resp_reply.h"
 
 namespace mete::cli {
+
+class Client;
 
 // Another node, as this one sees it.
 struct PeerReading {

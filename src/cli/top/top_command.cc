@@ -7,9 +7,9 @@
 #include "base/monotonic.h"
 #include "cli/client/client.h"
 #include "cli/commands.h"
-#include "cli/decisions/answers.h"
 #include "cli/top/frame.h"
 #include "cli/top/terminal.h"
+#include "wire/json.h"
 #include "wire/text.h"
 
 namespace mete::cli {

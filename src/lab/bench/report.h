@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
-#include <ostream>
 #include <string>
 
 #include "lab/bench/bench.h"

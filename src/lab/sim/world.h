@@ -6,8 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>

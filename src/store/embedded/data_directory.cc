@@ -1,7 +1,7 @@
 #include "store/embedded/data_directory.h"
 
+#include "base/lock.h"
 #include "base/monotonic.h"
-#include "base/raise.h"
 #include "base/random.h"
 #include "journal/recovery.h"
 #include "store/embedded/data_loader.h"

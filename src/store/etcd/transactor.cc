@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/raise.h"
+#include "base/lock.h"
 #include "base/random.h"
 #include "store/etcd/entry.h"
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "engine/change_codec.h"
+
 namespace mete::engine {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "store/redis/client/link.h"
 #include "support/redis_cluster.h"
 
 namespace mete::cli {

@@ -1,4 +1,6 @@
-#include <mete/result.h>
+#include "base/errors.h"
+
+#include <utility>
 
 namespace mete {
 
@@ -25,5 +27,17 @@ std::string_view to_string(ErrorCode code) {
   }
   __builtin_unreachable();
 }
+
+namespace base {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return tl::unexpected<Error>(Error{ErrorCode::kInvalid, std::move(message)});
+}
+
+tl::unexpected<Error> unavailable(std::string message) {
+  return tl::unexpected<Error>(Error{ErrorCode::kUnavailable, std::move(message)});
+}
+
+}  // namespace base
 
 }  // namespace mete
