@@ -405,7 +405,8 @@ void Share::tend(DrawNames& names, Instant now, std::vector<Order>& orders) {
   const bool can_return = terms_->kind != Kind::kBucket;
   if (can_return && (now - demand_.asked_at() >= idle_time() || has_too_much(now))) settle_lots(now);
   const bool is_stock = terms_->kind == Kind::kStock;
-  if (draw_ && !is_stock && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();  // Held no longer, if ever.
+  // The hold has expired, or the draw never arrived; either way nothing is owed.
+  if (draw_ && !is_stock && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();
   if (draw_ && !draw_->is_under_way && now >= draw_->ask_at) orders.push_back(draw(names, now));
   if (wants_draw(now)) orders.push_back(draw(names, now));
   std::erase_if(settling_, [&](const Settling& settling) { return now >= settling.until; });
