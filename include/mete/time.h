@@ -39,6 +39,11 @@ class Duration {
     if (!__builtin_add_overflow(a.ns_, b.ns_, &sum)) return Duration(sum);
     return a.ns_ < 0 ? Duration(std::numeric_limits<std::int64_t>::min()) : never();
   }
+  friend constexpr Duration operator*(Duration length, std::int64_t factor) {
+    std::int64_t product = 0;
+    if (!__builtin_mul_overflow(length.ns_, factor, &product)) return Duration(product);
+    return (length.ns_ < 0) != (factor < 0) ? Duration(std::numeric_limits<std::int64_t>::min()) : never();
+  }
 
  private:
   explicit constexpr Duration(std::int64_t ns) : ns_(ns) {}

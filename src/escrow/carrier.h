@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
-#include "escrow/order.h"
 #include "escrow/shares.h"
 #include "escrow/stock_book.h"
+#include "escrow/terms.h"
 #include "store/store.h"
 
 namespace mete::escrow {

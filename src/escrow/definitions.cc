@@ -144,8 +144,8 @@ Result<void> Definitions::define(const Limit& limit) {
   if (!definition) return tl::make_unexpected(definition.error());
   const bool is_here = (*definition)->is_here();
   // A shared store that was wiped knows no limits, and grants nothing until somebody defines some.
-  if (!is_here && parts_.place != nullptr) {
-    if (auto confirmed = parts_.place->confirm(); !confirmed) return confirmed;
+  if (!is_here && parts_.registration != nullptr) {
+    if (auto confirmed = parts_.registration->confirm(); !confirmed) return confirmed;
   }
   if (auto ok = (is_here ? parts_.local : parts_.shared).define(limit); !ok) return ok;
   if (auto ok = adopt(*definition); !ok) return ok;

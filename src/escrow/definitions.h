@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "escrow/nodes/place.h"
+#include "escrow/nodes/registration.h"
 #include "escrow/shares.h"
 #include "escrow/stock_book.h"
 #include "escrow/terms.h"
@@ -50,7 +50,8 @@ class Definitions {
     Shares& shares;
     StockBook& book;
     const Clock& clock;
-    Place* place = nullptr;  // asked whether `shared` is still that of this node's cluster, if there is one
+    Registration* registration =
+        nullptr;  // asked whether `shared` is still that of this node's cluster, if there is one
   };
   explicit Definitions(Parts parts) : parts_(parts) {}
 

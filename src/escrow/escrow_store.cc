@@ -76,7 +76,7 @@ EscrowStore::EscrowStore(EscrowParts parts)
       shared_(std::move(parts.shared)),
       clock_(parts.clock != nullptr ? *parts.clock : machine_clock()),
       log_(parts.log),
-      place_(std::move(parts.place)),
+      registration_(std::move(parts.registration)),
       shares_({.node = parts.node, .incarnation = parts.incarnation, .seed = base::random_number()}),
       book_(*local_),
       definitions_({.local = *local_,
@@ -84,7 +84,7 @@ EscrowStore::EscrowStore(EscrowParts parts)
                     .shares = shares_,
                     .book = book_,
                     .clock = clock_,
-                    .place = place_.get()}),
+                    .registration = registration_.get()}),
       counters_({.node = parts.node, .incarnation = parts.incarnation}),
       keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_->keys()}),
       share_tag_("mete-share:" + parts.node),
@@ -129,22 +129,22 @@ void EscrowStore::watch_until_stopped() {
     static_cast<void>(definitions_.refresh());
     counters_.sweep(now());
     if (clock_.now() - kept_at >= kRefreshEvery) {
-      keep_place();
+      keep_registration();
       kept_at = clock_.now();
     }
     lock.lock();
   } while (!stop_signal_.wait_for(lock, kWatchEvery, [this] { return is_stopping_; }));
 }
 
-void EscrowStore::keep_place() {
-  if (place_ == nullptr) return;
-  const auto kept = place_->keep();
+void EscrowStore::keep_registration() {
+  if (registration_ == nullptr) return;
+  const auto kept = registration_->keep();
   if (!kept && !carrier_->halted()) {
     if (log_ != nullptr) log_->error("no more shares are drawn", {{"reason", kept.error().message}});
     carrier_->halt(kept.error());
   }
   if (links_ == nullptr) return;
-  const auto linked = links_->set_peers(neighbours_.link_to(place_->nodes(), clock_.now()));
+  const auto linked = links_->set_peers(neighbours_.link_to(registration_->nodes(), clock_.now()));
   if (!linked && log_ != nullptr) log_->warning("peers cannot be linked", {{"reason", linked.error().message}});
 }
 
@@ -156,11 +156,11 @@ ClusterStatus EscrowStore::status() {
   if (const auto reason = carrier_->halted()) status.halted = reason->message;
   const auto remote = shared_->remote();
   status.is_shared_reachable = !remote || remote->is_reachable;
-  if (place_ == nullptr) return status;
-  status.cluster = place_->cluster();
-  status.self = place_->self();
+  if (registration_ == nullptr) return status;
+  status.cluster = registration_->cluster();
+  status.self = registration_->self();
   const std::vector<PeerStatus> peers = links_ == nullptr ? std::vector<PeerStatus>() : links_->status();
-  for (NodeInfo& info : place_->nodes()) {
+  for (NodeInfo& info : registration_->nodes()) {
     const auto is_it = [&](const PeerStatus& peer) { return peer.address == info.node.address && peer.is_connected; };
     const auto peer = std::find_if(peers.begin(), peers.end(), is_it);
     const bool is_linked = !info.is_self && peer != peers.end();
@@ -172,7 +172,7 @@ ClusterStatus EscrowStore::status() {
 // What was under way when the node was killed is brought to its end; then what it has is its share again. The books of
 // a backup tell of what was spent since: they are not believed, and what they had stays used.
 Result<void> EscrowStore::recover_stocks() {
-  if (place_ != nullptr && place_->is_new()) return forget_stocks();
+  if (registration_ != nullptr && registration_->is_new()) return forget_stocks();
   const auto open = book_.open_orders();
   if (!open) return tl::make_unexpected(open.error());
   for (const StockBook::Open& each : *open) {

@@ -25,7 +25,7 @@
 #include "escrow/definitions.h"
 #include "escrow/escrow_keys.h"
 #include "escrow/neighbours.h"
-#include "escrow/nodes/place.h"
+#include "escrow/nodes/registration.h"
 #include "escrow/peers/links.h"
 #include "escrow/shares.h"
 #include "escrow/status.h"
@@ -40,9 +40,10 @@ struct EscrowParts {
   std::unique_ptr<store::Store> shared;
   std::string node;
   std::uint64_t incarnation = 0;  // greater than all that the node had before
-  // Its place among the other nodes, in `shared`; null: nobody looks after it.
-  std::unique_ptr<Place> place = {};
-  // The link to other nodes, over which counters go, and where some of those may be; the rest are found by the place.
+  // Among the other nodes, in `shared`; null: nobody looks after it.
+  std::unique_ptr<Registration> registration = {};
+  // The link to other nodes, over which counters go, and where some of those may be; the rest are found by the
+  // registration.
   std::optional<PeerOptions> link = {};
   std::vector<std::string> peers = {};
   const Clock* clock = nullptr;  // how long things take; null: the machine's. Not owned
@@ -108,7 +109,7 @@ class EscrowStore final : public store::Store {
   Result<void> recover_stocks();
   Result<void> forget_stocks();
   void watch_until_stopped();
-  void keep_place();
+  void keep_registration();
 
   Result<Split> split(std::span<const Charge> charges);
   // Decided from shares. False: the share has not enough, or there is none, and nothing has happened.
@@ -137,7 +138,7 @@ class EscrowStore final : public store::Store {
   const std::unique_ptr<store::Store> shared_;
   const Clock& clock_;
   base::Log* const log_;
-  const std::unique_ptr<Place> place_;  // before what uses it, after the store that it is in
+  const std::unique_ptr<Registration> registration_;  // before what uses it, after the store that it is in
   Shares shares_;
   StockBook book_;
   Definitions definitions_;

@@ -33,7 +33,6 @@ constexpr Duration kRefusalPause = milliseconds(100);
 constexpr Duration kAskPauseMin = milliseconds(100);
 constexpr Duration kAskPauseMax = seconds(2);
 
-Duration times(Duration length, std::int64_t factor) { return Duration::from_ns(length.ns() * factor); }
 Duration part(Duration length, std::int64_t divisor) { return Duration::from_ns(length.ns() / divisor); }
 Duration until(Instant instant, Instant now) { return std::max(instant - now, Duration()); }
 
@@ -67,8 +66,8 @@ ShareStatistics& ShareStatistics::operator+=(const ShareStatistics& other) {
   return *this;
 }
 
-Share::Share(std::string limit, std::string key, std::shared_ptr<const Terms> terms, Planted planted)
-    : limit_(std::move(limit)), key_(std::move(key)), terms_(std::move(terms)), planted_(planted) {
+Share::Share(std::string limit, std::string key, std::shared_ptr<const Terms> terms)
+    : limit_(std::move(limit)), key_(std::move(key)), terms_(std::move(terms)) {
   capacity_ = terms_->capacity;
 }
 
@@ -172,12 +171,12 @@ bool Share::wants_draw(Instant now) const {
 
 Duration Share::horizon() const {
   const Duration of_window = std::clamp<Duration>(part(terms_->ttl, 20), milliseconds(50), seconds(1));
-  return std::max(of_window, times(round_trip_, kRoundTripsAhead));
+  return std::max(of_window, round_trip_ * kRoundTripsAhead);
 }
 
 // The nearer the end of the window, the less: what is given back then comes too late for others.
 Duration Share::far_horizon(Instant now) const {
-  return std::min(times(horizon(), kSeldomFactor), part(until(window_ends_at_, now), kWindowDivisor));
+  return std::min(horizon() * kSeldomFactor, part(until(window_ends_at_, now), kWindowDivisor));
 }
 
 Duration Share::idle_time() const { return std::clamp<Duration>(part(terms_->ttl, 10), milliseconds(100), seconds(3)); }
@@ -193,7 +192,7 @@ Amount Share::batch(Instant now) const {
   if (denials_in_a_row_ > 1) return 1;
   // What is asked for until the next draw can be here is spent before anybody could miss it.
   const Amount rest = known_remaining(now);
-  const Amount spent_at_once = demand_.within(times(round_trip_, kRoundTripsSpent), now);
+  const Amount spent_at_once = demand_.within(round_trip_ * kRoundTripsSpent, now);
   return std::clamp<Amount>(expected(now), 1,
                             std::max<Amount>({1, rest / kRestDivisor, std::min(rest, spent_at_once)}));
 }
@@ -211,8 +210,6 @@ Order Share::draw(DrawNames& names, Instant now) {
                     .ttl = terms_->ttl,
                     .sent_at = now};
     ++statistics_.draws;
-  } else if (planted_ == Planted::kDrawWithoutId) {
-    draw_->order.id = names.next(key_);
   }
   need_ = 0;
   draw_->is_under_way = true;
@@ -256,7 +253,6 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
   resets_at_ = now + verdict.reset_after;
   window_ends_at_ = window_end(*terms, verdict.reset_after, order.sent_at);
   Lot lot = make_lot(*terms, order.id, order.amount, verdict, order.sent_at);
-  if (planted_ == Planted::kShareWithoutWindow) lot.dies_at = Instant::max();
   if (!keeps_lots(*terms, *terms_)) return settle(lot, now);
   const auto place = std::upper_bound(lots_.begin(), lots_.end(), lot,
                                       [](const Lot& a, const Lot& b) { return a.dies_at < b.dies_at; });
@@ -276,7 +272,7 @@ void Share::denied(const Order& order, const core::Verdict& verdict, Instant now
 }
 
 void Share::note_denial(Amount need, const core::Verdict& verdict, Instant now) {
-  const Duration pause = denial_ ? std::min(times(denial_->pause, 2), kDenialPauseMax) : kDenialPauseMin;
+  const Duration pause = denial_ ? std::min(denial_->pause * 2, kDenialPauseMax) : kDenialPauseMin;
   const Instant retry_at = verdict.retry_after.is_never() ? Instant::max() : now + verdict.retry_after;
   denial_ = {.need = need, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
 }
@@ -299,7 +295,7 @@ Amount Share::known_remaining(Instant now) const {
 
 void Share::Asking::put_off(Instant now) {
   is_under_way = false;
-  pause = std::clamp(times(pause, 2), kAskPauseMin, kAskPauseMax);
+  pause = std::clamp(pause * 2, kAskPauseMin, kAskPauseMax);
   ask_at = now + pause;
 }
 
@@ -356,7 +352,7 @@ void Share::settle_lots(Instant now) {
     const auto is_it = [&](const Settling& settling) { return settling.order.id == lot.id; };
     if (std::none_of(settling_.begin(), settling_.end(), is_it)) settle(lot, now);
   }
-  if (planted_ != Planted::kGiveBeforeDeducted) lots_.clear();
+  lots_.clear();
 }
 
 void Share::settled(const Order& order, std::optional<MeterStanding> standing, Instant now) {
@@ -409,7 +405,8 @@ void Share::tend(DrawNames& names, Instant now, std::vector<Order>& orders) {
   const bool can_return = terms_->kind != Kind::kBucket;
   if (can_return && (now - demand_.asked_at() >= idle_time() || has_too_much(now))) settle_lots(now);
   const bool is_stock = terms_->kind == Kind::kStock;
-  if (draw_ && !is_stock && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();  // Held no longer, if ever.
+  // The hold has expired, or the draw never arrived; either way nothing is owed.
+  if (draw_ && !is_stock && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();
   if (draw_ && !draw_->is_under_way && now >= draw_->ask_at) orders.push_back(draw(names, now));
   if (wants_draw(now)) orders.push_back(draw(names, now));
   std::erase_if(settling_, [&](const Settling& settling) { return now >= settling.until; });

@@ -28,8 +28,6 @@
 #include "core/verdict.h"
 #include "escrow/demand.h"
 #include "escrow/lot.h"
-#include "escrow/order.h"
-#include "escrow/planted.h"
 #include "escrow/statistics.h"
 #include "escrow/terms.h"
 
@@ -57,7 +55,7 @@ class alignas(64) Share {
     kFailed,  // nothing is spent: the shared store does not answer, or refuses; see failure()
   };
 
-  Share(std::string limit, std::string key, std::shared_ptr<const Terms> terms, Planted planted);
+  Share(std::string limit, std::string key, std::shared_ptr<const Terms> terms);
 
   // Has what a take reads on its way from memory, all of it at once.
   void prefetch() const {
@@ -167,7 +165,6 @@ class alignas(64) Share {
   const std::string limit_;
   const std::string key_;
   std::shared_ptr<const Terms> terms_;
-  const Planted planted_;
 
   // What every take reads comes first, close together.
   Lots lots_;  // the first to die first

@@ -1,5 +1,7 @@
 #include "escrow/shares.h"
 
+#include <boost/unordered/unordered_flat_set.hpp>
+
 #include <utility>
 
 #include "base/hash.h"
@@ -13,29 +15,57 @@ constexpr std::size_t kTendedMax = 4096;
 
 }  // namespace
 
-std::size_t Shares::Hash::operator()(const store::MeterName& meter) const {
-  return base::hash_bytes(meter.key, base::hash_bytes(meter.limit, seed));
+struct Shares::Table {
+  struct Hash {
+    using is_transparent = void;
+    using is_avalanching = void;
+    std::uint64_t seed = 0;
+    std::size_t operator()(const store::MeterName& meter) const {
+      return base::hash_bytes(meter.key, base::hash_bytes(meter.limit, seed));
+    }
+    std::size_t operator()(const std::unique_ptr<Share>& share) const {
+      return (*this)(store::MeterName{share->limit(), share->key()});
+    }
+    std::size_t operator()(const Probe& probe) const { return probe.hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    static store::MeterName name_of(const Probe& probe) { return probe.meter; }
+    static store::MeterName name_of(const std::unique_ptr<Share>& share) {
+      share->prefetch();  // Mostly it is the one: what a take reads of it comes while its name is compared.
+      return {share->limit(), share->key()};
+    }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      const store::MeterName x = name_of(a);
+      const store::MeterName y = name_of(b);
+      return x.key == y.key && x.limit == y.limit;
+    }
+  };
+
+  explicit Table(std::uint64_t seed) : shares(0, Hash{seed}) {}
+
+  boost::unordered_flat_set<std::unique_ptr<Share>, Hash, Equal> shares;
+};
+
+Shares::Shares(SharesConfig config) : names_(std::move(config.node), config.incarnation), seed_(config.seed) {
+  for (Shard& shard : shards_) shard.table = std::make_unique<Table>(seed_);
 }
 
-std::size_t Shares::Hash::operator()(const std::unique_ptr<Share>& share) const {
-  return (*this)(store::MeterName{share->limit(), share->key()});
-}
+Shares::~Shares() = default;
 
-Shares::Shares(SharesConfig config)
-    : names_(std::move(config.node), config.incarnation), hash_{config.seed}, planted_(config.planted) {
-  for (Shard& shard : shards_) shard.table = std::make_unique<Table>(0, hash_);
-}
+Shares::Probe Shares::probe_of(const store::MeterName& meter) const { return {meter, Table::Hash{seed_}(meter)}; }
 
 Share* Shares::find(const Shard& shard, const Probe& probe) {
-  const auto found = shard.table->find(probe);
-  return found == shard.table->end() ? nullptr : found->get();
+  const auto found = shard.table->shares.find(probe);
+  return found == shard.table->shares.end() ? nullptr : found->get();
 }
 
 Share& Shares::find_or_make(Shard& shard, const Probe& probe, const std::shared_ptr<const Terms>& terms) {
   if (Share* const share = find(shard, probe)) return *share;
   const store::MeterName& meter = probe.meter;
   const auto made =
-      shard.table->insert(std::make_unique<Share>(std::string(meter.limit), std::string(meter.key), terms, planted_));
+      shard.table->shares.insert(std::make_unique<Share>(std::string(meter.limit), std::string(meter.key), terms));
   return **made.first;
 }
 
@@ -143,13 +173,13 @@ bool Shares::wait_for_change(const store::MeterName& meter, std::uint64_t change
 template <class Use>
 void Shares::each_share(Shard& shard, Use use) {
   const std::scoped_lock lock(shard.lock);
-  for (auto it = shard.table->begin(); it != shard.table->end();) {
+  for (auto it = shard.table->shares.begin(); it != shard.table->shares.end();) {
     const bool stays = use(**it);
     if (stays) {
       ++it;
     } else {
       shard.forgotten += (*it)->statistics();
-      shard.table->erase(it++);
+      shard.table->shares.erase(it++);
     }
   }
 }

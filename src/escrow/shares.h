@@ -10,8 +10,6 @@
 #include <mete/decision.h>
 #include <mete/result.h>
 
-#include <boost/unordered/unordered_flat_set.hpp>
-
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -24,10 +22,9 @@
 
 #include "base/lock.h"
 #include "core/verdict.h"
-#include "escrow/order.h"
-#include "escrow/planted.h"
 #include "escrow/share.h"
 #include "escrow/statistics.h"
+#include "escrow/terms.h"
 #include "store/store.h"
 
 namespace mete::escrow {
@@ -36,7 +33,6 @@ struct SharesConfig {
   std::string node;
   std::uint64_t incarnation = 0;  // greater than all that the node had before
   std::uint64_t seed = 0;         // of the hashes
-  Planted planted = Planted::kNone;
 };
 
 // What the shared store answered: to a draw a verdict, to a settling what is left of the whole.
@@ -48,6 +44,7 @@ struct OrderAnswer {
 class Shares {
  public:
   explicit Shares(SharesConfig config);
+  ~Shares();
 
   struct Taking {
     Share::Outcome outcome = Share::Outcome::kDecided;
@@ -114,29 +111,7 @@ class Shares {
     store::MeterName meter;
     std::size_t hash = 0;
   };
-  struct Hash {
-    using is_transparent = void;
-    using is_avalanching = void;
-    std::uint64_t seed = 0;
-    std::size_t operator()(const store::MeterName& meter) const;
-    std::size_t operator()(const std::unique_ptr<Share>& share) const;
-    std::size_t operator()(const Probe& probe) const { return probe.hash; }
-  };
-  struct Equal {
-    using is_transparent = void;
-    static store::MeterName name_of(const Probe& probe) { return probe.meter; }
-    static store::MeterName name_of(const std::unique_ptr<Share>& share) {
-      share->prefetch();  // Mostly it is the one: what a take reads of it comes while its name is compared.
-      return {share->limit(), share->key()};
-    }
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      const store::MeterName x = name_of(a);
-      const store::MeterName y = name_of(b);
-      return x.key == y.key && x.limit == y.limit;
-    }
-  };
-  using Table = boost::unordered_flat_set<std::unique_ptr<Share>, Hash, Equal>;
+  struct Table;  // of the shares, by their names
   struct alignas(64) Shard {
     base::Lock lock;
     std::condition_variable_any changed;
@@ -147,7 +122,7 @@ class Shares {
     std::unique_ptr<Table> table;
   };
 
-  [[nodiscard]] Probe probe_of(const store::MeterName& meter) const { return {meter, hash_(meter)}; }
+  [[nodiscard]] Probe probe_of(const store::MeterName& meter) const;
   // The table of a shard goes by the other bits.
   Shard& shard_of(const Probe& probe) { return shards_[(probe.hash >> 8) % kShards]; }
   // Null: there is none.
@@ -160,8 +135,7 @@ class Shares {
   void each_share(Use use);
 
   DrawNames names_;
-  const Hash hash_;
-  const Planted planted_;
+  const std::uint64_t seed_;  // of the hashes
   std::array<Shard, kShards> shards_;
   std::atomic<std::size_t> next_tended_{0};  // a shard
 };

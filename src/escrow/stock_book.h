@@ -19,7 +19,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "escrow/order.h"
+#include "escrow/terms.h"
 #include "store/store.h"
 
 namespace mete::escrow {

@@ -31,21 +31,21 @@ class Recovery {
   Result<void> read_snapshot();
   Result<void> read_segments();
   Result<void> read_segment(std::uint64_t number, bool is_last);
-  Result<void> judge_tail(RecordFile& file, const Place& place, std::string_view problem);
-  Result<bool> is_whole_by_now(RecordFile& file, const Place& place);
+  Result<void> judge_tail(RecordFile& file, const RecordPosition& place, std::string_view problem);
+  Result<bool> is_whole_by_now(RecordFile& file, const RecordPosition& place);
   Result<void> clean_up();
 
   Result<RecordFile> open(const std::string& name, std::uint64_t number, FileKind kind);
   Result<void> take(const ParsedHeader& parsed, const std::string& name, std::uint64_t number);
-  Result<void> deliver(const Record& record, const Place& place, Recovered::Amount& amount);
+  Result<void> deliver(const Record& record, const RecordPosition& place, Recovered::Amount& amount);
   Result<void> cut_last_segment();
   Result<void> add_size(const std::string& name);
 
   [[nodiscard]] std::string path(std::string_view name) const { return request_.directory + "/" + std::string(name); }
-  [[nodiscard]] tl::unexpected<Error> damaged(const Place& place, std::string_view problem) const {
+  [[nodiscard]] tl::unexpected<Error> damaged(const RecordPosition& place, std::string_view problem) const {
     return tl::unexpected(damage({request_.directory, place.file, place.offset}, problem));
   }
-  [[nodiscard]] tl::unexpected<Error> too_new(const Place& place, std::string_view problem) const {
+  [[nodiscard]] tl::unexpected<Error> too_new(const RecordPosition& place, std::string_view problem) const {
     return base::unavailable(path(place.file) + " cannot be read from byte " + std::to_string(place.offset) +
                              " on: " + std::string(problem) + "; use the program that wrote it");
   }
@@ -159,7 +159,7 @@ Result<RecordFile> Recovery::open(const std::string& name, std::uint64_t number,
 }
 
 Result<void> Recovery::take(const ParsedHeader& parsed, const std::string& name, std::uint64_t number) {
-  const Place place{name, 0};
+  const RecordPosition place{name, 0};
   if (parsed.kind == ParsedHeader::Kind::kUnknown) return too_new(place, parsed.problem);
   if (parsed.kind == ParsedHeader::Kind::kBroken) return damaged(place, parsed.problem);
   header_ = parsed.header;
@@ -174,7 +174,7 @@ Result<void> Recovery::take(const ParsedHeader& parsed, const std::string& name,
   return {};
 }
 
-Result<void> Recovery::deliver(const Record& record, const Place& place, Recovered::Amount& amount) {
+Result<void> Recovery::deliver(const Record& record, const RecordPosition& place, Recovered::Amount& amount) {
   ++amount.records;
   progress_.bytes_done += record.bytes();
   if (request_.on_progress && progress_.bytes_done >= progress_told_ + kProgressBytes) {
@@ -191,7 +191,7 @@ Result<void> Recovery::read_snapshot() {
   recovered_.snapshot_created = header_.created;
   recovered_.snapshot.bytes = file->size();
   while (true) {
-    const Place place{name, file->offset()};
+    const RecordPosition place{name, file->offset()};
     const auto parsed = file->next(*framing_);
     if (!parsed) return tl::unexpected(parsed.error());
     if (parsed->kind == ParsedRecord::Kind::kUnknown) return too_new(place, parsed->problem);
@@ -225,7 +225,7 @@ Result<void> Recovery::read_segment(std::uint64_t number, bool is_last) {
   }
   last_length_ = file->offset();
   while (!file->is_at_end()) {
-    const Place place{name, file->offset()};
+    const RecordPosition place{name, file->offset()};
     const auto parsed = file->next(*framing_);
     if (!parsed) return tl::unexpected(parsed.error());
     if (parsed->kind == ParsedRecord::Kind::kUnknown) return too_new(place, parsed->problem);
@@ -251,7 +251,7 @@ Result<void> Recovery::read_segment(std::uint64_t number, bool is_last) {
   return {};
 }
 
-Result<void> Recovery::judge_tail(RecordFile& file, const Place& place, std::string_view problem) {
+Result<void> Recovery::judge_tail(RecordFile& file, const RecordPosition& place, std::string_view problem) {
   if (watermark_ > Position{header_.number, place.offset}) return damaged(place, problem);
   std::uint64_t bytes = 0;
   while (true) {
@@ -276,7 +276,7 @@ Result<void> Recovery::judge_tail(RecordFile& file, const Place& place, std::str
 }
 
 // A journal that is in use was perhaps read while the record was being written, and the mark behind it thereafter.
-Result<bool> Recovery::is_whole_by_now(RecordFile& file, const Place& place) {
+Result<bool> Recovery::is_whole_by_now(RecordFile& file, const RecordPosition& place) {
   if (request_.mode == RecoveryMode::kStart) return false;
   file.move_to(place.offset);
   const auto parsed = file.next(*framing_);

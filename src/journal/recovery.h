@@ -23,7 +23,7 @@
 namespace mete::journal {
 
 // Where a record stands.
-struct Place {
+struct RecordPosition {
   std::string_view file;  // its name in the directory
   std::uint64_t offset = 0;
 };
@@ -44,7 +44,7 @@ struct RecoveryRequest {
   std::string directory;
   RecoveryMode mode = RecoveryMode::kStart;
   // Is given the bodies in the order in which they were written, those of the snapshot first. An error ends it all.
-  std::function<Result<void>(std::string_view body, const Place& place)> on_record;
+  std::function<Result<void>(std::string_view body, const RecordPosition& place)> on_record;
   // The store's number, before the first record; not called if the directory is new.
   std::function<void(std::uint64_t seed)> on_seed = {};
   std::function<void(const Progress&)> on_progress = {};  // about once in a mebibyte

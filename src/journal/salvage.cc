@@ -37,7 +37,7 @@ class Salvage {
   Result<void> read_file(const Subject& subject);
   Result<void> read_records(RecordFile& file, const Subject& subject);
   bool take_header(RecordFile& file, const Subject& subject);
-  Result<void> take_record(const Record& record, const Subject& subject, const Place& place);
+  Result<void> take_record(const Record& record, const Subject& subject, const RecordPosition& place);
   Result<void> pass_over(RecordFile& file, const Subject& subject, const char* problem);
   void check_watermark();
   void expect_length(std::uint64_t segment, std::uint64_t length);
@@ -161,7 +161,7 @@ Result<void> Salvage::read_records(RecordFile& file, const Subject& subject) {
   const bool is_segment = subject.kind == FileKind::kSegment;
   if (is_segment) last_length_ = file.offset();
   while (!file.is_at_end()) {
-    const Place place{name, file.offset()};
+    const RecordPosition place{name, file.offset()};
     const auto parsed = file.next(*framing_);
     if (!parsed) {
       tell(name, place.offset, file.size(), parsed.error().message);
@@ -178,7 +178,7 @@ Result<void> Salvage::read_records(RecordFile& file, const Subject& subject) {
   return {};
 }
 
-Result<void> Salvage::take_record(const Record& record, const Subject& subject, const Place& place) {
+Result<void> Salvage::take_record(const Record& record, const Subject& subject, const RecordPosition& place) {
   if (record.type == RecordType::kChanges) {
     ++(subject.kind == FileKind::kSegment ? salvaged_.journal : salvaged_.snapshot).records;
     return request_.on_record(record.body, place);

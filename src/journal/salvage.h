@@ -29,7 +29,7 @@ struct DamagedRange {
 struct SalvageRequest {
   std::string directory;
   // As in RecoveryRequest.
-  std::function<Result<void>(std::string_view body, const Place& place)> on_record;
+  std::function<Result<void>(std::string_view body, const RecordPosition& place)> on_record;
   std::function<void(const DamagedRange&)> on_damage;
 };
 

@@ -1,5 +1,6 @@
 #include "store/open.h"
 
+#include "base/errors.h"
 #include "base/time_text.h"
 #include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
@@ -24,10 +25,6 @@ constexpr std::string_view kEmbedded = "embedded:";
 
 constexpr std::string_view kRedis = "redis";  // redis:, rediss:, redis+sentinel:, …
 
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
-
 }  // namespace
 
 Result<void> check_url(std::string_view url) {
@@ -37,21 +34,22 @@ Result<void> check_url(std::string_view url) {
   if (servers::is_mete_url(url)) return servers::parse_url(url).map(done);
   if (etcd::is_etcd_url(url)) return etcd::parse_url(url).map(done);
   if (url.starts_with(kRedis)) return redis::parse_url(url).map(done);
-  return invalid("url: no store for '" + std::string(url) +
-                 "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT', "
-                 "'postgres://HOST/DATABASE', 'etcd://HOST:PORT' or 'mete://HOST:PORT'");
+  return base::invalid("url: no store for '" + std::string(url) +
+                       "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT', "
+                       "'postgres://HOST/DATABASE', 'etcd://HOST:PORT' or 'mete://HOST:PORT'");
 }
 
 Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options,
                                           std::function<void(const LoadProgress&)> on_load) {
   if (options.max_memory != 0 && options.max_memory < kMaxMemoryMin) {
-    return invalid("max_memory must be 0 (no ceiling) or at least 4 MiB, not " + std::to_string(options.max_memory));
+    return base::invalid("max_memory must be 0 (no ceiling) or at least 4 MiB, not " +
+                         std::to_string(options.max_memory));
   }
   if (options.id_retention <= Duration() || options.id_retention > kPeriodMax) {
-    return invalid("id_retention must be above 0 and at most 10 years, not " +
-                   base::duration_text(options.id_retention));
+    return base::invalid("id_retention must be above 0 and at most 10 years, not " +
+                         base::duration_text(options.id_retention));
   }
-  if (options.ids_max == 0) return invalid("ids_max must be at least 1");
+  if (options.ids_max == 0) return base::invalid("ids_max must be at least 1");
   if (auto ok = check_url(url); !ok) return tl::make_unexpected(ok.error());
   if (url == kEmbedded) return std::make_unique<EmbeddedStore>(options);
   if (url.starts_with(kEmbedded)) {

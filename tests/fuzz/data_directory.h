@@ -63,11 +63,12 @@ struct FuzzOutcome {
 
 inline FuzzOutcome recover_all(FileSystem& files, RecoveryMode mode) {
   FuzzOutcome outcome;
-  const auto recovered = recover(
-      files, {.directory = kFuzzDirectory, .mode = mode, .on_record = [&outcome](std::string_view body, const Place&) {
-                outcome.bodies.emplace_back(body);
-                return Result<void>();
-              }});
+  const auto recovered = recover(files, {.directory = kFuzzDirectory,
+                                         .mode = mode,
+                                         .on_record = [&outcome](std::string_view body, const RecordPosition&) {
+                                           outcome.bodies.emplace_back(body);
+                                           return Result<void>();
+                                         }});
   outcome.is_good = recovered.has_value();
   if (recovered) outcome.is_cut = recovered->cut.has_value();
   if (!recovered) CHECK(recovered.error().message.starts_with(kFuzzDirectory));
@@ -80,7 +81,7 @@ inline void check_directory(support::SimulatedDisk& disk) {
   std::vector<std::string> salvaged;
   const auto saved = salvage(disk, {.directory = kFuzzDirectory,
                                     .on_record =
-                                        [&salvaged](std::string_view body, const Place&) {
+                                        [&salvaged](std::string_view body, const RecordPosition&) {
                                           salvaged.emplace_back(body);
                                           return Result<void>();
                                         },

@@ -11,8 +11,6 @@
 namespace mete::sim {
 namespace {
 
-using escrow::Planted;
-
 constexpr std::uint64_t kParts = 10;
 constexpr std::uint64_t kSeeds = 1'000;
 constexpr std::uint64_t kSeedsLong = 100'000;

@@ -80,7 +80,7 @@ void FuzzySnapshot::flush() {
 
 FuzzySnapshot::Written FuzzySnapshot::written() {
   Written written;
-  const auto on_record = [&written](std::string_view body, const journal::Place&) -> Result<void> {
+  const auto on_record = [&written](std::string_view body, const journal::RecordPosition&) -> Result<void> {
     written.records.emplace_back(body);
     return {};
   };

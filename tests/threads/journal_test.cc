@@ -70,7 +70,7 @@ class JournalThreads : public ::testing::Test {
   // What a directory holds; each thread's records must be its first ones, in order.
   static Counts find(SimulatedDisk& disk) {
     Counts counts{};
-    const auto on_record = [&counts](std::string_view body, const Place&) -> Result<void> {
+    const auto on_record = [&counts](std::string_view body, const RecordPosition&) -> Result<void> {
       const auto thread = static_cast<std::size_t>(body[0] - '0');
       EXPECT_EQ(std::stoull(std::string(body.substr(2))), counts.at(thread)) << "thread " << thread;
       ++counts.at(thread);

@@ -131,13 +131,13 @@ int show_summary(const Invocation& invocation, Console& console) {
   return data->problem ? fail(console, data->problem->message, kExitNo) : kExitDone;
 }
 
-void print_line(const journal::Place& place, const ChangeLine& line, std::ostream& out) {
+void print_line(const journal::RecordPosition& place, const ChangeLine& line, std::ostream& out) {
   out << place.file << ' ' << place.offset << ' ' << line.kind;
   for (const ChangeField& field : line.fields) out << ' ' << field.name << '=' << value_text(field.value);
   out << '\n';
 }
 
-void write_line(const journal::Place& place, const ChangeLine& line, wire::JsonWriter& writer) {
+void write_line(const journal::RecordPosition& place, const ChangeLine& line, wire::JsonWriter& writer) {
   writer.member("file", place.file).member("offset", static_cast<std::int64_t>(place.offset));
   writer.member("change", line.kind);
   for (const ChangeField& field : line.fields) write_value(field.name, field.value, writer);
@@ -148,7 +148,7 @@ int show_records(const Invocation& invocation, Console& console) {
   journal::PosixFileSystem files;
   auto viewed = store::view_data(files, {.directory = invocation.argument(0)});
   if (!viewed) return fail(console, viewed.error().message);
-  journal::Place place;
+  journal::RecordPosition place;
   ChangeLines lines([&](const ChangeLine& line) {
     if (invocation.is_on("json")) {
       print_json(console, [&](wire::JsonWriter& writer) { write_line(place, line, writer); });
@@ -159,7 +159,7 @@ int show_records(const Invocation& invocation, Console& console) {
   const auto shown = journal::recover(
       *viewed->view, {.directory = invocation.argument(0),
                       .mode = journal::RecoveryMode::kLookOnly,
-                      .on_record = [&](std::string_view body, const journal::Place& at) -> Result<void> {
+                      .on_record = [&](std::string_view body, const journal::RecordPosition& at) -> Result<void> {
                         place = at;
                         if (console.out.fail()) return base::unavailable("the output cannot be written");
                         return engine::read_changes(body, lines);

@@ -30,13 +30,11 @@ bool merge_slots(std::vector<Slot>& mine, const std::vector<Slot>& theirs) {
   return is_changed;
 }
 
-Duration times(Duration length, int factor) { return Duration::from_ns(length.ns() * factor); }
-
 }  // namespace
 
 bool Counter::is_forgotten(Instant now, int factor) const {
-  if (is_present()) return is_expiring() && expiry.at + times(kExpiredKept, factor) <= now;
-  return Instant::from_ns(epoch.stamp.number) + times(kDeletedKept, factor) <= now;
+  if (is_present()) return is_expiring() && expiry.at + kExpiredKept * factor <= now;
+  return Instant::from_ns(epoch.stamp.number) + kDeletedKept * factor <= now;
 }
 
 Int128 Counter::exact_value() const {

@@ -2,19 +2,11 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "escrow/nodes/names.h"
-#include "escrow/nodes/refusals.h"
 #include "escrow/nodes/registry.h"
 
 namespace mete::escrow {
-
-namespace {
-
-tl::unexpected<Error> refuse(std::string reason) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(reason)});
-}
-
-}  // namespace
 
 Joining::Joining(store::Store& shared, Options options)
     : roll_(shared),
@@ -34,7 +26,7 @@ Result<std::optional<Registry>> Joining::attempt() {
   const auto others = roll_.in_the_way(self_);
   if (!others) return tl::make_unexpected(others.error());
   for (const Presence& other : *others) {
-    if (other.node.identity != self_.identity) return refuse(name_taken(other.node));
+    if (other.node.identity != self_.identity) return base::invalid(name_taken(other.node));
   }
   for (const Presence& other : *others) {
     const auto silent = is_silent(other);
@@ -47,7 +39,8 @@ Result<std::optional<Registry>> Joining::attempt() {
 Result<ClusterNumber> Joining::recognise() {
   const auto found = roll_.cluster();
   if (!found) return tl::make_unexpected(found.error());
-  if (remembered_.cluster != 0 && *found != remembered_.cluster) return refuse(wiped(remembered_.cluster, *found));
+  if (remembered_.cluster != 0 && *found != remembered_.cluster)
+    return base::invalid(wiped(remembered_.cluster, *found));
   if (const auto ready = roll_.prepare(); !ready) return tl::make_unexpected(ready.error());
   if (!*found) return roll_.found_cluster();
   if (const auto ok = check_starts(); !ok) return tl::make_unexpected(ok.error());
@@ -59,11 +52,12 @@ Result<void> Joining::check_starts() {
   if (remembered_.cluster != 0) {
     const auto last = roll_.last_incarnation(remembered_.name);
     if (!last) return tl::make_unexpected(last.error());
-    if (*last < remembered_.incarnation) return refuse(went_back(remembered_.name, {*last, remembered_.incarnation}));
+    if (*last < remembered_.incarnation)
+      return base::invalid(went_back(remembered_.name, {*last, remembered_.incarnation}));
   }
   const auto starts = roll_.starts_from(self_.identity);
   if (!starts) return tl::make_unexpected(starts.error());
-  if (*starts > remembered_.starts) return refuse(copy_started());
+  if (*starts > remembered_.starts) return base::invalid(copy_started());
   return {};
 }
 
@@ -74,7 +68,7 @@ Result<bool> Joining::is_silent(const Presence& other) {
   if (looked_for < kPredecessorTime) return false;
   // Of a silent hold all of the time is gone. One that is extended once in kRefreshEvery has lost no more than that.
   const std::int64_t lost_ns = seen->second.expires_in.ns() - other.expires_in.ns();
-  if (lost_ns < (looked_for + kRefreshEvery).ns() / 2) return refuse(directory_copied(other.node));
+  if (lost_ns < (looked_for + kRefreshEvery).ns() / 2) return base::invalid(directory_copied(other.node));
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 
 namespace mete::escrow {
 
@@ -10,16 +11,36 @@ namespace {
 
 constexpr std::size_t kReasonBytesMax = 300;
 
-tl::unexpected<Error> wrong(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
-
 void append_plain(std::string& output, FrameType type, std::string_view body) {
   append_header(output, type, body.size());
   output += body;
 }
 
 }  // namespace
+
+Result<void> Roster::check(const Writer& node) const {
+  const std::lock_guard lock(mutex_);
+  return check_locked(node);
+}
+
+Result<void> Roster::note(const Writer& node) {
+  const std::lock_guard lock(mutex_);
+  if (auto fine = check_locked(node); !fine) return fine;
+  incarnations_[node.node] = node.incarnation;
+  return Done{};
+}
+
+Result<void> Roster::check_locked(const Writer& node) const {
+  const auto known = incarnations_.find(node.node);
+  if (known == incarnations_.end()) {
+    if (incarnations_.size() < kNodesMax) return Done{};
+    return base::invalid("more than " + std::to_string(kNodesMax) + " nodes have been met: give nodes names that stay");
+  }
+  if (known->second <= node.incarnation) return Done{};
+  return base::invalid("node '" + node.node + "' has started anew since, as incarnation " +
+                       std::to_string(known->second) + ", and this is incarnation " + std::to_string(node.incarnation) +
+                       ": stop the older one, or give it another name");
+}
 
 Channel::Channel(Side side, const Identity& identity, std::string expected)
     : side_(side), identity_(identity), expected_(std::move(expected)) {}
@@ -57,7 +78,7 @@ Result<std::optional<Frame>> Channel::read_on(std::string_view& input, std::stri
     }
     if (frame.type == FrameType::kRefusal) {
       is_refused_ = true;
-      return wrong("the other node refuses: " + std::string(frame.body.substr(0, kReasonBytesMax)));
+      return base::invalid("the other node refuses: " + std::string(frame.body.substr(0, kReasonBytesMax)));
     }
     if (is_open()) return frame;
     if (auto done = advance(frame, output); !done) return tl::unexpected(done.error());
@@ -67,7 +88,7 @@ Result<std::optional<Frame>> Channel::read_on(std::string_view& input, std::stri
 Result<void> Channel::advance(const Frame& frame, std::string& output) {
   if (stage_ == Stage::kHello && frame.type == FrameType::kHello) return take_hello(frame.body, output);
   if (stage_ == Stage::kProof && frame.type == FrameType::kProof) return take_proof(frame.body, output);
-  return wrong("a frame came before the link was open");
+  return base::invalid("a frame came before the link was open");
 }
 
 Result<void> Channel::take_hello(std::string_view body, std::string& output) {
@@ -86,20 +107,21 @@ Result<void> Channel::take_hello(std::string_view body, std::string& output) {
 Result<void> Channel::check(const Hello& hello) const {
   const std::string& name = hello.node.node;
   if (name == identity_.self.node) {
-    return wrong("two nodes with one name: the other one is called '" + name + "' too; give each a name of its own");
+    return base::invalid("two nodes with one name: the other one is called '" + name +
+                         "' too; give each a name of its own");
   }
   if (!expected_.empty() && name != expected_) {
-    return wrong("node '" + name + "' is there, and not '" + expected_ + "': check the list of peers");
+    return base::invalid("node '" + name + "' is there, and not '" + expected_ + "': check the list of peers");
   }
   if (hello.has_secret != has_secret()) {
-    return wrong("one of the two nodes has a secret and the other has none: give both the same");
+    return base::invalid("one of the two nodes has a secret and the other has none: give both the same");
   }
   return identity_.roster.check(hello.node);
 }
 
 Result<void> Channel::take_proof(std::string_view body, std::string& output) {
   if (!is_equal(body, proof_of(identity_.secret, other(side_), transcript_))) {
-    return wrong("the secret of node '" + peer_.node + "' is another one: give both the same");
+    return base::invalid("the secret of node '" + peer_.node + "' is another one: give both the same");
   }
   if (side_ == Side::kAcceptor) send_proof(output);
   seal_out_.emplace(identity_.secret, side_, transcript_);
@@ -115,11 +137,12 @@ Result<void> Channel::open() {
 
 Result<Frame> Channel::unseal(const Frame& frame) {
   if (!seal_in_) return frame;
-  if (frame.body.size() < kSealBytes) return wrong("a frame has no seal");
+  if (frame.body.size() < kSealBytes) return base::invalid("a frame has no seal");
   const std::string_view seal = frame.body.substr(frame.body.size() - kSealBytes);
   const std::string_view sealed = frame.bytes.substr(0, frame.bytes.size() - kSealBytes);
   if (!is_equal(seal, seal_in_->next(sealed))) {
-    return wrong("a frame is not from node '" + peer_.node + "', or not in its place: forged, replayed or damaged");
+    return base::invalid("a frame is not from node '" + peer_.node +
+                         "', or not in its place: forged, replayed or damaged");
   }
   return Frame{frame.type, frame.body.substr(0, frame.body.size() - kSealBytes), sealed};
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "escrow/peers/incoming.h"
 #include "escrow/peers/outgoing.h"
 #include "net/address.h"
@@ -17,21 +18,18 @@ namespace {
 constexpr net::TlsClientNames kTlsNames = {
     .kind = "setting", .ca = "tls.client_ca", .certificate = "tls.cert", .key = "tls.key"};
 
-tl::unexpected<Error> refuse(std::string message) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
-
 Result<void> check(const PeerOptions& options, const Writer& self) {
   if (self.node.empty() || self.node.size() > kNodeBytesMax) {
-    return refuse("the name of a node has 1 to " + std::to_string(kNodeBytesMax) + " bytes");
+    return base::invalid("the name of a node has 1 to " + std::to_string(kNodeBytesMax) + " bytes");
   }
   if (!options.secret.empty() && options.secret.size() < kSecretBytesMin) {
-    return refuse("the secret of peers is too short: it has " + std::to_string(kSecretBytesMin) +
-                  " bytes at least; openssl rand -hex 32 makes a good one");
+    return base::invalid("the secret of peers is too short: it has " + std::to_string(kSecretBytesMin) +
+                         " bytes at least; openssl rand -hex 32 makes a good one");
   }
   const PeerTls& tls = options.tls;
   if (tls.certificate.empty() != tls.key.empty() || tls.certificate.empty() != tls.authority.empty()) {
-    return refuse("TLS between peers takes a certificate, its key and the authority that signed those of all nodes");
+    return base::invalid(
+        "TLS between peers takes a certificate, its key and the authority that signed those of all nodes");
   }
   return Done{};
 }
@@ -72,7 +70,7 @@ Result<std::unique_ptr<PeerLinks>> PeerLinks::start(const PeerOptions& options, 
     if (!client) return tl::unexpected(client.error());
     links->tls_client_.emplace(std::move(*client));
   }
-  if (!links->knows_its_peers() && !address->is_local()) return refuse(exposed(options.listen));
+  if (!links->knows_its_peers() && !address->is_local()) return base::invalid(exposed(options.listen));
   auto incoming = Incoming::start({links->identity_, counters, links->clock_, links->log_}, *address, context);
   if (!incoming) return tl::unexpected(incoming.error());
   links->incoming_ = std::move(*incoming);
@@ -80,19 +78,20 @@ Result<std::unique_ptr<PeerLinks>> PeerLinks::start(const PeerOptions& options, 
 }
 
 Result<void> PeerLinks::check_peers(const std::vector<PeerAddress>& peers) const {
-  if (peers.size() > kPeersMax) return refuse("a node has " + std::to_string(kPeersMax) + " peers at most");
+  if (peers.size() > kPeersMax) return base::invalid("a node has " + std::to_string(kPeersMax) + " peers at most");
   std::set<std::string> names;
   for (const PeerAddress& peer : peers) {
     const auto address = net::parse_address(peer.address);
     if (!address) return tl::unexpected(address.error());
     if (peer.name.size() > kNodeBytesMax) {
-      return refuse("the name of the peer at " + peer.address + " has more than " + std::to_string(kNodeBytesMax) +
-                    " bytes");
+      return base::invalid("the name of the peer at " + peer.address + " has more than " +
+                           std::to_string(kNodeBytesMax) + " bytes");
     }
-    if (peer.name == identity_.self.node) return refuse("'" + peer.name + "' is this node itself, and no peer of it");
+    if (peer.name == identity_.self.node)
+      return base::invalid("'" + peer.name + "' is this node itself, and no peer of it");
     const bool is_new = names.insert(peer.name.empty() ? peer.address : peer.name).second;
-    if (!is_new) return refuse("two peers are called '" + (peer.name.empty() ? peer.address : peer.name) + "'");
-    if (!knows_its_peers() && !address->is_local()) return refuse(exposed(peer.address));
+    if (!is_new) return base::invalid("two peers are called '" + (peer.name.empty() ? peer.address : peer.name) + "'");
+    if (!knows_its_peers() && !address->is_local()) return base::invalid(exposed(peer.address));
   }
   return Done{};
 }

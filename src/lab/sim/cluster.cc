@@ -101,7 +101,7 @@ void Cluster::ask(std::size_t meter) {
   std::int64_t requests = 1;
   if (has_faults_ && world_.random.chance(kRushPermille)) {
     requests = world_.random.between(2, kRushMax);
-    gap = std::min(Duration::from_ns(gap.ns() * requests), kRushGapMax);
+    gap = std::min(gap * requests, kRushGapMax);
   }
   world_.events.after(gap, [this, meter, requests] {
     for (std::int64_t i = 0; i < requests; ++i) request(meter);

@@ -30,6 +30,11 @@ void Ledger::granted(int life, std::size_t meter, const std::string& id, Amount 
   if (abandoned_.contains(id)) its.abandoned += amount;
 }
 
+Amount Ledger::amount_of(const std::string& id) const {
+  const auto found = holds_.find(id);
+  return found == holds_.end() ? 0 : found->second.amount;
+}
+
 void Ledger::delivered(const std::string& id) {
   if (const auto found = holds_.find(id); found != holds_.end()) found->second.is_delivered = true;
 }

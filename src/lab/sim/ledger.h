@@ -26,6 +26,8 @@ class Ledger {
 
   // Whether a hold of that id was granted before.
   [[nodiscard]] bool has_hold(const std::string& id) const { return holds_.contains(id); }
+  // What it was granted; 0 if it never was.
+  [[nodiscard]] Amount amount_of(const std::string& id) const;
   void granted(int life, std::size_t meter, const std::string& id, Amount amount);
   // The node knows of it.
   void delivered(const std::string& id);

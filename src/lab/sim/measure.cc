@@ -28,7 +28,7 @@ Scenario scenario_of(const UseCase& use_case) {
   meter.mean_gap_after = meter.mean_gap;
   meter.node_parts = use_case.node_parts;
   scenario.meters.push_back(meter);
-  scenario.end = Duration::from_ns(use_case.period.ns() * kWindows) + milliseconds(1);
+  scenario.end = use_case.period * kWindows + milliseconds(1);
   return scenario;
 }
 

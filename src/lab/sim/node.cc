@@ -12,7 +12,6 @@ namespace {
 
 using escrow::Order;
 using escrow::OrderAnswer;
-using escrow::Planted;
 using escrow::Share;
 using escrow::Shares;
 using std::chrono::milliseconds;
@@ -58,10 +57,8 @@ std::size_t Node::meter_of(const Order& order) const {
 // --- Its life --------------------------------------------------------------------------------------------------------
 
 std::unique_ptr<Shares> Node::make_shares() const {
-  return std::make_unique<Shares>(escrow::SharesConfig{.node = "node" + std::to_string(index_),
-                                                       .incarnation = incarnation_,
-                                                       .seed = around_.scenario.seed,
-                                                       .planted = around_.scenario.planted});
+  return std::make_unique<Shares>(escrow::SharesConfig{
+      .node = "node" + std::to_string(index_), .incarnation = incarnation_, .seed = around_.scenario.seed});
 }
 
 void Node::start() {
@@ -70,7 +67,7 @@ void Node::start() {
   is_up_ = true;
   is_taking_ = true;
   is_paused_ = false;
-  if (around_.scenario.planted == Planted::kShareKept && !calls_.empty()) {
+  if (has_bug(Planted::kShareKept) && !calls_.empty()) {
     relive();
   } else {
     ++incarnation_;
@@ -97,22 +94,10 @@ void Node::crash() {
   ++process_;
   waiting_.clear();
   deferred_.clear();
+  given_back_.clear();
   shares_.reset();
-  if (around_.scenario.planted == Planted::kShareKept) return;
+  if (has_bug(Planted::kShareKept)) return;
   around_.ledger.end_life(life_);
-}
-
-void Node::remember(std::function<void(Shares&)> call) {
-  if (around_.scenario.planted == Planted::kShareKept) calls_.push_back({around_.world.now(), std::move(call)});
-}
-
-// The planted bug: the memory is as it was some time before the crash, and is taken for the present.
-void Node::relive() {
-  const Instant until =
-      around_.world.now() + Duration::from_ns(-around_.world.random.between(Duration(), kReliveMax).ns());
-  std::erase_if(calls_, [&](const Call& call) { return call.at > until; });
-  shares_ = make_shares();
-  for (const Call& call : calls_) call.again(*shares_);
 }
 
 void Node::pause(Duration length) {
@@ -171,6 +156,7 @@ void Node::request(std::size_t meter, Amount cost) {
 
 void Node::decide(Client client) {
   if (around_.world.now() > client.deadline) return;
+  if (spend_given_back(client)) return admit(client, client.cost);
   const Instant now = local_now();
   const TermsPointer terms = terms_[around_.scenario.meters[client.meter].limit];
   const store::MeterName name = name_of(client.meter);
@@ -229,8 +215,8 @@ void Node::send(const Order& order) {
       if (!std::exchange(*is_answered, true)) receive(order, answer);
     });
   };
-  around_.network.to_store(index_, [this, order, meter, answer_with, life = life_] {
-    auto answer = around_.store.carry_out(order, life, meter);
+  around_.network.to_store(index_, [this, order, sent = as_sent(order), meter, answer_with, life = life_] {
+    auto answer = around_.store.carry_out(sent, life, meter);
     // Decided there, and so then, whenever the client hears of it.
     const bool is_admitted = order.kind == Order::Kind::kAsk && answer && answer->verdict->is_allowed;
     if (is_admitted) around_.oracle.admitted(meter, order.amount);
@@ -239,7 +225,8 @@ void Node::send(const Order& order) {
   around_.world.events.after(kAnswerTimeout, [answer_with] { answer_with(base::unavailable("no answer in time")); });
 }
 
-void Node::receive(const Order& order, const Result<OrderAnswer>& answer) {
+void Node::receive(const Order& order, const Result<OrderAnswer>& arrived) {
+  const Result<OrderAnswer> answer = as_told(order, arrived);
   const Instant now = local_now();
   const std::size_t meter = meter_of(order);
   around_.world.note({answer ? "has an answer" : "has no answer", static_cast<int>(index_), static_cast<int>(meter)});
@@ -249,7 +236,7 @@ void Node::receive(const Order& order, const Result<OrderAnswer>& answer) {
     if (answer && answer->verdict->is_allowed) ++statistics_.admissions;
     return;
   }
-  if (answer) around_.ledger.delivered(order.id);
+  if (answer) around_.ledger.delivered(id_there(order.id));
   check(meter);
   std::vector<Client> again;
   std::vector<Client> others;
@@ -257,7 +244,7 @@ void Node::receive(const Order& order, const Result<OrderAnswer>& answer) {
   waiting_ = std::move(others);
   // Who waited for an order that is refused hears that, and does not ask on.
   const bool is_refused = !answer && answer.error().code != ErrorCode::kUnavailable;
-  if (is_refused && order.kind == Order::Kind::kDraw) around_.ledger.abandoned(order.id);
+  if (is_refused && order.kind == Order::Kind::kDraw) around_.ledger.abandoned(id_there(order.id));
   if (is_refused || !is_taking()) return;
   for (const Client& client : again) decide(client);
 }
@@ -267,7 +254,7 @@ void Node::receive(const Order& order, const Result<OrderAnswer>& answer) {
 Amount Node::usable(std::size_t meter) {
   if (!is_up_) return 0;
   const auto look = shares_->look(name_of(meter), local_now());
-  return look ? look->usable : 0;
+  return (look ? look->usable : 0) + given_back(meter);
 }
 
 void Node::check(std::size_t meter) {
@@ -276,6 +263,70 @@ void Node::check(std::size_t meter) {
   if (can_spend <= may_spend) return;
   around_.world.violate("node " + std::to_string(index_) + " can spend " + std::to_string(can_spend) + " of meter " +
                         std::to_string(meter) + ", and has " + std::to_string(may_spend) + " of what it was granted");
+}
+
+// --- Planted bugs ----------------------------------------------------------------------------------------------------
+
+void Node::remember(std::function<void(Shares&)> call) {
+  if (has_bug(Planted::kShareKept)) calls_.push_back({around_.world.now(), std::move(call)});
+}
+
+// kShareKept: the memory is as it was some time before the crash, and is taken for the present.
+void Node::relive() {
+  const Instant until =
+      around_.world.now() + Duration::from_ns(-around_.world.random.between(Duration(), kReliveMax).ns());
+  std::erase_if(calls_, [&](const Call& call) { return call.at > until; });
+  shares_ = make_shares();
+  for (const Call& call : calls_) call.again(*shares_);
+}
+
+// kDrawWithoutId: a draw that is sent again has another id there, and so has all that is sent for it later.
+std::string Node::id_there(const std::string& id) const {
+  const auto found = times_drawn_.find(id);
+  return found == times_drawn_.end() || found->second == 1 ? id : id + "." + std::to_string(found->second);
+}
+
+Order Node::as_sent(Order order) {
+  if (has_bug(Planted::kDrawWithoutId) && order.kind == Order::Kind::kDraw) ++times_drawn_[order.id];
+  order.id = id_there(order.id);
+  if (has_bug(Planted::kGiveBeforeDeducted) && order.kind == Order::Kind::kSettle) {
+    const std::size_t meter = meter_of(order);
+    const Amount rest = around_.ledger.amount_of(order.id) - order.amount;
+    given_back_.emplace(order.id, GivenBack{meter, around_.ledger.window(meter), rest});
+  }
+  return order;
+}
+
+// kShareWithoutWindow: the answer says that the window never ends. (A bucket has none.)
+Result<OrderAnswer> Node::as_told(const Order& order, Result<OrderAnswer> answer) {
+  const bool is_known = answer || answer.error().code != ErrorCode::kUnavailable;
+  if (is_known && order.kind == Order::Kind::kSettle) given_back_.erase(order.id);
+  const bool is_granted = answer && order.kind == Order::Kind::kDraw && answer->verdict->is_allowed;
+  const Limit& limit = around_.scenario.limits[around_.scenario.meters[meter_of(order)].limit].definition;
+  if (has_bug(Planted::kShareWithoutWindow) && is_granted && limit.kind() != Kind::kBucket) {
+    answer->verdict->reset_after = Duration::never();
+  }
+  return answer;
+}
+
+// kGiveBeforeDeducted: what the shared store has not confirmed yet can still be spent, while its window lasts.
+bool Node::is_spendable(const GivenBack& given, std::size_t meter) const {
+  return given.meter == meter && given.window == around_.ledger.window(meter);
+}
+
+bool Node::spend_given_back(const Client& client) {
+  for (auto& [id, given] : given_back_) {
+    if (!is_spendable(given, client.meter) || given.rest < client.cost) continue;
+    given.rest -= client.cost;
+    return true;
+  }
+  return false;
+}
+
+Amount Node::given_back(std::size_t meter) const {
+  Amount sum = 0;
+  for (const auto& [id, given] : given_back_) sum += is_spendable(given, meter) ? given.rest : 0;
+  return sum;
 }
 
 }  // namespace mete::sim

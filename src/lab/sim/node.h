@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +74,12 @@ class Node {
     Instant at;
     std::function<void(escrow::Shares&)> again;
   };
+  // The rest of a hold that is on its way back.
+  struct GivenBack {
+    std::size_t meter = 0;
+    std::uint64_t window = 0;
+    Amount rest = 0;
+  };
 
   [[nodiscard]] Instant local_now() const;
   [[nodiscard]] store::MeterName name_of(std::size_t meter) const;
@@ -82,13 +89,25 @@ class Node {
   void decide(Client client);
   void admit(const Client& client, Amount amount);
   void send(const escrow::Order& order);
-  void receive(const escrow::Order& order, const Result<escrow::OrderAnswer>& answer);
+  void receive(const escrow::Order& order, const Result<escrow::OrderAnswer>& arrived);
   void tend();
   void tick(int process);
   void check(std::size_t meter);
+  std::unique_ptr<escrow::Shares> make_shares() const;
+
+  // Planted bugs. Without one nothing is changed by any of these.
+  [[nodiscard]] bool has_bug(Planted bug) const { return around_.scenario.planted == bug; }
   void remember(std::function<void(escrow::Shares&)> call);
   void relive();
-  std::unique_ptr<escrow::Shares> make_shares() const;
+  // The id that an order of the shares has at the shared store; the order as it goes there; the answer as it is told to
+  // the shares.
+  [[nodiscard]] std::string id_there(const std::string& id) const;
+  escrow::Order as_sent(escrow::Order order);
+  Result<escrow::OrderAnswer> as_told(const escrow::Order& order, Result<escrow::OrderAnswer> answer);
+  // What can be spent besides the shares.
+  [[nodiscard]] bool is_spendable(const GivenBack& given, std::size_t meter) const;
+  bool spend_given_back(const Client& client);
+  [[nodiscard]] Amount given_back(std::size_t meter) const;
 
   Surroundings around_;
   const std::size_t index_;
@@ -104,7 +123,9 @@ class Node {
   std::int64_t clock_ppm_ = 0;  // how much too fast
   std::vector<Client> waiting_;
   std::vector<Action> deferred_;
-  std::vector<Call> calls_;
+  std::vector<Call> calls_;                      // for kShareKept
+  std::map<std::string, int> times_drawn_;       // for kDrawWithoutId, by the id of the shares
+  std::map<std::string, GivenBack> given_back_;  // for kGiveBeforeDeducted, by the id
   NodeStatistics statistics_;
 };
 

@@ -11,8 +11,6 @@ namespace mete::sim {
 
 namespace {
 
-using escrow::Planted;
-
 constexpr std::array<std::pair<std::string_view, Planted>, 5> kPlanted = {{
     {"none", Planted::kNone},
     {"draw-without-id", Planted::kDrawWithoutId},

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "escrow/planted.h"
 #include "lab/sim/node.h"
+#include "lab/sim/scenario.h"
 #include "lab/sim/world.h"
 
 namespace mete::sim {
@@ -18,7 +18,7 @@ inline constexpr std::size_t kNodesMax = 1000;
 
 struct RunOptions {
   std::size_t nodes = 0;  // 0: as the seed says
-  escrow::Planted planted = escrow::Planted::kNone;
+  Planted planted = Planted::kNone;
   std::ostream* trace = nullptr;
 };
 
@@ -35,8 +35,8 @@ Report run_seed(std::uint64_t seed, const RunOptions& options);
 std::string explain(const Report& report, const RunOptions& options);
 
 // By name, as the command line has it; none if there is no such bug.
-std::optional<escrow::Planted> planted_named(std::string_view name);
-std::string_view name_of(escrow::Planted planted);
+std::optional<Planted> planted_named(std::string_view name);
+std::string_view name_of(Planted planted);
 std::vector<std::string_view> planted_names();
 
 }  // namespace mete::sim

@@ -17,8 +17,6 @@ constexpr std::int64_t kRequestsPerSecondMax = 250;
 // In which time the amount of a calendar limit is asked for, whose hour nobody waits for.
 constexpr Duration kCalendarRush = seconds(4);
 
-Duration times(Duration length, std::int64_t factor) { return Duration::from_ns(length.ns() * factor); }
-
 // From 1 on, and small ones as often as large ones.
 Amount draw_amount(Random& random, Duration period) {
   const Amount most = std::max<Amount>(8, kRequestsPerSecondMax * period.ns() / 2'000'000'000);
@@ -63,7 +61,7 @@ MeterPlan draw_meter(Random& random, const Scenario& scenario, std::size_t limit
   const bool costs_more = random.chance(300);
   meter.cost_max = costs_more ? random.between(1, std::max<Amount>(1, amount / 3)) : 1;
   meter.mean_gap = gap_for(plan, amount, random.between(30, 300));
-  if (costs_more) meter.mean_gap = times(meter.mean_gap, (meter.cost_max + 1) / 2);
+  if (costs_more) meter.mean_gap = meter.mean_gap * ((meter.cost_max + 1) / 2);
   meter.mean_gap_after = gap_for(plan, amount, random.between(140, 250));
   if (random.chance(500)) {
     for (std::size_t i = 0; i < scenario.nodes; ++i) meter.node_parts.push_back(random.chance(500) ? 1 : 10);
@@ -83,7 +81,7 @@ FaultPlan draw_faults(Random& random) {
 
 }  // namespace
 
-Scenario make_scenario(std::uint64_t seed, std::size_t nodes, escrow::Planted planted) {
+Scenario make_scenario(std::uint64_t seed, std::size_t nodes, Planted planted) {
   Random random(seed ^ 0x5ce7a410);
   Scenario scenario;
   scenario.seed = seed;
@@ -103,8 +101,8 @@ Scenario make_scenario(std::uint64_t seed, std::size_t nodes, escrow::Planted pl
   }
   // Three windows with faults, one in which what they left behind goes by, and at least two whole ones. A calendar's
   // hour ends while there are faults.
-  scenario.faults_end = times(longest, 3);
-  scenario.end = std::max<Duration>(times(longest, 7), scenario.faults_end + times(kCalendarRush, 3));
+  scenario.faults_end = longest * 3;
+  scenario.end = std::max<Duration>(longest * 7, scenario.faults_end + kCalendarRush * 3);
   const Duration before_hour = random.between(Duration(seconds(1)), scenario.faults_end);
   scenario.start = kEpoch + Duration::from_ns(-before_hour.ns());
   return scenario;

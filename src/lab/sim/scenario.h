@@ -9,9 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "escrow/planted.h"
-
 namespace mete::sim {
+
+// Bugs that the simulator must find, to prove that it can see. The shares have none of them: a simulated node makes
+// them, in what it sends for its shares and in what it tells them.
+enum class Planted : std::uint8_t {
+  kNone,
+  kDrawWithoutId,       // a draw that has no answer is asked again under another id
+  kShareWithoutWindow,  // a share does not die with its window
+  kShareKept,           // a node that was killed comes back with the share it had in memory some time before
+  kGiveBeforeDeducted,  // a share can be spent until the shared store has confirmed that it is given back
+};
 
 struct LimitPlan {
   Limit definition;
@@ -52,10 +60,10 @@ struct Scenario {
   Duration tick = std::chrono::milliseconds(100);
   Duration faults_end;  // since the start
   Duration end;         // of the load
-  escrow::Planted planted = escrow::Planted::kNone;
+  Planted planted = Planted::kNone;
 };
 
 // `nodes`: so many in place of what the seed says; 0: as it says.
-Scenario make_scenario(std::uint64_t seed, std::size_t nodes, escrow::Planted planted);
+Scenario make_scenario(std::uint64_t seed, std::size_t nodes, Planted planted);
 
 }  // namespace mete::sim

@@ -3,8 +3,8 @@
 // Thread safety: one thread.
 #pragma once
 
-#include "escrow/order.h"
 #include "escrow/shares.h"
+#include "escrow/terms.h"
 #include "lab/sim/ledger.h"
 #include "lab/sim/scenario.h"
 #include "lab/sim/world.h"

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "escrow/escrow_store.h"
-#include "escrow/nodes/place.h"
+#include "escrow/nodes/registration.h"
 #include "journal/posix_file_system.h"
 #include "server/configuration/config_settings.h"
 #include "server/limits/limit_reload.h"
@@ -56,21 +56,21 @@ Result<std::unique_ptr<escrow::EscrowStore>> with_shares(const Config& config, s
                             .shared = std::move(*shared),
                             .node = config.escrow_node,
                             .incarnation = 1,
-                            .place = nullptr,
+                            .registration = nullptr,
                             .link = std::nullopt,
                             .peers = config.escrow_peers,
                             .clock = nullptr,
                             .log = hooks.log};
   if (!is_rehearsal) {
     static journal::PosixFileSystem files;
-    auto place = escrow::Place::take(*parts.shared, {.name = config.escrow_node,
-                                                     .address = config.escrow_address(),
-                                                     .directory = config.data_directory(),
-                                                     .files = &files,
-                                                     .wait = wait_a_while});
-    if (!place) return refuse_store(config, "escrow.shared", place.error());
-    parts.incarnation = static_cast<std::uint64_t>((*place)->self().incarnation);
-    parts.place = std::move(*place);
+    auto registration = escrow::Registration::take(*parts.shared, {.name = config.escrow_node,
+                                                                   .address = config.escrow_address(),
+                                                                   .directory = config.data_directory(),
+                                                                   .files = &files,
+                                                                   .wait = wait_a_while});
+    if (!registration) return refuse_store(config, "escrow.shared", registration.error());
+    parts.incarnation = static_cast<std::uint64_t>((*registration)->self().incarnation);
+    parts.registration = std::move(*registration);
     parts.link = link_of(config, hooks.log);
   }
   auto store = escrow::EscrowStore::open(std::move(parts));

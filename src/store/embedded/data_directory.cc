@@ -37,7 +37,7 @@ Result<void> DataDirectory::recover(const Options& options) {
     engine_ = std::make_unique<engine::Engine>(engine_config(options, seed));
   };
   request.on_seed = make_engine;
-  request.on_record = [&](std::string_view body, const journal::Place& place) {
+  request.on_record = [&](std::string_view body, const journal::RecordPosition& place) {
     return restore_record(*engine_, config_.directory, body, place);
   };
   if (config_.on_load) {

@@ -6,7 +6,7 @@
 namespace mete::store {
 
 Result<void> restore_record(engine::Engine& engine, const std::string& directory, std::string_view body,
-                            const journal::Place& place) {
+                            const journal::RecordPosition& place) {
   return engine.restore(body).map_error([&](const Error& error) {
     return Error{ErrorCode::kUnavailable,
                  directory + "/" + std::string(place.file) + ", offset " + std::to_string(place.offset) + ": " +
@@ -54,7 +54,7 @@ void DataLoader::begin(std::uint64_t seed) {
   of_limits_.clear();
 }
 
-Result<void> DataLoader::add(std::string_view body, const journal::Place& place) {
+Result<void> DataLoader::add(std::string_view body, const journal::RecordPosition& place) {
   CHECK(engine_ != nullptr);
   if (auto restored = restore_record(*engine_, directory_, body, place); !restored) return restored;
   Counter counter(*this);

@@ -19,7 +19,7 @@ namespace mete::store {
 
 // Makes the changes of a record. The error says where it is, and what to do.
 Result<void> restore_record(engine::Engine& engine, const std::string& directory, std::string_view body,
-                            const journal::Place& place);
+                            const journal::RecordPosition& place);
 
 // How many changes of each kind there are.
 struct ChangeCounts {
@@ -38,7 +38,7 @@ class DataLoader {
 
   // From nothing, whatever it was given before.
   void begin(std::uint64_t seed);
-  Result<void> add(std::string_view body, const journal::Place& place);
+  Result<void> add(std::string_view body, const journal::RecordPosition& place);
 
   // Null before begin().
   [[nodiscard]] std::unique_ptr<engine::Engine> take_engine() { return std::move(engine_); }

@@ -24,11 +24,12 @@ DataFile describe(DataView& view, const DataView::ViewedFile& viewed, const Data
 
 Result<LoadedData> load_data(journal::FileSystem& files, const std::string& directory, const OnProgress& on_progress) {
   DataLoader loader(directory);
-  auto viewed = view_data(
-      files, {.directory = directory,
-              .on_record = [&](std::string_view body, const journal::Place& place) { return loader.add(body, place); },
-              .on_seed = [&](std::uint64_t seed) { loader.begin(seed); },
-              .on_progress = on_progress});
+  auto viewed =
+      view_data(files, {.directory = directory,
+                        .on_record = [&](std::string_view body,
+                                         const journal::RecordPosition& place) { return loader.add(body, place); },
+                        .on_seed = [&](std::uint64_t seed) { loader.begin(seed); },
+                        .on_progress = on_progress});
   if (!viewed) return tl::unexpected(viewed.error());
   LoadedData loaded{.view = std::move(viewed->view),
                     .engine = loader.take_engine(),

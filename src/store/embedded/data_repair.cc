@@ -58,7 +58,7 @@ Result<SalvagedData> salvage_data(journal::FileSystem& files, const std::string&
   loader.begin(0);
   auto salvaged = journal::salvage(
       files, {.directory = directory,
-              .on_record = [&](std::string_view body, const journal::Place& place) -> Result<void> {
+              .on_record = [&](std::string_view body, const journal::RecordPosition& place) -> Result<void> {
                 auto added = loader.add(body, place);
                 if (added || data.damage.empty()) return added;
                 data.damage.push_back({.file = std::string(place.file),

@@ -151,7 +151,7 @@ Result<Viewed> view_data(journal::FileSystem& files, const ViewRequest& request)
       .directory = request.directory,
       .mode = journal::RecoveryMode::kLookOnly,
       .on_record = request.on_record ? request.on_record
-                                     : [](std::string_view, const journal::Place&) { return Result<void>(); },
+                                     : [](std::string_view, const journal::RecordPosition&) { return Result<void>(); },
       .on_seed = request.on_seed,
       .on_progress = request.on_progress};
   std::optional<Error> before;

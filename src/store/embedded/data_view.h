@@ -68,7 +68,7 @@ struct ViewRequest {
   std::string directory;
   // As in journal::RecoveryRequest. If files change so that reading must begin anew, on_seed is called again, and
   // nothing counts that was told before it.
-  std::function<Result<void>(std::string_view body, const journal::Place& place)> on_record = {};
+  std::function<Result<void>(std::string_view body, const journal::RecordPosition& place)> on_record = {};
   std::function<void(std::uint64_t seed)> on_seed = {};
   std::function<void(const journal::Progress&)> on_progress = {};
 };

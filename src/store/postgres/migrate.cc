@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "store/postgres/sql_texts.h"
 
 namespace mete::store::postgres {
@@ -27,10 +28,6 @@ constexpr Migration kMigrations[] = {
      .down = "drop schema mete cascade",
      .check_down = kWhatIsThere},
 };
-
-tl::unexpected<Error> cannot_migrate(std::string message) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, std::move(message)});
-}
 
 Error migration_error(const SqlError& error, const std::string& what) {
   std::string message = what + ": " + error.message;
@@ -87,14 +84,14 @@ class Migrator {
     auto encoding = run("show server_encoding", "cannot read the encoding of the database");
     if (!encoding) return tl::unexpected(encoding.error());
     if (encoding->text(0, 0) != "UTF8") {
-      return cannot_migrate("the encoding of this database is " + std::string(encoding->text(0, 0)) +
-                            "; Mete needs one that is UTF8: create database … encoding 'UTF8' template template0");
+      return base::invalid("the encoding of this database is " + std::string(encoding->text(0, 0)) +
+                           "; Mete needs one that is UTF8: create database … encoding 'UTF8' template template0");
     }
     auto installed = installed_version(connection_);
     if (installed && *installed > last()) {
-      return cannot_migrate("the schema mete of this database is at version " + std::to_string(*installed) +
-                            ", and this program knows them up to " + std::to_string(last()) +
-                            "; use the program that installed it, or a later one");
+      return base::invalid("the schema mete of this database is at version " + std::to_string(*installed) +
+                           ", and this program knows them up to " + std::to_string(last()) +
+                           "; use the program that installed it, or a later one");
     }
     return installed;
   }
@@ -107,7 +104,7 @@ class Migrator {
             "cannot look at the schema mete");
     if (!others) return tl::unexpected(others.error());
     if (others->integer(0, 0) > 0) {
-      return cannot_migrate(
+      return base::invalid(
           "this database has a schema mete that is not Mete's: it has no table schema_version, and is not empty; "
           "rename it, or use another database");
     }
@@ -126,7 +123,7 @@ class Migrator {
 
   Result<void> go_down(const Migration& migration) {
     const std::string failure = title(migration) + " cannot be taken back, and nothing was changed";
-    if (migration.down.empty()) return cannot_migrate(failure + ": it cannot be undone without loss; restore a backup");
+    if (migration.down.empty()) return base::invalid(failure + ": it cannot be undone without loss; restore a backup");
     if (!migration.check_down.empty()) {
       auto lost = run(std::string(migration.check_down), failure);
       if (!lost) return tl::unexpected(lost.error());
@@ -134,7 +131,7 @@ class Migrator {
       for (std::size_t row = 0; row < lost->size(); ++row) {
         what += (row == 0 ? "" : ", ") + std::string(lost->text(row, 0));
       }
-      if (!what.empty()) return cannot_migrate(failure + ", since this would be lost: " + what);
+      if (!what.empty()) return base::invalid(failure + ", since this would be lost: " + what);
     }
     // The note first: it may go with the schema.
     auto done = run("delete from mete.schema_version where version = " + std::to_string(migration.version) + ";\n" +
@@ -183,12 +180,12 @@ Result<MigrationReport> migrate(Connection& connection, std::optional<int> to) {
 
 Result<MigrationReport> migrate(Connection& connection, std::span<const Migration> list, std::optional<int> to) {
   if (connection.server_version() < kServerVersionMin) {
-    return cannot_migrate("this PostgreSQL is of version " + std::to_string(connection.server_version() / 10000) +
-                          "; Mete needs " + std::to_string(kServerVersionMin / 10000) + " at least");
+    return base::invalid("this PostgreSQL is of version " + std::to_string(connection.server_version() / 10000) +
+                         "; Mete needs " + std::to_string(kServerVersionMin / 10000) + " at least");
   }
   if (to && (*to < 0 || static_cast<std::size_t>(*to) > list.size())) {
-    return cannot_migrate("there is no version " + std::to_string(*to) + "; there are 0 (nothing installed) to " +
-                          std::to_string(list.size()));
+    return base::invalid("there is no version " + std::to_string(*to) + "; there are 0 (nothing installed) to " +
+                         std::to_string(list.size()));
   }
   auto report = Migrator(connection, list).go(to);
   // What has failed is as if it had never begun, whether this is heard or not.

@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "core/refusals.h"
-#include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/replies.h"

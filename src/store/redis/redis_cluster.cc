@@ -14,9 +14,9 @@
 #include "base/random.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
-#include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
+#include "store/redis/replies.h"
 #include "store/remote_clock.h"
 
 namespace mete::store::redis {

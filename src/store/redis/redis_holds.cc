@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/refusals.h"
-#include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
 #include "store/redis/redis_store.h"
+#include "store/redis/replies.h"
 #include "store/remote_clock.h"
 
 namespace mete::store::redis {

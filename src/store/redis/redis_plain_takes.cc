@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/admission.h"
-#include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/plain_take.h"
 #include "store/redis/redis_store.h"

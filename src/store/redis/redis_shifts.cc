@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/refusals.h"
-#include "store/redis/answers.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/replies.h"
 #include "wire/text.h"

@@ -4,8 +4,8 @@
 
 #include "base/random.h"
 #include "core/refusals.h"
-#include "store/redis/answers.h"
 #include "store/redis/names.h"
+#include "store/redis/replies.h"
 
 namespace mete::store::redis {
 

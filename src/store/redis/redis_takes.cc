@@ -6,9 +6,9 @@
 #include "core/refusals.h"
 #include "engine/admission.h"
 #include "store/open_admission.h"
-#include "store/redis/answers.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
+#include "store/redis/replies.h"
 
 namespace mete::store::redis {
 

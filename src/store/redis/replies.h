@@ -1,14 +1,17 @@
-// Replies of Redis, as the store and its keys read them.
+// Parts of calls and replies that the files of the store have in common.
 #pragma once
 
+#include <mete/decision.h>
 #include <mete/result.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/verdict.h"
 #include "store/redis/client/link.h"
 
 namespace mete::store::redis {
@@ -25,5 +28,23 @@ struct ScanPage {
   std::vector<std::string> names = {};
 };
 Result<ScanPage> scan_masters(Link& link, std::string_view pattern, std::uint64_t cursor, std::size_t count);
+
+// What must be the same when an id is used again, as a short text.
+struct Parameters {
+  char kind = 't';  // take, give or hold
+  char mode = '-';
+  std::span<const Charge> charges = {};
+  Duration ttl = {};
+  std::string_view tag = {};
+};
+std::string fingerprint_of(const Parameters& parameters);
+
+// Redis's clock counts whole microseconds, and shows what has passed of one only at its end: so that a wait is enough,
+// it is told in those, rounded up.
+core::Verdict in_clock_steps(core::Verdict verdict);
+
+// Whether a script could not do its work before the caller has done something: by the word it says, or its answer.
+bool is_problem(std::string_view text);
+bool stands_in_the_way(const wire::RespValue& reply);
 
 }  // namespace mete::store::redis

@@ -33,7 +33,7 @@ class ShareTest : public ::testing::Test {
   }
 
   DrawNames names{"node", 1};
-  Share share{"limit", "key", terms_for(window("limit").amount(1000).per(60s)), Planted::kNone};
+  Share share{"limit", "key", terms_for(window("limit").amount(1000).per(60s))};
   Instant now = kStart;
   core::Verdict verdict;
 };
@@ -131,7 +131,7 @@ class BucketShare : public ::testing::Test {
     share.answered(order, {.is_allowed = true, .remaining = remaining, .limit = 1000, .reset_after = 60s}, kStart);
   }
 
-  Share share{"limit", "key", terms_for(bucket("limit").amount(1000).per(60s)), Planted::kNone};
+  Share share{"limit", "key", terms_for(bucket("limit").amount(1000).per(60s))};
   DrawNames names{"node", 1};
   core::Verdict verdict;
 };

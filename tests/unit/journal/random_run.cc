@@ -25,7 +25,7 @@ std::string body_of(std::uint64_t n) {
 
 Result<Found> find_records(FileSystem& files, RecoveryMode mode) {
   Found found;
-  const auto on_record = [&found](std::string_view body, const Place& place) -> Result<void> {
+  const auto on_record = [&found](std::string_view body, const RecordPosition& place) -> Result<void> {
     if (place.file.starts_with("snapshot")) {
       const std::string_view digits = body.substr(body.find(':') + 1);
       std::from_chars(digits.data(), digits.data() + digits.size(), found.records);

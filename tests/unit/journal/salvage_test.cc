@@ -50,7 +50,7 @@ class SalvageTest : public ::testing::Test {
     damage_.clear();
     return journal::salvage(disk_, {.directory = kRunDirectory,
                                     .on_record =
-                                        [this](std::string_view body, const Place&) {
+                                        [this](std::string_view body, const RecordPosition&) {
                                           bodies_.emplace_back(body);
                                           return Result<void>();
                                         },

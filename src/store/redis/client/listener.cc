@@ -9,16 +9,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/monotonic.h"
 #include "wire/resp_command.h"
 
 namespace mete::store::redis {
 
 namespace {
-
-tl::unexpected<Error> unavailable(std::string message) {
-  return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(message)});
-}
 
 // ["message", channel, text]
 bool is_message(const wire::RespValue& reply) {
@@ -45,7 +42,7 @@ Result<bool> Listener::wait(std::string_view channel, Duration at_most) {
   if (!client_) {
     if (auto done = subscribe(channel); !done) {
       client_.reset();
-      return unavailable(done.error().message);
+      return base::unavailable(done.error().message);
     }
   }
   auto message = wait_connected(net::Deadline::in(at_most));
@@ -55,14 +52,15 @@ Result<bool> Listener::wait(std::string_view channel, Duration at_most) {
 
 Result<void> Listener::subscribe(std::string_view channel) {
   Node* const node = find_node_();
-  if (node == nullptr) return unavailable("no node of Redis is known to listen to");
+  if (node == nullptr) return base::unavailable("no node of Redis is known to listen to");
   const auto deadline = net::Deadline::in(timeout_);
   auto client = node->connect_apart(deadline);
   if (!client) return tl::unexpected(client.error());
   client_.emplace(std::move(*client));
   const auto reply = client_->call({"SUBSCRIBE", channel}, deadline);
   if (!reply) return tl::unexpected(reply.error());
-  if (reply->is_error()) return unavailable(client_->address().to_string() + " refused to listen: " + reply->text);
+  if (reply->is_error())
+    return base::unavailable(client_->address().to_string() + " refused to listen: " + reply->text);
   channel_ = channel;
   heard_at_ = base::monotonic_now();
   asked_at_.reset();
@@ -84,7 +82,7 @@ Result<bool> Listener::wait_connected(const net::Deadline& deadline) {
 Result<bool> Listener::take_message() {
   for (;;) {
     const auto reply = client_->next();
-    if (!reply) return unavailable(reply.error().message);
+    if (!reply) return base::unavailable(reply.error().message);
     if (!*reply) return false;
     if (is_message(**reply)) return true;
   }
@@ -106,7 +104,7 @@ Instant Listener::next_check() const { return asked_at_ ? *asked_at_ + timeout_ 
 
 Result<void> Listener::check_silence() {
   if (base::monotonic_now() < next_check()) return Done{};
-  if (asked_at_) return unavailable(client_->address().to_string() + " does not answer while it is listened to");
+  if (asked_at_) return base::unavailable(client_->address().to_string() + " does not answer while it is listened to");
   asked_at_ = base::monotonic_now();
   const std::string_view words[] = {"PING"};
   return client_->send(wire::encode_command(words), net::Deadline::in(timeout_));

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "store/embedded/embedded_store.h"
-#include "store/redis/answers.h"
 #include "store/redis/plain_take.h"
 #include "store/redis/redis_store.h"
+#include "store/redis/replies.h"
 #include "support/redis_cluster.h"
 #include "support/redis_server.h"
 

@@ -1,4 +1,4 @@
-#include "escrow/nodes/place.h"
+#include "escrow/nodes/registration.h"
 
 #include <utility>
 
@@ -21,13 +21,13 @@ Result<Registry> join(store::Store& shared, Joining::Options options, const std:
 
 }  // namespace
 
-Place::Place(Registry registry, bool is_new)
+Registration::Registration(Registry registry, bool is_new)
     : registry_(std::move(registry)),
       self_(registry_.self()),
       cluster_(registry_.remembered().cluster),
       is_new_(is_new) {}
 
-Result<std::unique_ptr<Place>> Place::take(store::Store& shared, const Options& options) {
+Result<std::unique_ptr<Registration>> Registration::take(store::Store& shared, const Options& options) {
   const bool has_disk = !options.directory.empty();
   CHECK(!has_disk || options.files != nullptr);
   auto memory = has_disk ? load_memory(*options.files, options.directory) : NodeMemory{.identity = base::random_id()};
@@ -47,21 +47,21 @@ Result<std::unique_ptr<Place>> Place::take(store::Store& shared, const Options& 
                        options.wait);
   if (!registry) return tl::make_unexpected(registry.error());
   const bool is_new = memory->remembered.cluster == 0;
-  return std::unique_ptr<Place>(new Place(std::move(*registry), is_new));
+  return std::unique_ptr<Registration>(new Registration(std::move(*registry), is_new));
 }
 
-Place::~Place() {
+Registration::~Registration() {
   (void)registry_.leave();  // unreachable: the name is free when the hold has expired
 }
 
-Result<void> Place::keep() {
+Result<void> Registration::keep() {
   auto confirmed = confirm();
   const std::lock_guard guard(mutex_);
   if (registry_.membership() == Membership::kMember) return {};
   return confirmed;
 }
 
-Result<void> Place::confirm() {
+Result<void> Registration::confirm() {
   const std::lock_guard guard(mutex_);
   const auto membership = registry_.refresh();
   if (!membership) return tl::make_unexpected(membership.error());
@@ -69,7 +69,7 @@ Result<void> Place::confirm() {
   return tl::make_unexpected(Error{ErrorCode::kUnavailable, registry_.reason()});
 }
 
-std::vector<NodeInfo> Place::nodes() const {
+std::vector<NodeInfo> Registration::nodes() const {
   const std::lock_guard guard(mutex_);
   return registry_.nodes();
 }

@@ -1,5 +1,5 @@
-// A node's place from start to stop, with what it remembers on disk.
-#include "escrow/nodes/place.h"
+// A node's registration from start to stop, with what it remembers on disk.
+#include "escrow/nodes/registration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,16 +17,16 @@ class PlaceTest : public ::testing::Test {
  protected:
   PlaceTest() { disk.make_directory("data").value(); }
 
-  Result<std::unique_ptr<Place>> take(std::string name, std::string directory = "data") {
-    return Place::take(store, {.name = std::move(name),
-                               .address = "h.example:1",
-                               .directory = std::move(directory),
-                               .files = &disk,
-                               .wait = [this](Duration step) {
-                                 clock.advance(step);
-                                 ++waits;
-                                 if (while_waiting) while_waiting();
-                               }});
+  Result<std::unique_ptr<Registration>> take(std::string name, std::string directory = "data") {
+    return Registration::take(store, {.name = std::move(name),
+                                      .address = "h.example:1",
+                                      .directory = std::move(directory),
+                                      .files = &disk,
+                                      .wait = [this](Duration step) {
+                                        clock.advance(step);
+                                        ++waits;
+                                        if (while_waiting) while_waiting();
+                                      }});
   }
 
   ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
@@ -74,12 +74,12 @@ TEST_F(PlaceTest, WithoutADiskItIsAnotherNodeEachTime) {
 }
 
 TEST_F(PlaceTest, AWipedStoreIsAnErrorUntilTheFileIsGone) {
-  auto place = take("a").value();
+  auto registration = take("a").value();
   store.clear().value();
-  EXPECT_THAT(place->keep().error().message, HasSubstr("It was wiped"));
-  EXPECT_THAT(place->keep().error().message, HasSubstr("It was wiped"));
-  EXPECT_THAT(place->confirm().error().message, HasSubstr("It was wiped"));
-  place.reset();
+  EXPECT_THAT(registration->keep().error().message, HasSubstr("It was wiped"));
+  EXPECT_THAT(registration->keep().error().message, HasSubstr("It was wiped"));
+  EXPECT_THAT(registration->confirm().error().message, HasSubstr("It was wiped"));
+  registration.reset();
   EXPECT_THAT(take("a").error().message, HasSubstr("remove the file 'node'"));
   disk.remove("data/node").value();
   EXPECT_EQ(take("a").value()->self().incarnation, 1);
@@ -91,12 +91,12 @@ TEST_F(PlaceTest, WhatCannotBeRememberedIsNotTaken) {
   Incarnation last = 0;
   for (std::uint64_t call = 1;; ++call, ++failures) {
     disk.fail_call(disk.calls() + call, support::SimulatedDisk::Failure::kInputOutput);
-    const auto place = take("a");
-    if (!place) continue;
-    last = (*place)->self().incarnation;
+    const auto registration = take("a");
+    if (!registration) continue;
+    last = (*registration)->self().incarnation;
     break;
   }
-  EXPECT_GT(last, 2) << "some of the " << failures << " failures came after the place had been taken";
+  EXPECT_GT(last, 2) << "some of the " << failures << " failures came after the name had been taken";
   EXPECT_EQ(waits, 0) << "and each gave it back at once";
 }
 

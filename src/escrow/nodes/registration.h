@@ -1,9 +1,12 @@
-// Place: this node's place in its cluster, taken at its start and kept until it stops: the registry and what it
+// Registration: this node among those of its cluster, from its start until it stops: the registry and what the node
 // remembers on disk, for several threads.
 //
-//     auto place = Place::take(shared, {.name = "a", .address = "10.0.0.1:7380", .directory = "./mete-data", …});
-//     every second or so, from one thread: place->keep();     // an error is for good: this node must not draw any more
-//     place->nodes();                                         // from any thread
+//     auto registration =
+//         Registration::take(shared, {.name = "a", .address = "10.0.0.1:7380", .directory = "./mete-data", …});
+//     every second or so, from one thread:
+//         registration->keep();     // an error is for good: this node must not draw any more
+//     from any thread:
+//         registration->nodes();
 //
 // Its end gives the name free, if the shared store can be reached. Thread safety: every call from any thread. The store
 // and the file system are borrowed.
@@ -19,7 +22,7 @@
 
 namespace mete::escrow {
 
-class Place {
+class Registration {
  public:
   struct Options {
     std::string name;     // is_node_name()
@@ -32,10 +35,10 @@ class Place {
   };
 
   // An error says why this node must not start, or that the store was not reached.
-  static Result<std::unique_ptr<Place>> take(store::Store& shared, const Options& options);
-  ~Place();
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  static Result<std::unique_ptr<Registration>> take(store::Store& shared, const Options& options);
+  ~Registration();
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
 
   // Tells the others that this node is alive. An error: it was fenced, or the shared store was wiped. A store that does
   // not answer is none: who draws from it will see.
@@ -50,7 +53,7 @@ class Place {
   [[nodiscard]] bool is_new() const { return is_new_; }
 
  private:
-  Place(Registry registry, bool is_new);
+  Registration(Registry registry, bool is_new);
 
   mutable std::mutex mutex_;
   Registry registry_;
