@@ -12,6 +12,7 @@
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "support/etcd_server.h"
+#include "support/long_form.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
@@ -24,7 +25,7 @@ Search search_from_environment() {
   if (const char* seed = std::getenv("METE_SEED")) {
     search.seed = std::strtoull(seed, nullptr, 10);
     search.histories = 1;
-  } else if (const char* is_long = std::getenv("METE_TEST_LONG"); is_long != nullptr && *is_long == '1') {
+  } else if (support::is_long_form()) {
     search.histories = 100'000;
   }
   return search;
