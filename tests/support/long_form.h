@@ -7,7 +7,7 @@
 
 namespace mete::support {
 
-inline bool is_long_form() {
+inline bool is_long_form() noexcept {
   const char* const value = std::getenv("METE_TEST_LONG");
   return value != nullptr && std::string_view(value) == "1";
 }

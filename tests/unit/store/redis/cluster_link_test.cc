@@ -17,7 +17,7 @@ constexpr Duration kPatience = 30s;
 std::string key_number(int number) { return "{" + std::to_string(number) + "}"; }
 
 TEST(ClusterLink, SplitsABatchByNodes) {
-  RedisCluster cluster;
+  RedisCluster& cluster = support::shared_cluster();
   EXPECT_EQ(slot_of("{alice}"), cluster.slot_of("{alice}"));
   const auto link = must_open("redis+cluster://" + cluster.node(4).address() + "?timeout=20s");
   Batch batch;
@@ -45,7 +45,7 @@ TEST(ClusterLink, SplitsABatchByNodes) {
 }
 
 TEST(ClusterLink, FollowsASlotOnItsWay) {
-  RedisCluster cluster;
+  RedisCluster& cluster = support::shared_cluster();
   const auto link = must_open(cluster.url() + "?timeout=20s");
   const auto unaware = must_open(cluster.url() + "?timeout=20s");
   const int slot = cluster.slot_of("{a}");
@@ -114,7 +114,7 @@ TEST(ClusterLink, SaysThatTheUrlIsForAnotherShape) {
   EXPECT_NE(no_cluster.error().message.find("one server alone is redis://host"), std::string::npos)
       << no_cluster.error().message;
 
-  RedisCluster cluster;
+  RedisCluster& cluster = support::shared_cluster();
   const std::size_t other = (cluster.master_of(cluster.slot_of("{a}")) + 1) % RedisCluster::kMasters;
   const auto link = must_open("redis://" + cluster.node(other).address() + "?timeout=20s");
   const auto reply = run_one(*link, {"GET", "{a}"}, "{a}");
