@@ -34,6 +34,10 @@ tl::unexpected<Error> invalid(std::string message) {
   return tl::unexpected<Error>(Error{ErrorCode::kInvalid, std::move(message)});
 }
 
+tl::unexpected<Error> invalid_at(const std::string& place, const std::string& message) {
+  return invalid(place + ": " + message);
+}
+
 tl::unexpected<Error> unavailable(std::string message) {
   return tl::unexpected<Error>(Error{ErrorCode::kUnavailable, std::move(message)});
 }

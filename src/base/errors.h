@@ -10,6 +10,8 @@
 namespace mete::base {
 
 tl::unexpected<Error> invalid(std::string message);
+// `place` is where the input stands: a line of a file, a variable, a flag.
+tl::unexpected<Error> invalid_at(const std::string& place, const std::string& message);
 tl::unexpected<Error> unavailable(std::string message);
 
 }  // namespace mete::base

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/random.h"
+#include "support/long_form.h"
 
 namespace mete::conformance {
 
@@ -17,6 +18,11 @@ std::string next_suffix() {
 }  // namespace
 
 Conformance::Conformance() : world_(GetParam().make()), suffix_(next_suffix()) {}
+
+int Conformance::many(int count) {
+  constexpr int kShare = 5;
+  return GetParam().is_server && !support::is_long_form() ? count / kShare : count;
+}
 
 std::string Conformance::unique(std::string_view text) const { return std::string(text) + "-" + suffix_; }
 

@@ -26,6 +26,9 @@ class Conformance : public ::testing::TestWithParam<StoreUnderTest> {
   // A wait as this clock can tell it.
   [[nodiscard]] Duration in_steps(Duration wait) const;
 
+  // So many of what a test repeats; a fifth of it where each is a round trip to a server, but for the long form.
+  [[nodiscard]] static int many(int count);
+
   // A name for a limit, an id or a tag that no other test has, in this run or another one.
   [[nodiscard]] std::string unique(std::string_view text) const;
   // Defines the limit and returns its name.

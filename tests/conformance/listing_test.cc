@@ -11,11 +11,11 @@ using namespace std::chrono_literals;
 std::string key_name(std::string_view what, int number) { return std::string(what) + ":" + std::to_string(number); }
 
 TEST_P(Conformance, Scan_MeetsEveryKeyOnce) {
-  constexpr int kKeys = 2500;
+  const int keys = many(2500);
   for (const Limit& limit : each_kind(100)) {
     SCOPED_TRACE(limit.name());
     start_window(kHour);
-    for (int i = 0; i < kKeys; ++i) take(limit.name(), key_name("user", i), i % 100 + 1);
+    for (int i = 0; i < keys; ++i) take(limit.name(), key_name("user", i), i % 100 + 1);
     std::map<std::string, Usage> seen;
     std::uint64_t cursor = 0;
     int pages = 0;
@@ -25,17 +25,19 @@ TEST_P(Conformance, Scan_MeetsEveryKeyOnce) {
       cursor = page.cursor;
       ++pages;
     } while (cursor != 0);
-    EXPECT_GT(pages, kKeys / 200) << "about 100 at a time";
-    ASSERT_EQ(seen.size(), std::size_t{kKeys});
-    for (int i = 0; i < kKeys; ++i) EXPECT_EQ(seen.at(key_name("user", i)).used, i % 100 + 1);
+    EXPECT_GT(pages, keys / 200) << "about 100 at a time";
+    ASSERT_EQ(seen.size(), static_cast<std::size_t>(keys));
+    for (int i = 0; i < keys; ++i) EXPECT_EQ(seen.at(key_name("user", i)).used, i % 100 + 1);
   }
 }
 
 TEST_P(Conformance, Scan_MeetsWhatStaysExactlyOnceWhileOthersComeAndGo) {
-  constexpr int kStaying = 1000;
+  const int staying = many(1000);
+  const int coming = many(100);  // with each page
+  const int going = many(50);
   const std::string name = define(stock(unique("storage")).amount(100));
   const std::string other = define(stock(unique("other")).amount(100));
-  for (int i = 0; i < kStaying; ++i) {
+  for (int i = 0; i < staying; ++i) {
     take(name, key_name("stays", i));
     take(name, key_name("goes", i));
     take(other, key_name("stays", i));
@@ -48,8 +50,9 @@ TEST_P(Conformance, Scan_MeetsWhatStaysExactlyOnceWhileOthersComeAndGo) {
     for (const KeyUsage& key : page.keys) ++met[key.key];
     cursor = page.cursor;
     // The table grows in the first half of the walk, and the keys that went leave it sparse.
-    for (int i = 0; i < 100; ++i) take(name, key_name("comes", step * 100 + i));
-    for (int i = step * 50; i < step * 50 + 50 && i < kStaying; ++i) limiter().give(name, key_name("goes", i)).value();
+    for (int i = 0; i < coming; ++i) take(name, key_name("comes", step * coming + i));
+    for (int i = step * going; i < (step + 1) * going && i < staying; ++i)
+      limiter().give(name, key_name("goes", i)).value();
     ++step;
   } while (cursor != 0);
   int stayed = 0;
@@ -57,7 +60,7 @@ TEST_P(Conformance, Scan_MeetsWhatStaysExactlyOnceWhileOthersComeAndGo) {
     EXPECT_EQ(times, 1) << key;
     if (key.starts_with("stays")) ++stayed;
   }
-  EXPECT_EQ(stayed, kStaying);
+  EXPECT_EQ(stayed, staying);
 }
 
 TEST_P(Conformance, Scan_ListsOnlyKeysInUse) {
@@ -96,17 +99,18 @@ TEST_P(Conformance, Scan_OfALimitWithoutKeysEnds) {
 
 TEST_P(Conformance, Top_FindsTheHeaviest) {
   const std::string name = define(stock(unique("storage")).amount(10'000));
-  for (int i = 0; i < 1500; ++i) take(name, key_name("user", i), (i * 7919) % 1500 + 1);
+  const int users = many(1500);
+  for (int i = 0; i < users; ++i) take(name, key_name("user", i), (i * 7919) % users + 1);
   const auto heaviest = limiter().top(name, 10).value();
   ASSERT_EQ(heaviest.size(), 10U);
   for (std::size_t i = 0; i < heaviest.size(); ++i) {
-    EXPECT_EQ(heaviest[i].usage.used, 1500 - static_cast<Amount>(i));
+    EXPECT_EQ(heaviest[i].usage.used, users - static_cast<Amount>(i));
     EXPECT_EQ(usage(name, heaviest[i].key), heaviest[i].usage);
   }
   hold({name, "holder", 5000}, 1h);
   EXPECT_EQ(limiter().top(name, 1).value()[0].key, "holder") << "what is held counts";
   EXPECT_TRUE(limiter().top(name, 0).value().empty());
-  EXPECT_EQ(limiter().top(name, 100'000).value().size(), 1501U);
+  EXPECT_EQ(limiter().top(name, 100'000).value().size(), static_cast<std::size_t>(users) + 1);
 }
 
 }  // namespace

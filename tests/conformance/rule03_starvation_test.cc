@@ -43,7 +43,7 @@ TEST_P(Conformance, Rule03_AGreedyClientGetsExactlyWhatIsDue) {
     define(bucket(name).amount(rate.amount).per(rate.period).burst(rate.burst));
     const Instant start = world().now();
     Amount admitted = 0;
-    for (int i = 0; i < 400 && world().now() - start < kLongEnough; ++i) {
+    for (int i = 0; i < many(400) && world().now() - start < kLongEnough; ++i) {
       const Decision decision = take(name, "greedy", rate.cost);
       if (decision.allowed()) {
         admitted += rate.cost;
@@ -66,7 +66,7 @@ TEST_P(Conformance, Rule03_EverySpacingGetsWhatIsDue) {
     define(bucket(name).amount(rate.amount).per(rate.period).burst(rate.burst));
     const Instant start = world().now();
     Amount admitted = take_mode({name, "greedy", rate.burst}, Mode::kUpTo).taken;
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < many(300); ++i) {
       advance(spacing);
       admitted += take_mode({name, "greedy", rate.burst}, Mode::kUpTo).taken;
       EXPECT_EQ(admitted, due(rate, world().now() - start));

@@ -191,8 +191,8 @@ std::unique_ptr<World> make() {
 
 const std::vector<StoreUnderTest>& stores() {
   static const std::vector<StoreUnderTest> kStores = {
-      {"embedded", make<EmbeddedWorld>}, {"durable", make<DurableWorld>}, {"redis", make<RedisWorld>},
-      {"postgres", make<PostgresWorld>}, {"etcd", make<EtcdWorld>},       {"mete", make<MeteWorld>},
+      {"embedded", make<EmbeddedWorld>},       {"durable", make<DurableWorld>}, {"redis", make<RedisWorld>, true},
+      {"postgres", make<PostgresWorld>, true}, {"etcd", make<EtcdWorld>, true}, {"mete", make<MeteWorld>, true},
   };
   return kStores;
 }

@@ -42,6 +42,7 @@ class World {
 struct StoreUnderTest {
   std::string name;
   std::unique_ptr<World> (*make)() = nullptr;
+  bool is_server = false;  // each call is a round trip
 
   friend void PrintTo(const StoreUnderTest& store, std::ostream* out) { *out << store.name; }
 };

@@ -15,18 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// One Cluster for all tests: it takes seconds to come up. Names keep them apart.
-support::RedisCluster& cluster() {
-  static support::RedisCluster cluster;
-  return cluster;
-}
-
 class Clustered : public ::testing::Test {
  protected:
-  Clustered() : limiter_(open(cluster().url() + "?timeout=5s").value()) {
-    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    stock_ = test + "-stock";
-    bucket_ = test + "-bucket";
+  Clustered() {
     limiter_.define(stock(stock_).amount(10)).value();
     limiter_.define(bucket(bucket_).amount(5).per(1h)).value();
   }
@@ -34,14 +25,15 @@ class Clustered : public ::testing::Test {
   Amount used(const std::string& key) { return limiter_.usage(stock_, key).value().used; }
   Amount held(const std::string& key) { return limiter_.usage(stock_, key).value().held; }
 
-  Limiter limiter_;
-  std::string stock_;
-  std::string bucket_;
+  support::RedisCluster& cluster_ = support::shared_cluster();
+  Limiter limiter_ = open(cluster_.url() + "?timeout=20s").value();
+  const std::string stock_ = "stock";
+  const std::string bucket_ = "bucket";
 };
 
 TEST_F(Clustered, TheKeysOfTheseTestsLieApart) {
   std::set<std::size_t> nodes;
-  for (const char* key : {"a", "b", "c", "d"}) nodes.insert(cluster().master_of(cluster().slot_of(key)));
+  for (const char* key : {"a", "b", "c", "d"}) nodes.insert(cluster_.master_of(cluster_.slot_of(key)));
   EXPECT_GT(nodes.size(), 1U);
 }
 
@@ -137,7 +129,7 @@ TEST_F(Clustered, ManyTakesOverSeveralKeysNeverPassALimit) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
-      Limiter own = open(cluster().url() + "?timeout=5s").value();
+      Limiter own = open(cluster_.url() + "?timeout=20s").value();
       for (int j = 0; j < 25; ++j) {
         const std::string key = "k" + std::to_string(i) + "-" + std::to_string(j);
         if (own.take({{shared, "all", 1}, {stock_, key, 1}}).value().allowed()) ++admitted;
@@ -152,7 +144,7 @@ TEST_F(Clustered, ManyTakesOverSeveralKeysNeverPassALimit) {
 }
 
 TEST_F(Clustered, ShiftsReachEveryNode) {
-  const auto store = store::open_store(cluster().url() + "?timeout=5s", {}).value();
+  const auto store = store::open_store(cluster_.url() + "?timeout=20s", {}).value();
   const store::Shift shifts[] = {{"a", 3}, {"b", 4}, {"c", 5}, {"d", 6}, {"a", -1}};
   std::vector<Result<store::Shifted>> answers(std::size(shifts));
   store->shift({.limit = stock_, .since = store->now(), .shifts = shifts}, answers);

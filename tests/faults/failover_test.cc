@@ -28,7 +28,7 @@ void define_stock(Limiter& limiter, const std::function<void()>& await_replicas)
 // Load on a key until its master is killed, more of it meanwhile, and the rest from the new master.
 void expect_nothing_over(const std::string& url, const std::function<void()>& await_replicas,
                          const std::function<void()>& kill, const std::function<void()>& await_new) {
-  Limiter limiter = open(url).value();
+  Limiter limiter = open_when_calm(url);
   Limiter patient = open(url + kPatient).value();
   define_stock(patient, await_replicas);
   ASSERT_TRUE(support::becomes_true(10s, [&] { return limiter.usage("stock", "k").has_value(); }));
@@ -90,8 +90,8 @@ TEST(Failover, AClustersMasterIsKilled) {
 }
 
 TEST(Failover, ASlotMovesUnderLoad) {
-  const support::RedisCluster cluster;
-  Limiter limiter = open(cluster.url()).value();
+  const support::RedisCluster& cluster = support::shared_cluster();
+  Limiter limiter = open_when_calm(cluster.url());
   Limiter patient = open(cluster.url() + kPatient).value();
   const auto take = [&] { return limiter.take("stock", "k"); };
   ASSERT_TRUE(patient.define(stock("stock").amount(kAmount)).has_value());

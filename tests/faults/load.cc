@@ -1,6 +1,7 @@
 #include "faults/load.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "support/waiting.h"
 
@@ -36,6 +37,7 @@ Load::Load(int threads, const Call& call) : tallies_(static_cast<std::size_t>(th
         const auto answer = call();
         tally.count(answer, steady_clock::now() - start);
         if (answer && answer->allowed()) ++allowed_;
+        if (!answer) ++failed_;
       }
     });
   }
@@ -49,6 +51,13 @@ void Load::await_allowed(Amount count) const {
     support::fail("only " + std::to_string(allowed_) + " of " + std::to_string(count) + " calls were allowed");
 }
 
+void Load::await_failures(Amount count) const {
+  constexpr std::chrono::seconds kPatience{60};
+  const Amount before = failed_;
+  if (!support::becomes_true(kPatience, [&] { return failed_ >= before + count; }))
+    support::fail("only " + std::to_string(failed_ - before) + " of " + std::to_string(count) + " calls have failed");
+}
+
 Tally Load::stop() {
   is_stopping_ = true;
   for (std::thread& thread : threads_) thread.join();
@@ -56,6 +65,14 @@ Tally Load::stop() {
   Tally sum;
   for (const Tally& tally : tallies_) sum += tally;
   return sum;
+}
+
+Limiter open_when_calm(const std::string& url) {
+  constexpr std::chrono::seconds kPatience{20};
+  Result<Limiter> opened = open(url);
+  if (!support::becomes_true(kPatience, [&] { return opened || (opened = open(url)).has_value(); }))
+    support::fail(opened.error().message);
+  return std::move(*opened);
 }
 
 Usage await_usage(const Limiter& limiter, std::string_view limit, std::string_view key) {

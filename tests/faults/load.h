@@ -46,6 +46,8 @@ class Load {
 
   // Waits until so many were allowed, in real time.
   void await_allowed(Amount count) const;
+  // Waits until so many more have failed than had when it was called.
+  void await_failures(Amount count) const;
   [[nodiscard]] Amount allowed() const { return allowed_; }
   // Ends it and tells all that was counted.
   Tally stop();
@@ -53,9 +55,13 @@ class Load {
  private:
   std::atomic<bool> is_stopping_{false};
   std::atomic<Amount> allowed_{0};
+  std::atomic<Amount> failed_{0};
   std::vector<Tally> tallies_;  // one per thread
   std::vector<std::thread> threads_;
 };
+
+// A limiter with a short time-out: opening it is no test of time, and is tried as often as a busy machine needs.
+Limiter open_when_calm(const std::string& url);
 
 // The usage, once the server is there again for this limiter. Waits in real time.
 Usage await_usage(const Limiter& limiter, std::string_view limit, std::string_view key);

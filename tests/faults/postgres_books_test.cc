@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "faults/postgres_clients.h"
+#include "support/long_form.h"
 #include "support/postgres_server.h"
 #include "support/waiting.h"
 
@@ -24,7 +25,7 @@ using threads::Random;
 
 constexpr int kConnections = 32;  // every second one is a limiter's
 constexpr int kLimiters = 2;
-constexpr int kSteps = 40;
+const int kSteps = support::is_long_form() ? 40 : 15;
 constexpr auto kPause = 20ms;  // between two of what happens beside the load
 
 // By the tables themselves: what is used, and what is held for longer than until now.

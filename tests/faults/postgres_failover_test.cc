@@ -56,7 +56,7 @@ class PostgresFailover : public ::testing::Test {
 // Load until the primary is killed and beyond: what is acknowledged, and stays so.
 TEST_F(PostgresFailover, WhatASynchronousStandbyHasAcknowledgedIsThere) {
   make_synchronous();
-  Limiter limiter = open(url()).value();
+  Limiter limiter = open_when_calm(url());
   Limiter patient = open(patient_url()).value();
   const auto held = patient.hold({{"stock", "held", 100}}, 1h).value();
   const auto take = [&] { return limiter.take("stock", "k"); };
@@ -77,7 +77,7 @@ TEST_F(PostgresFailover, WhatASynchronousStandbyHasAcknowledgedIsThere) {
 }
 
 TEST_F(PostgresFailover, NothingIsAdmittedBeyondWhatWasLost) {
-  Limiter limiter = open(url()).value();
+  Limiter limiter = open_when_calm(url());
   Limiter patient = open(patient_url()).value();
   const auto take = [&] { return limiter.take("stock", "k"); };
   Load before(kThreads, take);
@@ -99,7 +99,7 @@ TEST_F(PostgresFailover, NothingIsAdmittedBeyondWhatWasLost) {
 
 // One that is there, but takes no writes, is not written to: calls say so in time, and go on when it does.
 TEST_F(PostgresFailover, AStandbyAloneIsUnavailable) {
-  Limiter limiter = open(url()).value();
+  Limiter limiter = open_when_calm(url());
   ASSERT_TRUE(support::becomes_true(20s, [&] { return limiter.take("stock", "k").has_value(); }));
   await_standby();
   primary_.kill_hard();

@@ -93,7 +93,6 @@ const Case kCases[] = {
 class Isolation : public ::testing::TestWithParam<std::string> {
  protected:
   Isolation() {
-    server_.install_schema();
     server_.query("select mete.define('jobs', 'stock', " + std::to_string(kFit) + ")");
     server_.query("select mete.define('plenty', 'stock', 1000)");
     server_.query("select mete.define('calls', 'bucket', " + std::to_string(kFit) + ", '365 days')");
@@ -109,7 +108,7 @@ class Isolation : public ::testing::TestWithParam<std::string> {
     return std::stoi(rows.at(0).at(0));
   }
 
-  support::PostgresServer server_;
+  support::PostgresServer& server_ = support::running_postgres();
 };
 
 // All begin before the first of them holds anything.

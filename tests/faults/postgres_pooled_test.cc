@@ -43,7 +43,9 @@ TEST_F(Pooled, ManyThreadsShareFewConnections) {
   Limiter limiter = open(bouncer_.patient_url()).value();
   std::atomic<int> connections{0};
   const auto count = [&] {
-    const auto rows = server_.query("select count(*) from pg_stat_activity where application_name = 'mete'");
+    // Those that look have another name: the last ones may not have ended yet.
+    const auto rows = server_.query(
+        "set application_name = 'looks'; select count(*) from pg_stat_activity where application_name = 'mete'");
     connections = std::max<int>(connections, std::stoi(rows.at(0).at(0)));
   };
   Load load(kThreads, [&] { return limiter.take("stock", "k"); });
@@ -57,7 +59,7 @@ TEST_F(Pooled, ManyThreadsShareFewConnections) {
   EXPECT_EQ(tally.unavailable, 0);
   EXPECT_EQ(tally.allowed, kAmount);
   EXPECT_GT(connections, 0) << "nobody was seen";
-  EXPECT_LE(connections, 3 + 2) << "with the one that looks, and perhaps the last that did";
+  EXPECT_LE(connections, 3);
   EXPECT_EQ(audit(), "");
 }
 
@@ -101,7 +103,7 @@ TEST_F(Pooled, ItGoesOnAfterTheServersConnectionsHaveEnded) {
 }
 
 TEST_F(Pooled, ItGoesOnAfterTheServerWasRestarted) {
-  Limiter limiter = open(bouncer_.url()).value();
+  Limiter limiter = open_when_calm(bouncer_.url());
   Load load(4, [&] { return limiter.take("stock", "k"); });
   for (Amount restarts = 1; restarts <= 2; ++restarts) {
     load.await_allowed(load.allowed() + 50);

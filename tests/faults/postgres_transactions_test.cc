@@ -20,7 +20,6 @@ using store::postgres::Connection;
 class OpenTransaction : public ::testing::Test {
  protected:
   OpenTransaction() {
-    server_.install_schema();
     server_.query("select mete.define('jobs', 'stock', 10), mete.define('open', 'stock', 10, on_fail => 'open')");
   }
   void run(const std::string& sql) {
@@ -31,7 +30,7 @@ class OpenTransaction : public ::testing::Test {
     return server_.query("select used, held, \"limit\" from mete.usage('jobs', 'k')");
   }
 
-  support::PostgresServer server_;
+  support::PostgresServer& server_ = support::running_postgres();
 
  private:
   Connection& application() {
@@ -47,7 +46,7 @@ class OpenTransaction : public ::testing::Test {
 };
 
 TEST_F(OpenTransaction, OnlyItsOwnMetersAreWaitedFor) {
-  Limiter limiter = open(server_.url()).value();
+  Limiter limiter = open_when_calm(server_.url() + "?timeout=1s");
   ASSERT_TRUE(support::becomes_true(20s, [&] { return limiter.take("jobs", "other").has_value(); }));
   run("begin; select mete.take('jobs', 'k'), mete.take('open', 'k')");
   for (int i = 0; i < 3; ++i) {

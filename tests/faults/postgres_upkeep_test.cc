@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/postgres/connection.h"
+#include "support/long_form.h"
 #include "support/postgres_server.h"
 
 namespace mete::faults {
@@ -17,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using store::postgres::Connection;
 
-constexpr int kRounds = 200;
+const int kRounds = support::is_long_form() ? 200 : 60;
 
 // Each is repeated on a connection of its own.
 const char* const kCalls[] = {

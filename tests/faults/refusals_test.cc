@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 
 TEST(Refusals, OutOfMemoryIsToldAndChangesNothing) {
   const support::RedisServer server({.arguments = {"--maxmemory-policy", "noeviction"}});
-  Limiter limiter = open(server.url()).value();
+  Limiter limiter = open(server.patient_url()).value();
   ASSERT_TRUE(limiter.define(stock("stock").amount(100)).has_value());
   ASSERT_TRUE(limiter.take("stock", "k", 7).value().allowed());
   ASSERT_EQ(server.call({"CONFIG", "SET", "maxmemory", "1"}).text, "OK");
@@ -39,7 +39,7 @@ TEST(Refusals, OutOfMemoryIsToldAndChangesNothing) {
 
 TEST(Refusals, AReplicaIsUnavailableUntilItIsAMasterAgain) {
   const support::RedisServer server;
-  Limiter limiter = open(server.url()).value();
+  Limiter limiter = open_when_calm(server.url() + "?timeout=1s");
   ASSERT_TRUE(limiter.define(stock("stock").amount(100)).has_value());
   ASSERT_TRUE(limiter.take("stock", "k", 7).value().allowed());
   // Of a master that nobody is.

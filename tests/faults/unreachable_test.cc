@@ -46,13 +46,14 @@ class Unreachable : public ::testing::TestWithParam<std::tuple<Make, Absence>> {
     store_ = open_patiently();
     limiter_ = std::make_unique<Limiter>(std::unique_ptr<store::Store>(store_));
     for (const char* limit : {"closed", "open"}) {
-      EXPECT_TRUE(support::becomes_true(20s, [&] { return limiter_->take(limit, "k").has_value(); }));
+      EXPECT_TRUE(support::becomes_true(20s, [&] { return limiter_->take(limit, key_).has_value(); }));
     }
   }
   void begin() { std::get<Absence>(GetParam()).begin(*world_); }
   void end() { std::get<Absence>(GetParam()).end(*world_); }
 
-  std::unique_ptr<World> world_ = std::get<Make>(GetParam()).start(Disk::kCached);
+  const SharedWorld world_{std::get<Make>(GetParam()), Disk::kCached};
+  const std::string key_ = unused_key();
   store::Store* store_ = nullptr;  // the limiter's
   std::unique_ptr<Limiter> limiter_;
 
@@ -72,22 +73,22 @@ class Unreachable : public ::testing::TestWithParam<std::tuple<Make, Absence>> {
 TEST_P(Unreachable, CallersAreToldInTimeAndItGoesOnByItself) {
   begin();
   const auto start = steady_clock::now();
-  const auto answer = limiter_->take("closed", "k");
+  const auto answer = limiter_->take("closed", key_);
   EXPECT_LT(steady_clock::now() - start, kInTime);
   ASSERT_FALSE(answer.has_value()) << "it must not be allowed unheard";
   EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable) << answer.error().message;
   end();
   // The pause between two attempts is two seconds at most.
-  EXPECT_TRUE(support::becomes_true(10s, [&] { return limiter_->take("closed", "k").has_value(); }));
-  EXPECT_TRUE(limiter_->usage("closed", "k").has_value());
+  EXPECT_TRUE(support::becomes_true(10s, [&] { return limiter_->take("closed", key_).has_value(); }));
+  EXPECT_TRUE(limiter_->usage("closed", key_).has_value());
 }
 
 TEST_P(Unreachable, OneAttemptPaysForAll) {
   begin();
-  (void)limiter_->take("closed", "k");
+  (void)limiter_->take("closed", key_);
   // The breaker: of a hundred more, but for the few that try again, each is answered at once.
   const auto start = steady_clock::now();
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(limiter_->take("closed", "k").has_value());
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(limiter_->take("closed", key_).has_value());
   EXPECT_LT(steady_clock::now() - start, 100 * World::kTimeout / 4);
   end();
 }
@@ -96,35 +97,35 @@ TEST_P(Unreachable, AnOpenLimitAdmitsAndIsCounted) {
   begin();
   const auto before = store_->statistics().unrecorded_admissions;
   for (int i = 0; i < 20; ++i) {
-    const auto answer = limiter_->take("open", "k");
+    const auto answer = limiter_->take("open", key_);
     ASSERT_TRUE(answer.has_value()) << answer.error().message;
     EXPECT_TRUE(answer->allowed());
   }
   EXPECT_EQ(store_->statistics().unrecorded_admissions - before, 20U);
   // Together with one that is closed it is not admitted.
-  EXPECT_FALSE(limiter_->take({{"open", "k"}, {"closed", "k"}}).has_value());
+  EXPECT_FALSE(limiter_->take({{"open", key_}, {"closed", key_}}).has_value());
   end();
   // What was admitted meanwhile is not charged afterwards; what the server did without anybody hearing of it is.
-  ASSERT_TRUE(support::becomes_true(10s, [&] { return limiter_->usage("open", "k").has_value(); }));
-  EXPECT_LE(limiter_->usage("open", "k")->used, 10);
+  ASSERT_TRUE(support::becomes_true(10s, [&] { return limiter_->usage("open", key_).has_value(); }));
+  EXPECT_LE(limiter_->usage("open", key_)->used, 10);
 }
 
 TEST_P(Unreachable, NothingIsAdmittedOverTheLimitMeanwhile) {
   constexpr Amount kAmount = 1500;
   ASSERT_TRUE(limiter_->define(stock("few").amount(kAmount)).has_value());
-  Load load(4, [this] { return limiter_->take("few", "k"); });
+  Load load(4, [this] { return limiter_->take("few", key_); });
   load.await_allowed(100);
   begin();
-  std::this_thread::sleep_for(700ms);  // of real trouble
+  load.await_failures(4);
   end();
   Tally tally;
-  ASSERT_TRUE(support::becomes_true(20s, [&] { return limiter_->usage("few", "k").has_value(); }));
+  ASSERT_TRUE(support::becomes_true(20s, [&] { return limiter_->usage("few", key_).has_value(); }));
   load.await_allowed(200);
   tally += load.stop();
-  tally += exhaust(4, [this] { return limiter_->take("few", "k"); });
+  tally += exhaust(4, [this] { return limiter_->take("few", key_); });
   EXPECT_EQ(tally.wrong, "");
   EXPECT_LT(tally.slowest, kInTime);
-  EXPECT_EQ(limiter_->usage("few", "k")->used, kAmount);
+  EXPECT_EQ(limiter_->usage("few", key_)->used, kAmount);
   EXPECT_LE(tally.allowed, kAmount);
   EXPECT_GE(tally.allowed + tally.unavailable, kAmount) << "what nobody was told of was charged";
 }

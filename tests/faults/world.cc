@@ -1,5 +1,9 @@
 #include "faults/world.h"
 
+#include <gtest/gtest.h>
+
+#include <exception>
+#include <map>
 #include <utility>
 
 #include "faults/load.h"
@@ -73,12 +77,30 @@ std::unique_ptr<World> start_etcd(Disk /*disk*/) {
                                                         Address{"etcd://127.0.0.1:", "/faults"});
 }
 
+std::unique_ptr<World>& idle_world(const Make& make, Disk disk) {
+  static std::map<std::pair<std::string, Disk>, std::unique_ptr<World>> worlds;
+  return worlds[{make.name, disk}];
+}
+
 }  // namespace
 
 const std::vector<Make>& makes() {
   static const std::vector<Make> kMakes = {
       {"redis", start_redis}, {"postgres", start_postgres}, {"etcd", start_etcd}, {"mete", start_mete}};
   return kMakes;
+}
+
+SharedWorld::SharedWorld(const Make& make, Disk disk) : idle_(idle_world(make, disk)), world_(std::move(idle_)) {
+  if (!world_) world_ = make.start(disk);
+}
+
+SharedWorld::~SharedWorld() {
+  if (!::testing::Test::HasFailure() && std::uncaught_exceptions() == 0) idle_ = std::move(world_);
+}
+
+std::string unused_key() {
+  static int used = 0;
+  return "k-" + std::to_string(++used);
 }
 
 }  // namespace mete::faults

@@ -55,4 +55,25 @@ struct Make {
 
 const std::vector<Make>& makes();
 
+// A world for the time of a test, which the next test with the same make and disk gets too: a start costs more than
+// most tests. So each test has keys of its own (unused_key()) and leaves the server up and the proxy passing; a test
+// that has failed leaves nothing to the next. Thread safety: none.
+class SharedWorld {
+ public:
+  SharedWorld(const Make& make, Disk disk);
+  SharedWorld(const SharedWorld&) = delete;
+  SharedWorld& operator=(const SharedWorld&) = delete;
+  ~SharedWorld();
+
+  World* operator->() const { return world_.get(); }
+  World& operator*() const { return *world_; }
+
+ private:
+  std::unique_ptr<World>& idle_;  // where it waits for the next test
+  std::unique_ptr<World> world_;
+};
+
+// "k-7": one that no test of this program has used.
+std::string unused_key();
+
 }  // namespace mete::faults

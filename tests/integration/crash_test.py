@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills a server under load, again and again, and looks for anything that it had acknowledged and does not know any more.
 
-    crash_test.py PROGRAM [--kills N] [--seed N]     20 kills; 200 with METE_TEST_LONG=1
+    crash_test.py PROGRAM [--kills N] [--seed N]     6 kills, of each kind; 200 with METE_TEST_LONG=1
     crash_test.py PROGRAM --self-test                what a broken server would do, which must be found
 
 Eight clients send random commands in pipelines; the server gets SIGKILL at random moments, some of them while it writes a snapshot, some
@@ -28,7 +28,7 @@ from crash.oracle import LOSS_SECONDS_MAX, Oracle, Tally
 
 CLIENTS = 8
 THREADS = 3  # of the server: clients on different ones meet at the journal
-KILLS, KILLS_LONG = 20, 200
+KILLS, KILLS_LONG = 6, 200
 # So many meters make snapshots and recoveries long enough to be hit.
 BULK_METERS = 20_000
 LOAD_SECONDS = (0.05, 0.6)
@@ -37,6 +37,8 @@ QUIET_SECONDS = (0.05, 3)     # and long enough that some must have
 RECOVERY_KILL_SHARE = 0.25    # of the starts
 BGSAVE_SHARE = 0.6            # of the rounds: a snapshot that the kill may hit
 SAVE_SHARE = 0.3              # of the rounds: one that is complete
+# The rounds that have it for sure, so that a short run has everything.
+QUIET_ROUND, BGSAVE_ROUND, RECOVERY_KILL_ROUND, SAVE_ROUND = 2, 1, 3, 2
 
 
 class CleanUp(contextlib.ExitStack):
@@ -59,7 +61,7 @@ class Run:
         self.oracle = Oracle(self.clients, self.tally, self.random)
         self.server = None
         self.killed_at = time.monotonic()
-        self.kills = self.kills_in_recovery = self.kills_while_saving = self.operations = 0
+        self.round = self.kills = self.kills_in_recovery = self.kills_while_saving = self.operations = 0
 
     def _remove_folder(self, exception_type, *_):
         if exception_type or self.is_kept:
@@ -89,9 +91,15 @@ class Run:
                 assert all(connection.reply()[0] == 1 for _ in batch)
             assert connection.ask("SAVE") == "OK"
 
+    def has(self, sure_round, share):
+        """Whether this round has what a share of them has."""
+        by_chance = self.random.random() < share
+        return by_chance or self.round == sure_round
+
     def load_and_kill(self):
         """One round, of either kind."""
-        is_quiet = self.random.random() < QUIET_SHARE
+        self.round += 1
+        is_quiet = self.has(QUIET_ROUND, QUIET_SHARE)
         self.load(self.random.uniform(*(QUIET_SECONDS if is_quiet else LOAD_SECONDS)), is_quiet)
 
     def load(self, seconds, is_quiet):
@@ -102,7 +110,7 @@ class Run:
         for thread in threads:
             thread.start()
         time.sleep(seconds)
-        if self.random.random() < BGSAVE_SHARE:
+        if self.has(BGSAVE_ROUND, BGSAVE_SHARE):
             self.server.ask("BGSAVE")
             time.sleep(self.random.uniform(0, 0.1))
         self.kill()
@@ -127,7 +135,7 @@ class Run:
         self.kills_in_recovery += 1
 
     def restart_and_compare(self, tamper=None):
-        if self.random.random() < RECOVERY_KILL_SHARE:
+        if self.has(RECOVERY_KILL_ROUND, RECOVERY_KILL_SHARE):
             self.kill_in_recovery()
         self.start()
         # By now every hold that was to expire has done so.
@@ -140,7 +148,7 @@ class Run:
             if (reply := connection.ask("USAGE", "bulk", meter))[0] != 1:
                 self.tally.lost += 1
                 self.tally.reports.append(f"bulk {meter}: {reply}")
-            if self.random.random() < SAVE_SHARE:
+            if self.has(SAVE_ROUND, SAVE_SHARE):
                 assert connection.ask("SAVE") == "OK"
 
     def finish(self):

@@ -12,6 +12,7 @@
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "support/etcd_server.h"
+#include "support/long_form.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
@@ -24,7 +25,7 @@ Search search_from_environment() {
   if (const char* seed = std::getenv("METE_SEED")) {
     search.seed = std::strtoull(seed, nullptr, 10);
     search.histories = 1;
-  } else if (const char* is_long = std::getenv("METE_TEST_LONG"); is_long != nullptr && *is_long == '1') {
+  } else if (support::is_long_form()) {
     search.histories = 100'000;
   }
   return search;
@@ -36,13 +37,15 @@ struct StoreCase {
   Between between = {};
   int slowness = 1;  // so many times fewer histories
   Times times = {};
+  int brevity = 1;  // and so many times fewer again, but for the long form
 
   friend void PrintTo(const StoreCase& store, std::ostream* out) { *out << store.name; }
 };
 
 Search search_for(const StoreCase& store) {
   Search search = search_from_environment();
-  search.histories = (search.histories + store.slowness - 1) / store.slowness;
+  const int share = store.slowness * (support::is_long_form() ? 1 : store.brevity);
+  search.histories = (search.histories + share - 1) / share;
   search.times = store.times;
   return search;
 }
@@ -120,18 +123,26 @@ class OnTime {
   Server* server_ = nullptr;
 };
 
-constexpr int kSlownessOfServers = 16;  // 7,500 operations; 375,000 with METE_TEST_LONG
+constexpr int kSlownessOfServers = 16;  // 7,500 operations; 375,000 in the long form
+constexpr int kBrevityOfPostgres = 4;
+constexpr int kBrevityOfEtcd = 3;
 constexpr int kSlownessOfMete = 8;
 
 template <class Server, Server& (*shared)()>
-StoreCase on_time(std::string name) {
+StoreCase on_time(std::string name, int brevity = 1) {
   const auto on_time = std::make_shared<OnTime<Server, shared>>();
-  return {std::move(name), [on_time](const Clock& clock) { return on_time->begin(clock); },
-          [on_time](Limiter& limiter) { on_time->tell_time(limiter); }, kSlownessOfServers, kMicroseconds};
+  return {std::move(name),
+          [on_time](const Clock& clock) { return on_time->begin(clock); },
+          [on_time](Limiter& limiter) { on_time->tell_time(limiter); },
+          kSlownessOfServers,
+          kMicroseconds,
+          brevity};
 }
 
 StoreCase redis() { return on_time<support::RedisServer, support::shared_redis>("redis"); }
-StoreCase postgres() { return on_time<support::PostgresServer, support::shared_postgres>("postgres"); }
+StoreCase postgres() {
+  return on_time<support::PostgresServer, support::shared_postgres>("postgres", kBrevityOfPostgres);
+}
 
 // Another Mete server over a socket, a new one for each history. It outlives the history, and so has a clock of its
 // own.
@@ -166,7 +177,9 @@ StoreCase etcd() {
             return open(support::shared_etcd().patient_url(path), {.clock = &clock}).value();
           },
           {},
-          kSlownessOfServers};
+          kSlownessOfServers,
+          {},
+          kBrevityOfEtcd};
 }
 
 // The very histories that servers get: so these stores and the model agree on every answer, four ways.

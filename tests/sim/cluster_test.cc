@@ -2,11 +2,11 @@
 // And bugs that were planted, each of which must be found.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "lab/sim/measure.h"
 #include "lab/sim/run.h"
+#include "support/long_form.h"
 
 namespace mete::sim {
 namespace {
@@ -15,10 +15,7 @@ constexpr std::uint64_t kParts = 10;
 constexpr std::uint64_t kSeeds = 1'000;
 constexpr std::uint64_t kSeedsLong = 100'000;
 
-std::uint64_t seeds_of_part() {
-  const char* is_long = std::getenv("METE_TEST_LONG");
-  return (is_long != nullptr && *is_long == '1' ? kSeedsLong : kSeeds) / kParts;
-}
+std::uint64_t seeds_of_part() { return (support::is_long_form() ? kSeedsLong : kSeeds) / kParts; }
 
 class ClusterSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 

@@ -12,6 +12,7 @@
 
 #include "sim/sim_store.h"
 #include "sim/workload.h"
+#include "support/long_form.h"
 #include "support/simulated_disk.h"
 
 namespace mete::sim {
@@ -22,11 +23,6 @@ using support::SimulatedDisk;
 using Fate = SimulatedDisk::Fate;
 
 constexpr Fate kFates[] = {Fate::kDropped, Fate::kKept, Fate::kTorn, Fate::kRandomMix};
-
-bool is_long() {
-  const char* value = std::getenv("METE_TEST_LONG");
-  return value != nullptr && *value == '1';
-}
 
 class Simulation {
  public:
@@ -152,7 +148,7 @@ void Simulation::lose_power() {
 void Simulation::cut() {
   ++cuts_;
   for (const Fate fate : kFates) {
-    if (is_long() || fate == kFates[cuts_ % std::size(kFates)]) {
+    if (support::is_long_form() || fate == kFates[cuts_ % std::size(kFates)]) {
       unchecked_.push_back({cuts_, fate, disk_->cut_power(fate, cuts_)});
     }
   }

@@ -56,6 +56,19 @@ bool has_ended(pid_t pid) {
   return state == '\0' || state == 'Z' || state == 'X';
 }
 
+void start_with_schema(std::optional<PostgresServer>& server, bool has_settable_clock) {
+  server.emplace(PostgresServer::Options{.has_settable_clock = has_settable_clock});
+  server->install_schema();
+}
+
+// A transaction that a failed test has left open would keep the tables locked for ever.
+void empty(PostgresServer& server) {
+  server.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity "
+      "where backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid();"
+      "truncate mete.limits, mete.revisions, mete.meters, mete.operations, mete.events");
+}
+
 }  // namespace
 
 PostgresServer::PostgresServer(Options options)
@@ -171,7 +184,8 @@ ChildProcess::Command PostgresServer::command() const {
   std::vector<std::string> settings = {"listen_addresses=127.0.0.1", "unix_socket_directories=" + directory,
                                        "search_path=public",         "shared_buffers=32MB",
                                        "max_connections=100",        "timezone=UTC"};
-  if (!options_.is_durable) settings.emplace_back("fsync=off");
+  // Against the end of the server alone, what the kernel has is enough.
+  if (!options_.is_durable) settings.insert(settings.end(), {"fsync=off", "full_page_writes=off"});
   if (options_.has_settable_clock) settings.emplace_back("autovacuum=off");
   settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
   for (const std::string& setting : settings) made.words.insert(made.words.end(), {"-c", setting});
@@ -180,19 +194,16 @@ ChildProcess::Command PostgresServer::command() const {
 }
 
 PostgresServer& shared_postgres() {
-  static SharedServer<PostgresServer> shared(
-      [](auto& server) {
-        server.emplace(PostgresServer::Options{.has_settable_clock = true});
-        server->install_schema();
-      },
-      [](PostgresServer& server) {
-        server.set_time(kServerStart);
-        // A transaction that a failed test has left open would keep the tables locked for ever.
-        server.query(
-            "select pg_terminate_backend(pid) from pg_stat_activity "
-            "where backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid();"
-            "truncate mete.limits, mete.revisions, mete.meters, mete.operations, mete.events");
-      });
+  static SharedServer<PostgresServer> shared([](auto& server) { start_with_schema(server, true); },
+                                             [](PostgresServer& server) {
+                                               server.set_time(kServerStart);
+                                               empty(server);
+                                             });
+  return shared.as_new();
+}
+
+PostgresServer& running_postgres() {
+  static SharedServer<PostgresServer> shared([](auto& server) { start_with_schema(server, false); }, empty);
   return shared.as_new();
 }
 

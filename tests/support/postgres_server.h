@@ -93,5 +93,7 @@ class PostgresServer {
 // One with a settable clock and the schema `mete` for all tests of this program (support/shared_server.h). Each call
 // empties its tables and sets its time back to kServerStart.
 PostgresServer& shared_postgres();
+// Another one, whose time passes as everybody's, for tests in which PostgreSQL's own time-outs count.
+PostgresServer& running_postgres();
 
 }  // namespace mete::support

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <vector>
 
+#include "support/files.h"
 #include "support/redis_client.h"
+#include "support/shared_server.h"
 #include "support/waiting.h"
 
 namespace mete::support {
@@ -140,6 +142,20 @@ void RedisCluster::end_move(const Move& move) const {
   expect_ok(nodes_[move.to]->call({"CLUSTER", "SETSLOT", slot, "NODE", owner}));
   expect_ok(nodes_[move.from]->call({"CLUSTER", "SETSLOT", slot, "NODE", owner}));
   await_health();
+}
+
+void RedisCluster::clear() const {
+  for (std::size_t i = 0; i < kMasters; ++i) {
+    const std::string slots = nodes_[i]->call({"CLUSTER", "NODES"}).text;
+    if (has(slots, "->-") || has(slots, "-<-")) fail("a test has left a slot on its way:\n" + slots);
+    expect_ok(nodes_[i]->call({"FLUSHALL"}));
+  }
+}
+
+RedisCluster& shared_cluster() {
+  static SharedServer<RedisCluster> shared([](auto& cluster) { cluster.emplace(); },
+                                           [](const RedisCluster& cluster) { cluster.clear(); });
+  return shared.as_new();
 }
 
 }  // namespace mete::support

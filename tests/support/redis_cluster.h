@@ -57,6 +57,9 @@ class RedisCluster {
   std::size_t move_keys(const Move& move, std::size_t count) const;  // NOLINT(modernize-use-nodiscard)
   void end_move(const Move& move) const;
 
+  // Empties all nodes; fails if a slot is still on its way.
+  void clear() const;
+
  private:
   [[nodiscard]] bool is_up(std::size_t number) const { return nodes_[number]->pid() > 0; }
   [[nodiscard]] const RedisServer& any_up() const;
@@ -66,5 +69,9 @@ class RedisCluster {
 
   std::array<std::unique_ptr<RedisServer>, kNodes> nodes_;
 };
+
+// One that never fails over for all tests of this program that kill none of its nodes (support/shared_server.h). Each
+// call empties it. Slots may lie elsewhere than at first.
+RedisCluster& shared_cluster();
 
 }  // namespace mete::support

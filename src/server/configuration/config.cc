@@ -8,9 +8,9 @@
 #include <optional>
 #include <system_error>
 
+#include "base/errors.h"
 #include "server/configuration/config_draft.h"
 #include "server/configuration/config_settings.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -22,7 +22,7 @@ std::string system_error_text() { return std::generic_category().message(errno);
 // A plain read(2): the file may be a pipe, as from a shell's <(…).
 Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return invalid_at(path, "cannot open it: " + system_error_text());
+  if (file < 0) return base::invalid_at(path, "cannot open it: " + system_error_text());
   std::string text;
   std::array<char, 16'384> part{};
   ssize_t count = 0;
@@ -32,8 +32,9 @@ Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
   }
   const std::string reason = count < 0 ? system_error_text() : "";
   ::close(file);
-  if (count < 0) return invalid_at(path, "cannot read it: " + reason);
-  if (text.size() > bytes_max) return invalid_at(path, "it has more than " + std::to_string(bytes_max) + " bytes");
+  if (count < 0) return base::invalid_at(path, "cannot read it: " + reason);
+  if (text.size() > bytes_max)
+    return base::invalid_at(path, "it has more than " + std::to_string(bytes_max) + " bytes");
   return text;
 }
 
@@ -56,7 +57,8 @@ Result<void> read_environment(ConfigDraft& draft, const std::map<std::string, st
       bool is_known = false;
       for (const Setting& setting : settings()) is_known = is_known || environment_name(setting) == name;
       if (!is_known)
-        return invalid_at(wire::quote(name), "there is no such setting" + suggest_setting(name, environment_name));
+        return base::invalid_at(wire::quote(name),
+                                "there is no such setting" + suggest_setting(name, environment_name));
     }
   }
   return {};
@@ -74,7 +76,7 @@ Result<void> read_flags(ConfigDraft& draft, const std::map<std::string, std::str
   for (const auto& [name, value] : flags) {
     bool is_known = false;
     for (const Setting& setting : settings()) is_known = is_known || flag_name(setting) == name;
-    if (!is_known) return invalid_at("--" + name, "there is no such setting" + suggest_setting(name, flag_name));
+    if (!is_known) return base::invalid_at("--" + name, "there is no such setting" + suggest_setting(name, flag_name));
   }
   return {};
 }
@@ -86,7 +88,7 @@ Result<void> read_password(const std::string& file, std::string& password) {
   if (text->ends_with('\n')) text->pop_back();
   if (text->ends_with('\r')) text->pop_back();
   if (text->empty() || text->size() > kPasswordBytesMax || text->find('\0') != std::string::npos) {
-    return invalid_at(
+    return base::invalid_at(
         file, "a password is one line of 1 to " + std::to_string(kPasswordBytesMax) + " bytes, none of them zero");
   }
   password = std::move(*text);
@@ -110,7 +112,7 @@ Result<Config> load_config(const ConfigSources& sources) {
     if (auto ok = read_password(*file, *password); !ok) return tl::make_unexpected(std::move(ok.error()));
   }
   if (const auto conflict = find_conflict(*config))
-    return invalid_at(config->place_of(conflict->setting), conflict->message);
+    return base::invalid_at(config->place_of(conflict->setting), conflict->message);
   return config;
 }
 
@@ -124,9 +126,9 @@ Result<Config> parse_config(std::string_view text, const ConfigSources& sources)
 
 Result<void> set_value(Config& config, std::string_view name, std::string_view text) {
   const Setting* setting = find_setting(name);
-  if (setting == nullptr) return invalid_at(wire::quote(name), "there is no such setting");
+  if (setting == nullptr) return base::invalid_at(wire::quote(name), "there is no such setting");
   auto ok = set_value(config, *setting, text);
-  if (!ok) return invalid_at(std::string(name), ok.error().message);
+  if (!ok) return base::invalid_at(std::string(name), ok.error().message);
   return ok;
 }
 

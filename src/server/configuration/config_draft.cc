@@ -1,8 +1,8 @@
 #include "server/configuration/config_draft.h"
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/suggest.h"
-#include "server/refusal.h"
 
 namespace mete::server {
 
@@ -29,7 +29,7 @@ void clear(Config& config, std::string_view name) {
 }  // namespace
 
 Result<void> ConfigDraft::set(const Setting& setting, std::string_view text, Origin origin) {
-  if (auto ok = set_value(config_, setting, text); !ok) return invalid_at(origin.place, ok.error().message);
+  if (auto ok = set_value(config_, setting, text); !ok) return base::invalid_at(origin.place, ok.error().message);
   origins_[setting.name] = std::move(origin);
   return {};
 }
@@ -39,7 +39,7 @@ Result<Config> ConfigDraft::finish() && {
     if (auto ok = choose(pair.one, pair.other); !ok) return tl::make_unexpected(std::move(ok.error()));
   }
   if (const auto conflict = find_conflict(config_)) {
-    return invalid_at(origin_of(conflict->setting).place, conflict->message);
+    return base::invalid_at(origin_of(conflict->setting).place, conflict->message);
   }
   for (const auto& [name, origin] : origins_) config_.places.by_name.emplace(name, origin.place);
   return std::move(config_);
@@ -51,7 +51,8 @@ Result<void> ConfigDraft::choose(std::string_view one, std::string_view other) {
   const Origin second = origin_of(other);
   if (first.rank == Rank::kDefault && second.rank == Rank::kDefault) return {};
   if (first.rank == second.rank) {
-    return invalid_at(second.place, "there is " + std::string(one) + " too, and only one of the two can be meant");
+    return base::invalid_at(second.place,
+                            "there is " + std::string(one) + " too, and only one of the two can be meant");
   }
   clear(config_, first.rank < second.rank ? one : other);
   return {};

@@ -3,12 +3,12 @@
 #include <map>
 #include <optional>
 
+#include "base/errors.h"
 #include "server/configuration/config_draft.h"
 #include "server/configuration/config_sync.h"
 #include "server/configuration/config_toml.h"
 #include "server/limits/limit_fields.h"
 #include "server/limits/limit_reload.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -83,7 +83,7 @@ class FileReader {
   [[nodiscard]] std::string place_text(TextPosition place) const { return file_ + ":" + place.text(); }
 
   [[nodiscard]] tl::unexpected<Error> refuse(TextPosition place, const std::string& message) const {
-    return invalid_at(place_text(place), message);
+    return base::invalid_at(place_text(place), message);
   }
 
   Result<void> read_value(const FileValue& value) {

@@ -4,10 +4,10 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/time_text.h"
 #include "escrow/nodes/names.h"
 #include "net/address.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -224,13 +224,13 @@ Result<std::size_t> check_range(const Setting& setting, std::size_t number, std:
   const SettingRange& range = setting.range;
   if (number == 0 && range.is_zero_special) return number;
   if (number >= range.min && number <= range.max) return number;
-  return invalid(wire::quote(text) + " is out of range; it must be " + range_text(setting));
+  return base::invalid(wire::quote(text) + " is out of range; it must be " + range_text(setting));
 }
 
 Result<std::size_t> parse_count(const Setting& setting, std::string_view text) {
   const auto number = wire::parse_integer(text);
-  if (!number) return invalid(wire::quote(text) + " is no integer; it must be " + range_text(setting));
-  if (*number < 0) return invalid(wire::quote(text) + " is out of range; it must be " + range_text(setting));
+  if (!number) return base::invalid(wire::quote(text) + " is no integer; it must be " + range_text(setting));
+  if (*number < 0) return base::invalid(wire::quote(text) + " is out of range; it must be " + range_text(setting));
   return check_range(setting, static_cast<std::size_t>(*number), text);
 }
 
@@ -243,9 +243,9 @@ Result<std::size_t> parse_size(const Setting& setting, std::string_view text) {
   }
   std::int64_t bytes = 0;
   if (!number || unit_bytes == 0 || __builtin_mul_overflow(*number, unit_bytes, &bytes)) {
-    return invalid(wire::quote(text) +
-                   " is no size; write bytes, or 64kb, 1mb or 2gb (1kb is 1024 bytes); it must be " +
-                   range_text(setting));
+    return base::invalid(wire::quote(text) +
+                         " is no size; write bytes, or 64kb, 1mb or 2gb (1kb is 1024 bytes); it must be " +
+                         range_text(setting));
   }
   return check_range(setting, static_cast<std::size_t>(bytes), text);
 }
@@ -261,7 +261,7 @@ Result<Duration> parse_duration(const Setting& setting, std::string_view text) {
 Result<bool> parse_boolean(std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
-  return invalid(wire::quote(text) + " is neither true nor false");
+  return base::invalid(wire::quote(text) + " is neither true nor false");
 }
 
 // "" and "off" stand for no address at all.
@@ -275,7 +275,7 @@ Result<std::vector<std::string>> parse_addresses(std::string_view text) {
     const std::string_view one = text.substr(0, comma);
     if (auto address = net::parse_address(one); !address) return tl::make_unexpected(std::move(address.error()));
     if (std::find(addresses.begin(), addresses.end(), one) != addresses.end()) {
-      return invalid(wire::quote(one) + " stands there twice");
+      return base::invalid(wire::quote(one) + " stands there twice");
     }
     addresses.emplace_back(one);
     if (comma == std::string_view::npos) return addresses;
@@ -289,24 +289,24 @@ bool is_scheme(std::string_view text) {
 
 Result<void> check_string(const Setting& setting, std::string_view text) {
   using enum SettingKind;
-  if (text.find('\0') != std::string_view::npos) return invalid("it must not have zero bytes");
+  if (text.find('\0') != std::string_view::npos) return base::invalid("it must not have zero bytes");
   // A variable that turns out empty must not take a password away from the file in silence.
   const bool needs_text =
       setting.kind == kSecret || setting.kind == kFile || setting.kind == kUrl || setting.kind == kName;
-  if (text.empty() && needs_text) return invalid("it is empty; leave it out if none is meant");
+  if (text.empty() && needs_text) return base::invalid("it is empty; leave it out if none is meant");
   if (setting.kind == kChoice &&
       std::find(setting.choices.begin(), setting.choices.end(), text) == setting.choices.end()) {
-    return invalid(wire::quote(text) + " is unknown; it must be " + range_text(setting));
+    return base::invalid(wire::quote(text) + " is unknown; it must be " + range_text(setting));
   }
   if (setting.kind == kSecret && text.size() > kPasswordBytesMax) {
-    return invalid("a password has at most " + std::to_string(kPasswordBytesMax) + " bytes");
+    return base::invalid("a password has at most " + std::to_string(kPasswordBytesMax) + " bytes");
   }
   const std::size_t colon = text.find(':');
   if (setting.kind == kUrl && (colon == std::string_view::npos || !is_scheme(text.substr(0, colon)))) {
-    return invalid(R"(that is no URL; write "embedded:DIRECTORY", "etcd://HOST:PORT" or the like)");
+    return base::invalid(R"(that is no URL; write "embedded:DIRECTORY", "etcd://HOST:PORT" or the like)");
   }
   if (setting.kind == kName && !escrow::is_node_name(text)) {
-    return invalid(wire::quote(text) + " is no name of a node; it must be " + range_text(setting));
+    return base::invalid(wire::quote(text) + " is no name of a node; it must be " + range_text(setting));
   }
   if (setting.kind == kAddress && !is_off(text)) {
     if (auto address = net::parse_address(text); !address) return tl::make_unexpected(std::move(address.error()));

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/suggest.h"
 #include "base/time_text.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -13,7 +13,7 @@ namespace {
 
 Result<std::string> text_of(const Field& field) {
   if (const auto* text = std::get_if<std::string_view>(&field.value)) return std::string(*text);
-  return invalid(std::string(field.name) + ": it must be a string");
+  return base::invalid(std::string(field.name) + ": it must be a string");
 }
 
 // A number may be written as one.
@@ -34,7 +34,7 @@ Result<void> set_missing(sync::Plan& plan, const Field& field) {
   const auto text = text_of(field);
   if (!text) return tl::make_unexpected(text.error());
   const auto missing = sync::parse_missing(*text);
-  if (!missing) return invalid(R"(missing: it must be "keep" or "zero", not )" + wire::quote(*text));
+  if (!missing) return base::invalid(R"(missing: it must be "keep" or "zero", not )" + wire::quote(*text));
   plan.missing = *missing;
   return {};
 }
@@ -52,7 +52,7 @@ Result<void> set_timeout(sync::Plan& plan, const Field& field) {
   const auto text = text_or_number(field);
   if (!text) return tl::make_unexpected(text.error());
   const auto timeout = wire::parse_duration(*text);
-  if (!timeout) return invalid("timeout: " + timeout.error().message);
+  if (!timeout) return base::invalid("timeout: " + timeout.error().message);
   plan.timeout = *timeout;
   return {};
 }
@@ -91,7 +91,7 @@ Result<void> set_field(sync::Plan& plan, const Field& field) {
   if (key != std::end(kKeys)) return key->set(plan, field);
   std::vector<std::string> names;
   for (const SyncKey& each : kKeys) names.emplace_back(each.name);
-  return invalid(wire::quote(field.name) + " is no key of [[sync]]" + base::did_you_mean(field.name, names));
+  return base::invalid(wire::quote(field.name) + " is no key of [[sync]]" + base::did_you_mean(field.name, names));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ Result<sync::Plan> make_plan(std::span<const Field> fields) {
   for (const SyncKey& key : kKeys) {
     const bool is_there =
         std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.name == key.name; });
-    if (key.is_required && !is_there) return invalid(std::string(key.name) + " is missing");
+    if (key.is_required && !is_there) return base::invalid(std::string(key.name) + " is missing");
   }
   if (auto ok = sync::check_plan(plan); !ok) return tl::make_unexpected(std::move(ok.error()));
   return plan;

@@ -3,7 +3,7 @@
 #include <toml++/toml.h>
 #include <algorithm>
 
-#include "server/refusal.h"
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -75,10 +75,10 @@ Result<std::vector<FileTable>> take_tables(toml::table& root, std::string_view n
   if (node == nullptr) return tables;
   const std::string wanted = std::string(name) + " must be written [[" + std::string(name) + "]], once for each";
   const toml::array* array = node->as_array();
-  if (array == nullptr) return invalid_at(position_of(node->source()).text(), wanted);
+  if (array == nullptr) return base::invalid_at(position_of(node->source()).text(), wanted);
   for (const toml::node& item : *array) {
     const toml::table* table = item.as_table();
-    if (table == nullptr) return invalid_at(position_of(item.source()).text(), wanted);
+    if (table == nullptr) return base::invalid_at(position_of(item.source()).text(), wanted);
     tables.push_back({flatten_in_order(*table), position_of(item.source())});
   }
   root.erase(name);
@@ -107,12 +107,12 @@ std::string printable(std::string_view message) {
 }  // namespace
 
 Result<FileContents> read_toml(std::string_view text) {
-  if (!wire::is_utf8(text)) return invalid_at(TextPosition{1, 1}.text(), "the file is not UTF-8");
+  if (!wire::is_utf8(text)) return base::invalid_at(TextPosition{1, 1}.text(), "the file is not UTF-8");
   try {
     toml::table root = toml::parse(text);
     return read_root(root);
   } catch (const toml::parse_error& error) {
-    return invalid_at(position_of(error.source()).text(), printable(error.description()));
+    return base::invalid_at(position_of(error.source()).text(), printable(error.description()));
   }
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "server/configuration/config_settings.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -30,8 +30,8 @@ std::string show_slow_log(const Config& config) {
 Result<void> set_slow_log(Config& config, std::string_view text) {
   const auto us = wire::parse_integer(text);
   if (!us || *us < -1 || *us > kSlowLogMaxUs) {
-    return invalid(fmt::format("{} is out of range; it must be -1 (none), 0 (all) or microseconds up to {}",
-                               wire::quote(text), kSlowLogMaxUs));
+    return base::invalid(fmt::format("{} is out of range; it must be -1 (none), 0 (all) or microseconds up to {}",
+                                     wire::quote(text), kSlowLogMaxUs));
   }
   config.slowlog_threshold = *us < 0    ? Duration()
                              : *us == 0 ? Duration::from_ns(1)
@@ -62,9 +62,10 @@ constexpr RedisSetting kRedisSettings[] = {
 };
 
 Result<void> set_as_redis(Config& config, const RedisSetting& setting, std::string_view text) {
-  if (setting.own_name.empty()) return invalid(fmt::format("{} cannot be changed", setting.name));
+  if (setting.own_name.empty()) return base::invalid(fmt::format("{} cannot be changed", setting.name));
   if (setting.set == nullptr) {
-    return invalid(fmt::format("{} can only be set when the server starts, as {}", setting.name, setting.own_name));
+    return base::invalid(
+        fmt::format("{} can only be set when the server starts, as {}", setting.name, setting.own_name));
   }
   return setting.set(config, text).map_error([&](const Error& error) {
     return Error{error.code, fmt::format("{}: {}", setting.name, error.message)};
@@ -82,10 +83,10 @@ Result<void> set_while_running(Config& config, std::string_view name, std::strin
   if (redis != std::end(kRedisSettings)) return set_as_redis(config, *redis, text);
   const Setting* const setting = find_setting(name);
   if (setting == nullptr) {
-    return invalid(fmt::format("unknown setting {}: CONFIG GET * lists them", wire::quote(name)));
+    return base::invalid(fmt::format("unknown setting {}: CONFIG GET * lists them", wire::quote(name)));
   }
   if (setting->reload == Reload::kAtStart) {
-    return invalid(fmt::format("{} can only be set when the server starts", setting->name));
+    return base::invalid(fmt::format("{} can only be set when the server starts", setting->name));
   }
   return set_value(config, *setting, text).map_error([&](const Error& error) {
     return Error{error.code, fmt::format("{}: {}", setting->name, error.message)};

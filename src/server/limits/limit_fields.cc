@@ -4,9 +4,9 @@
 #include <limits>
 #include <optional>
 
+#include "base/errors.h"
 #include "base/time_text.h"
 #include "core/validate.h"
-#include "server/refusal.h"
 #include "wire/json.h"
 #include "wire/text.h"
 
@@ -30,12 +30,12 @@ std::optional<Item> find_named(const Names& items, std::string_view name) {
 
 Result<std::int64_t> integer(const Field& field) {
   if (const auto* number = std::get_if<std::int64_t>(&field.value)) return *number;
-  return invalid(std::string(field.name) + " must be an integer");
+  return base::invalid(std::string(field.name) + " must be an integer");
 }
 
 Result<std::string_view> text(const Field& field) {
   if (const auto* words = std::get_if<std::string_view>(&field.value)) return *words;
-  return invalid(std::string(field.name) + " must be a string");
+  return base::invalid(std::string(field.name) + " must be a string");
 }
 
 Result<void> set_amount(Limit& limit, const Field& field) {
@@ -55,7 +55,7 @@ Result<void> set_burst(Limit& limit, const Field& field) {
 Result<void> set_calendar_period(Limit& limit, const Field& field) {
   const auto name = text(field);
   const auto unit = name ? find_named(kUnits, *name) : std::nullopt;
-  if (!unit) return invalid(R"(period of a calendar must be "hour", "day", "week", "month" or "year")");
+  if (!unit) return base::invalid(R"(period of a calendar must be "hour", "day", "week", "month" or "year")");
   limit.per(*unit);
   return {};
 }
@@ -69,10 +69,10 @@ Result<void> set_period(Limit& limit, const Field& field) {
   } else if (const auto* duration = std::get_if<std::string_view>(&field.value)) {
     words = *duration;
   } else {
-    return invalid("period must be a duration, such as \"1m\", or a number of seconds");
+    return base::invalid("period must be a duration, such as \"1m\", or a number of seconds");
   }
   const auto period = wire::parse_duration(words);
-  if (!period) return invalid("period: " + period.error().message);
+  if (!period) return base::invalid("period: " + period.error().message);
   limit.per(*period);
   return {};
 }
@@ -88,7 +88,7 @@ Result<void> set_anchor(Limit& limit, const Field& field) {
   const auto anchor = integer(field);
   if (!anchor) return tl::make_unexpected(anchor.error());
   if (*anchor < 1 || *anchor > std::numeric_limits<int>::max()) {
-    return invalid("anchor must be a weekday 1 to 7, a day 1 to 31 or, for a year, month * 100 + day");
+    return base::invalid("anchor must be a weekday 1 to 7, a day 1 to 31 or, for a year, month * 100 + day");
   }
   limit.anchor(static_cast<int>(*anchor));
   return {};
@@ -96,7 +96,7 @@ Result<void> set_anchor(Limit& limit, const Field& field) {
 
 Result<void> set_shadow(Limit& limit, const Field& field) {
   const auto* shadow = std::get_if<bool>(&field.value);
-  if (shadow == nullptr) return invalid("shadow must be true or false");
+  if (shadow == nullptr) return base::invalid("shadow must be true or false");
   limit.shadow(*shadow);
   return {};
 }
@@ -107,7 +107,7 @@ Result<void> set_named(Limit& limit, const Field& field, const Names& items, Lim
                        std::string_view allowed) {
   const auto name = text(field);
   const auto item = name ? find_named(items, *name) : std::nullopt;
-  if (!item) return invalid(std::string(field.name) + " must be " + std::string(allowed));
+  if (!item) return base::invalid(std::string(field.name) + " must be " + std::string(allowed));
   (limit.*set)(*item);
   return {};
 }
@@ -140,9 +140,9 @@ Result<Kind> find_kind(std::span<const Field> fields) {
     if (field.name != "kind") continue;
     const auto name = text(field);
     if (const auto kind = name ? find_named(kKinds, *name) : std::nullopt) return *kind;
-    return invalid(R"(kind must be "bucket", "window", "sliding", "calendar" or "stock")");
+    return base::invalid(R"(kind must be "bucket", "window", "sliding", "calendar" or "stock")");
   }
-  return invalid(R"(kind is missing: "bucket", "window", "sliding", "calendar" or "stock")");
+  return base::invalid(R"(kind is missing: "bucket", "window", "sliding", "calendar" or "stock")");
 }
 
 Result<void> set_field(Limit& limit, const Field& field) {
@@ -150,7 +150,7 @@ Result<void> set_field(Limit& limit, const Field& field) {
   for (const FieldSetter& setter : kSetters) {
     if (setter.name == field.name) return setter.set(limit, field);
   }
-  return invalid(
+  return base::invalid(
       wire::quote(field.name) +
       " is no field of a limit; there are kind, amount, period, burst, zone, anchor, shadow, durable, on_fail and "
       "scope");

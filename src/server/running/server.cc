@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/monotonic.h"
 #include "base/random.h"
 #include "escrow/escrow_store.h"
@@ -20,7 +21,6 @@
 #include "server/limits/limit_reload.h"
 #include "server/observation/readings.h"
 #include "server/observation/server_log.h"
-#include "server/refusal.h"
 #include "server/running/background.h"
 #include "server/running/systemd.h"
 #include "server/running/worker.h"
@@ -283,7 +283,7 @@ Result<void> Server::listen() {
     if (const auto listening = listen(service_.config.http, Language::kHttp); !listening) return listening;
   }
   if (listeners_.empty()) {
-    return invalid("nothing to listen on: set --resp or --http");
+    return base::invalid("nothing to listen on: set --resp or --http");
   }
   return Done{};
 }

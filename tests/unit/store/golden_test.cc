@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "store/open.h"
+#include "support/child_process.h"
 #include "support/files.h"
 
 namespace mete::store {
@@ -98,20 +99,17 @@ void expect_used(Store& store, const std::string& key) {
 
 TEST(StoreGolden, IsRead) {
   if (std::getenv("METE_REGENERATE") != nullptr) write_directory();
-  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "mete-golden-store";
-  std::filesystem::remove_all(copy);
+  const support::TemporaryDirectory directory;
+  const std::filesystem::path copy = directory.path() / "data";
   std::filesystem::copy(kGolden, copy);
-  {
-    const ManualClock clock(kWrittenAt + Duration(1s));
-    const auto store = open_at(copy, clock);
-    EXPECT_THAT(store->limits().value(), ElementsAre("bucket", "calendar", "redefined", "sliding", "stock", "window"));
-    EXPECT_EQ(store->limit("calendar").value()->anchor(), 15);
-    EXPECT_EQ(store->limit("stock").value()->on_fail(), OnFail::kOpen);
-    EXPECT_EQ(store->limit("redefined").value()->kind(), Kind::kStock);
-    expect_used(*store, "a");
-    expect_used(*store, "b");
-  }
-  std::filesystem::remove_all(copy);
+  const ManualClock clock(kWrittenAt + Duration(1s));
+  const auto store = open_at(copy, clock);
+  EXPECT_THAT(store->limits().value(), ElementsAre("bucket", "calendar", "redefined", "sliding", "stock", "window"));
+  EXPECT_EQ(store->limit("calendar").value()->anchor(), 15);
+  EXPECT_EQ(store->limit("stock").value()->on_fail(), OnFail::kOpen);
+  EXPECT_EQ(store->limit("redefined").value()->kind(), Kind::kStock);
+  expect_used(*store, "a");
+  expect_used(*store, "b");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(RedisClusterTest, AReplicaTakesOver) {
 }
 
 TEST(RedisClusterTest, ASlotMovesInSteps) {
-  RedisCluster cluster;
+  RedisCluster& cluster = shared_cluster();
   const int slot = cluster.slot_of("k");
   const std::size_t from = cluster.master_of(slot);
   const RedisCluster::Move move = {.slot = slot, .from = from, .to = (from + 1) % RedisCluster::kMasters};

@@ -27,6 +27,16 @@ constexpr std::string_view kSum = "select tenant, sum(size) from files group by 
 class PostgresSourceTest : public ::testing::Test {
  protected:
   PostgresSourceTest() {
+    // Whoever the test before has left ends first: tests ask who has a lock, and who sleeps.
+    const auto is_alone = [&] {
+      return server_
+          .query(
+              "select 1 from pg_stat_activity where backend_type = 'client backend' and pid <> "
+              "pg_backend_pid()")
+          .empty();
+    };
+    EXPECT_TRUE(support::becomes_true(20s, is_alone));
+    server_.query("drop table if exists files");
     server_.query(std::string(kFiles));
     store_.define(stock("storage").amount(kAmountMax)).value();
   }
@@ -53,7 +63,7 @@ class PostgresSourceTest : public ::testing::Test {
     return std::stoll(rows.at(0).at(0));
   }
 
-  support::PostgresServer server_;
+  support::PostgresServer& server_ = support::running_postgres();
   store::EmbeddedStore store_{Options{}};
 };
 

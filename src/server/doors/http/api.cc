@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "server/doors/http/fields_and_answers.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -71,13 +71,13 @@ Result<std::vector<wire::QueryParameter>> read_query(std::string_view query, con
   for (const wire::QueryParameter& parameter : *parameters) {
     if (std::none_of(route.query.begin(), route.query.end(),
                      [&](const QuerySpec& spec) { return spec.name == parameter.name; })) {
-      return invalid("query: unknown parameter " + wire::quote(parameter.name));
+      return base::invalid("query: unknown parameter " + wire::quote(parameter.name));
     }
   }
   for (const QuerySpec& spec : route.query) {
     if (spec.is_required && std::none_of(parameters->begin(), parameters->end(),
                                          [&](const auto& parameter) { return parameter.name == spec.name; })) {
-      return invalid("query: " + std::string(spec.name) + " is missing");
+      return base::invalid("query: " + std::string(spec.name) + " is missing");
     }
   }
   return parameters;
@@ -112,8 +112,8 @@ std::optional<wire::HttpResponse> refuse_form(const wire::HttpRequest& request) 
 
 Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
   if (body.empty() && !route.needs_body) return wire::JsonValue{wire::JsonObject()};
-  if (body.empty()) return invalid("the body is missing: it must be a JSON object");
-  if (route.body == nullptr) return invalid(std::string(route.method) + " takes no body here");
+  if (body.empty()) return base::invalid("the body is missing: it must be a JSON object");
+  if (route.body == nullptr) return base::invalid(std::string(route.method) + " takes no body here");
   auto value = wire::read_json(body);
   if (!value) return value;
   if (auto ok = check_object(*value, *route.body); !ok) return tl::make_unexpected(ok.error());

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/check.h"
-#include "server/refusal.h"
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -81,7 +81,7 @@ Result<std::string_view> id_field(const wire::JsonValue& body) {
   const auto* id = field<std::string>(body, "id");
   if (id == nullptr) return std::string_view();
   if (!id->empty()) return std::string_view(*id);
-  return invalid("id must not be empty: leave it out");
+  return base::invalid("id must not be empty: leave it out");
 }
 
 wire::HttpResponse problem(int status, std::string_view detail, std::string_view code) {

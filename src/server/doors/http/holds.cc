@@ -1,8 +1,8 @@
 // Holds.
+#include "base/errors.h"
 #include "server/doors/http/decision.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -17,15 +17,15 @@ Result<std::vector<std::string>> find_holds(const HttpCall& call) {
   const std::string* tag = call.find_query("tag");
   const std::string* count_text = call.find_query("count");
   if (tag != nullptr) {
-    if (limit != nullptr || key != nullptr || count_text != nullptr) return invalid("query: tag stands alone");
-    if (tag->empty()) return invalid("query: tag must not be empty");
+    if (limit != nullptr || key != nullptr || count_text != nullptr) return base::invalid("query: tag stands alone");
+    if (tag->empty()) return base::invalid("query: tag must not be empty");
     return call.store.holds_tagged(*tag);
   }
-  if (limit == nullptr || key == nullptr) return invalid("query: either limit and key, or tag, must be there");
+  if (limit == nullptr || key == nullptr) return base::invalid("query: either limit and key, or tag, must be there");
   const auto count = count_text == nullptr ? kHoldsListedMax : wire::parse_integer(*count_text).value_or(0);
   if (count < 1 || count > kHoldsListedMax) {
-    return invalid("query: count must be 1 to " + std::to_string(kHoldsListedMax) + ", not " +
-                   wire::quote(*count_text));
+    return base::invalid("query: count must be 1 to " + std::to_string(kHoldsListedMax) + ", not " +
+                         wire::quote(*count_text));
   }
   return call.store.holds({*limit, *key}, static_cast<std::size_t>(count));
 }
@@ -89,7 +89,8 @@ Result<wire::HttpResponse> handle_commit(HttpCall& call) {
   if (list != nullptr) {
     for (const wire::JsonValue& amount : *list->as<wire::JsonArray>()) amounts.push_back(*amount.as<std::int64_t>());
     // To the store, no amounts mean all.
-    if (amounts.empty()) return invalid("amounts must have one per charge: leave it out to commit all that is held");
+    if (amounts.empty())
+      return base::invalid("amounts must have one per charge: leave it out to commit all that is held");
   }
   const core::CommitRequest request = {call.parameters[0], amounts, boolean_field(call.body, "overage", false)};
   return settlement_answer(call.store.commit(request), "committed");

@@ -1,9 +1,9 @@
 // Limits, overrides, meters, and syncs with a source of truth.
+#include "base/errors.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
 #include "server/limits/limit_fields.h"
 #include "server/limits/sync_description.h"
-#include "server/refusal.h"
 #include "store/store.h"
 #include "sync/worker.h"
 #include "wire/text.h"
@@ -56,7 +56,7 @@ Result<wire::HttpResponse> handle_get_limit(HttpCall& call) {
 Result<wire::HttpResponse> handle_put_limit(HttpCall& call) {
   const std::string& name = call.parameters[0];
   if (text_field(call.body, "name", name) != name) {
-    return invalid("name must be as in the path, or absent");
+    return base::invalid("name must be as in the path, or absent");
   }
   const auto limit = make_limit(name, fields_of(*call.body.as<wire::JsonObject>()));
   if (!limit) return tl::make_unexpected(limit.error());

@@ -1,10 +1,10 @@
 // take, check and give.
 #include <array>
 
+#include "base/errors.h"
 #include "server/doors/http/decision.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -50,7 +50,7 @@ Result<wire::HttpResponse> handle_check(HttpCall& call) {
   const std::string* cost_text = call.find_query("cost");
   const auto cost = cost_text == nullptr ? std::optional<std::int64_t>(1) : wire::parse_integer(*cost_text);
   if (!cost) {
-    return invalid("cost must be an integer, not " + wire::quote(*cost_text));
+    return base::invalid("cost must be an integer, not " + wire::quote(*cost_text));
   }
   const std::array charges = {Charge{*call.find_query("limit"), *call.find_query("key"), *cost}};
   const core::TakeRequest request = {charges};

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "server/doors/http/schemas.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -94,7 +94,7 @@ Result<void> check_choice(const std::string& text, std::string_view choices, con
     list += (list.empty() ? "" : ", ") + wire::quote(choice);
   });
   if (is_one) return {};
-  return invalid(path.text() + " must be one of " + list + ", not " + wire::quote(text));
+  return base::invalid(path.text() + " must be one of " + list + ", not " + wire::quote(text));
 }
 
 // An integer, but of more than 64 bits.
@@ -107,15 +107,15 @@ bool is_out_of_range(const JsonValue& value, MemberType type) {
 
 Result<void> check_scalar(const JsonValue& value, const MemberSpec& member, const MemberPath& path) {
   if (is_out_of_range(value, member.type)) {
-    return invalid(path.text() + " is out of range: an integer has 64 bits at most, and " + description(value) +
-                   " has more");
+    return base::invalid(path.text() + " is out of range: an integer has 64 bits at most, and " + description(value) +
+                         " has more");
   }
   if (!is_of(value, member.type)) {
-    return invalid(path.text() + " must be " + std::string(wanted(member.type)) + ", not " + description(value));
+    return base::invalid(path.text() + " must be " + std::string(wanted(member.type)) + ", not " + description(value));
   }
   const auto* text = value.as<std::string>();
   if (text == nullptr) return {};
-  if (text->find('\0') != std::string::npos) return invalid(path.text() + " must not have a NUL");
+  if (text->find('\0') != std::string::npos) return base::invalid(path.text() + " must not have a NUL");
   return check_choice(*text, member.choices, path);
 }
 
@@ -137,13 +137,13 @@ Result<void> check_members(const JsonValue& value, const Schema& schema, const M
   const auto* object = value.as<JsonObject>();
   if (object == nullptr) {
     const std::string text = path.text();
-    return invalid((text.empty() ? "the body" : text) + " must be an object, not " + description(value));
+    return base::invalid((text.empty() ? "the body" : text) + " must be an object, not " + description(value));
   }
   for (const wire::JsonMember& member : *object) {
     const MemberPath at = {&path, member.name};
     const auto spec = std::find_if(schema.members.begin(), schema.members.end(),
                                    [&](const MemberSpec& each) { return each.name == member.name; });
-    if (spec == schema.members.end()) return invalid("unknown field " + wire::quote(at.text()));
+    if (spec == schema.members.end()) return base::invalid("unknown field " + wire::quote(at.text()));
     const auto* array = member.value.as<JsonArray>();
     auto ok = array != nullptr && is_array(spec->type) ? check_array(*array, *spec, at)
                                                        : check_scalar(member.value, *spec, at);
@@ -151,7 +151,7 @@ Result<void> check_members(const JsonValue& value, const Schema& schema, const M
   }
   for (const MemberSpec& spec : schema.members) {
     if (spec.is_required && find_member(value, spec.name) == nullptr) {
-      return invalid(MemberPath{&path, spec.name}.text() + " is missing");
+      return base::invalid(MemberPath{&path, spec.name}.text() + " is missing");
     }
   }
   return {};

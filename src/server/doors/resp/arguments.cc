@@ -1,24 +1,24 @@
 #include "server/doors/resp/arguments.h"
 
 #include "base/check.h"
-#include "server/refusal.h"
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-tl::unexpected<Error> syntax_error() { return invalid("syntax error"); }
+tl::unexpected<Error> syntax_error() { return base::invalid("syntax error"); }
 
 // What stands behind the last argument; as Redis says it where a command has no options that it could be one of.
 tl::unexpected<Error> too_much(const Command& command) {
   for (const Argument& argument : command.arguments) {
     if (!argument.token.empty() || argument.type == ArgumentType::kCharges) return syntax_error();
   }
-  return invalid("wrong number of arguments for '" + redis_name(command.name) + "' command");
+  return base::invalid("wrong number of arguments for '" + redis_name(command.name) + "' command");
 }
 
-tl::unexpected<Error> not_an_integer() { return invalid("value is not an integer or out of range"); }
+tl::unexpected<Error> not_an_integer() { return base::invalid("value is not an integer or out of range"); }
 
 }  // namespace
 
@@ -116,7 +116,7 @@ Result<void> Arguments::read_value(const Argument& argument, std::size_t index, 
     }
     case ArgumentType::kDecimal: {
       const auto duration = parse_decimal_seconds(word);
-      if (!duration) return invalid("value is not a valid number of seconds");
+      if (!duration) return base::invalid("value is not a valid number of seconds");
       value.integer = duration->ns();
       return Done{};
     }
@@ -128,7 +128,7 @@ Result<void> Arguments::read_value(const Argument& argument, std::size_t index, 
 Result<void> Arguments::add_charge(std::span<const std::string_view>& words) {
   if (words.size() < 2) return syntax_error();
   if (charge_count_ == kChargesMax) {
-    return invalid("more than " + std::to_string(kChargesMax) + " charges in one operation");
+    return base::invalid("more than " + std::to_string(kChargesMax) + " charges in one operation");
   }
   charges_[charge_count_++] = {words[0], words[1], 1};
   has_cost_ = false;

@@ -23,6 +23,12 @@ using support::PostgresServer;
 
 constexpr Statement kOne = {"test_one", "select 1"};
 
+// For those that leave it as it was: a start costs more than most tests.
+const PostgresServer& shared_server() {
+  static const PostgresServer server;
+  return server;
+}
+
 Url must_parse(const std::string& text) {
   auto url = parse_url(text);
   if (!url) throw std::runtime_error(url.error().message);
@@ -36,7 +42,7 @@ std::string run_one(Pool& pool, const net::Deadline& deadline = patience()) {
 }
 
 TEST(PostgresPool, OpensWhatIsNeededAndUsesItAgain) {
-  const PostgresServer server;
+  const PostgresServer& server = shared_server();
   Pool pool(must_parse(server.patient_url()));
   EXPECT_EQ(pool.status().connections, 0U);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(run_one(pool), "1");
@@ -56,7 +62,7 @@ TEST(PostgresPool, OpensWhatIsNeededAndUsesItAgain) {
 }
 
 TEST(PostgresPool, HasSoManyAtMost) {
-  const PostgresServer server;
+  const PostgresServer& server = shared_server();
   Pool pool(must_parse(server.patient_url() + "&pool=2"));
   const auto first = pool.lease(patience());
   std::optional second = pool.lease(patience());
@@ -77,7 +83,7 @@ TEST(PostgresPool, HasSoManyAtMost) {
 }
 
 TEST(PostgresPool, ServesManyThreads) {
-  const PostgresServer server;
+  const PostgresServer& server = shared_server();
   Pool pool(must_parse(server.patient_url() + "&pool=3"));
   std::atomic<int> answers = 0;
   std::vector<std::thread> threads;
@@ -131,7 +137,12 @@ TEST(PostgresPool, AServerThatIsSilentCostsOneTimeOut) {
   EXPECT_NE(run_one(pool, deadline()).find("does not answer within 100ms"), std::string::npos);
   EXPECT_FALSE(pool.status().is_reachable);
   EXPECT_EQ(pool.status().connections, 0U);
-  EXPECT_NE(run_one(pool, deadline()).find("it is tried again in a moment"), std::string::npos);
+  // Nobody asks it for a while; on a busy machine that may be over already, and the next while is twice as long.
+  EXPECT_TRUE(becomes_true(20s, [&] {
+    const std::string answer = run_one(pool, deadline());
+    EXPECT_NE(answer, "1");
+    return answer.find("it is tried again in a moment") != std::string::npos;
+  }));
   server.resume();
   EXPECT_TRUE(becomes_true(20s, [&] { return run_one(pool) == "1"; }));
   EXPECT_EQ(pool.status().reconnects, 1U);
@@ -139,7 +150,7 @@ TEST(PostgresPool, AServerThatIsSilentCostsOneTimeOut) {
 
 // A lock that is held, say: the server is there, and says so itself before the caller's time is over.
 TEST(PostgresPool, AStatementThatTakesTooLongIsNoServerThatIsAway) {
-  const PostgresServer server;
+  const PostgresServer& server = shared_server();
   Pool pool(must_parse(server.url() + "?timeout=500ms"));
   {
     const auto lease = pool.lease(patience());
@@ -153,7 +164,7 @@ TEST(PostgresPool, AStatementThatTakesTooLongIsNoServerThatIsAway) {
 }
 
 TEST(PostgresPool, WhoHadLittleTimeDoesNotTakeTheServerForAway) {
-  const PostgresServer server;
+  const PostgresServer& server = shared_server();
   Pool pool(must_parse(server.patient_url()));
   {
     const auto lease = pool.lease(patience());
@@ -186,7 +197,7 @@ TEST(PostgresPool, AServerThatGivesNoMoreIsThere) {
 }
 
 TEST(PostgresPool, ThoseBeyondNeedGo) {
-  const PostgresServer server;
+  const PostgresServer& server = shared_server();
   Pool pool(must_parse(server.patient_url()), 10ms);
   {
     const auto first = pool.lease(patience());
@@ -198,7 +209,7 @@ TEST(PostgresPool, ThoseBeyondNeedGo) {
 }
 
 TEST(PostgresPool, KeepsNoConnectionInATransaction) {
-  const PostgresServer server;
+  const PostgresServer& server = shared_server();
   Pool pool(must_parse(server.patient_url()));
   {
     const auto lease = pool.lease(patience());

@@ -18,17 +18,8 @@ using namespace std::chrono_literals;
 constexpr int kThreads = 16;
 
 // On a server whose time passes, for here the time-outs of its locks count.
-PostgresServer& running_server() {
-  static PostgresServer server;
-  static const bool is_installed = (server.install_schema(), true);
-  (void)is_installed;
-  return server;
-}
-
 struct World {
-  World() { store->clear().value(); }
-
-  PostgresServer& server = running_server();
+  PostgresServer& server = support::running_postgres();
   std::unique_ptr<Store> store = store::open_store(server.patient_url(), {}).value();
 };
 

@@ -17,9 +17,9 @@ constexpr Duration kPatience = 30s;
 std::string key_number(int number) { return "{" + std::to_string(number) + "}"; }
 
 TEST(ClusterLink, SplitsABatchByNodes) {
-  RedisCluster cluster;
+  RedisCluster& cluster = support::shared_cluster();
   EXPECT_EQ(slot_of("{alice}"), cluster.slot_of("{alice}"));
-  const auto link = must_open("redis+cluster://" + cluster.node(4).address() + "?timeout=20s", store_scripts());
+  const auto link = must_open("redis+cluster://" + cluster.node(4).address() + "?timeout=20s");
   Batch batch;
   constexpr int kKeys = 200;
   for (int i = 0; i < kKeys; ++i) batch.add(key_number(i), {"SET", key_number(i), std::to_string(i)});
@@ -45,9 +45,9 @@ TEST(ClusterLink, SplitsABatchByNodes) {
 }
 
 TEST(ClusterLink, FollowsASlotOnItsWay) {
-  RedisCluster cluster;
-  const auto link = must_open(cluster.url() + "?timeout=20s", store_scripts());
-  const auto unaware = must_open(cluster.url() + "?timeout=20s", store_scripts());
+  RedisCluster& cluster = support::shared_cluster();
+  const auto link = must_open(cluster.url() + "?timeout=20s");
+  const auto unaware = must_open(cluster.url() + "?timeout=20s");
   const int slot = cluster.slot_of("{a}");
   const std::size_t from = cluster.master_of(slot);
   const RedisCluster::Move move{.slot = slot, .from = from, .to = (from + 1) % RedisCluster::kMasters};
@@ -114,9 +114,9 @@ TEST(ClusterLink, SaysThatTheUrlIsForAnotherShape) {
   EXPECT_NE(no_cluster.error().message.find("one server alone is redis://host"), std::string::npos)
       << no_cluster.error().message;
 
-  RedisCluster cluster;
+  RedisCluster& cluster = support::shared_cluster();
   const std::size_t other = (cluster.master_of(cluster.slot_of("{a}")) + 1) % RedisCluster::kMasters;
-  const auto link = must_open("redis://" + cluster.node(other).address() + "?timeout=20s", store_scripts());
+  const auto link = must_open("redis://" + cluster.node(other).address() + "?timeout=20s");
   const auto reply = run_one(*link, {"GET", "{a}"}, "{a}");
   ASSERT_FALSE(reply);
   EXPECT_NE(reply.error().message.find("redis+cluster://"), std::string::npos) << reply.error().message;

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/errors.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/resp_session.h"
-#include "server/refusal.h"
 #include "server/running/service.h"
 #include "server/running/worker.h"
 #include "wire/text.h"
@@ -41,14 +41,14 @@ Result<void> read_type(std::string_view word, ClientFilter& filter) {
   constexpr std::array<std::string_view, 5> kTypes = {"normal", "master", "replica", "slave", "pubsub"};
   const auto* const type = std::find_if(kTypes.begin(), kTypes.end(),
                                         [&](std::string_view name) { return wire::equals_ignoring_case(name, word); });
-  if (type == kTypes.end()) return invalid(fmt::format("Unknown client type {}", wire::single_quote(word)));
+  if (type == kTypes.end()) return base::invalid(fmt::format("Unknown client type {}", wire::single_quote(word)));
   filter.is_for_normal = type == kTypes.begin();
   return {};
 }
 
 Result<void> read_id(std::string_view word, std::string_view otherwise, ClientFilter& filter) {
   const auto id = wire::parse_integer(word);
-  if (!id || *id < 1) return invalid(std::string(otherwise));
+  if (!id || *id < 1) return base::invalid(std::string(otherwise));
   filter.ids.push_back(static_cast<std::uint64_t>(*id));
   return {};
 }
@@ -64,7 +64,7 @@ Result<void> read_kill_filter(std::string_view name, std::string_view value, Cli
   if (is("TYPE")) return read_type(value, filter);
   if (is("USER")) {
     if (value != kDefaultUser && value != kUseUser)
-      return invalid(fmt::format("No such user {}", wire::single_quote(value)));
+      return base::invalid(fmt::format("No such user {}", wire::single_quote(value)));
     filter.user = value;
   } else if (is("ADDR")) {
     filter.address = value;
@@ -73,7 +73,7 @@ Result<void> read_kill_filter(std::string_view name, std::string_view value, Cli
   } else if (is("SKIPME") && (is_yes || wire::equals_ignoring_case(value, "no"))) {
     filter.skips_me = is_yes;
   } else {
-    return invalid("syntax error");
+    return base::invalid("syntax error");
   }
   return {};
 }
@@ -97,7 +97,7 @@ std::int64_t kill(CommandContext& context, const ClientFilter& filter) {
 Result<void> read_list_filter(std::span<const std::string_view> words, ClientFilter& filter) {
   if (words.empty()) return {};
   if (words.size() == 2 && wire::equals_ignoring_case(words[0], "TYPE")) return read_type(words[1], filter);
-  if (words.size() < 2 || !wire::equals_ignoring_case(words[0], "ID")) return invalid("syntax error");
+  if (words.size() < 2 || !wire::equals_ignoring_case(words[0], "ID")) return base::invalid("syntax error");
   for (const std::string_view word : words.subspan(1)) {
     if (auto read = read_id(word, "Invalid client ID", filter); !read) return read;
   }
@@ -184,8 +184,8 @@ void client_kill(CommandContext& context) {
   ClientFilter filter;
   filter.skips_me = true;
   for (std::size_t index = 0; index < words.size(); index += 2) {
-    const auto read =
-        index + 1 < words.size() ? read_kill_filter(words[index], words[index + 1], filter) : invalid("syntax error");
+    const auto read = index + 1 < words.size() ? read_kill_filter(words[index], words[index + 1], filter)
+                                               : base::invalid("syntax error");
     if (has_failed(context, read)) return;
   }
   context.reply.integer(kill(context, filter));

@@ -4,10 +4,10 @@
 #include <charconv>
 
 #include "base/decimal.h"
+#include "base/errors.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
-#include "server/refusal.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -55,7 +55,7 @@ void write_value(wire::RespWriter& reply, std::optional<std::int64_t> value) {
 }
 
 Result<store::Expiry> bad_expiry(std::string_view command) {
-  return invalid("invalid expire time in '" + std::string(command) + "' command");
+  return base::invalid("invalid expire time in '" + std::string(command) + "' command");
 }
 
 // An expiry given in seconds or milliseconds, from now or since 1970.
@@ -146,7 +146,7 @@ void subtract(CommandContext& context, std::int64_t by) {
       context,
       [&](store::Keys& keys) -> Result<std::int64_t> {
         if (by == std::numeric_limits<std::int64_t>::min()) {
-          return invalid("decrement would overflow");
+          return base::invalid("decrement would overflow");
         }
         return keys.add(context.arguments.text(kKey), -by);
       },
@@ -162,16 +162,16 @@ Result<store::ExpiryCondition> read_condition(std::span<const std::string_view> 
       return wire::equals_ignoring_case(name, word);
     });
     if (option == kOptions.end()) {
-      return invalid("Unsupported option " + std::string(word));
+      return base::invalid("Unsupported option " + std::string(word));
     }
     has[static_cast<std::size_t>(option - kOptions.begin())] = true;
   }
   const auto [nx, xx, gt, lt] = has;
   if (nx && (xx || gt || lt)) {
-    return invalid("NX and XX, GT or LT options at the same time are not compatible");
+    return base::invalid("NX and XX, GT or LT options at the same time are not compatible");
   }
   if (gt && lt) {
-    return invalid("GT and LT options at the same time are not compatible");
+    return base::invalid("GT and LT options at the same time are not compatible");
   }
   using enum store::ExpiryCondition;
   if (gt) return kIfLater;
@@ -325,10 +325,10 @@ void increx(CommandContext& context) {
         request.expiry_only_if_none = arguments.has(kIncrexEnx);
         if (request.expiry_only_if_none &&
             (request.expiry.kind == store::Expiry::Kind::kKeep || arguments.has(kIncrexPersist))) {
-          return invalid("ENX needs one of EX, PX, EXAT and PXAT");
+          return base::invalid("ENX needs one of EX, PX, EXAT and PXAT");
         }
         if (request.lower && request.upper && *request.lower > *request.upper) {
-          return invalid("LBOUND is above UBOUND");
+          return base::invalid("LBOUND is above UBOUND");
         }
         return keys.add_bounded(request);
       },

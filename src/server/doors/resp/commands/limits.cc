@@ -1,12 +1,12 @@
 // LIMIT SET, GET, LIST, DEL, OVERRIDE, SYNC, SYNCS.
 #include <array>
 
+#include "base/errors.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
 #include "server/limits/limit_fields.h"
 #include "server/limits/sync_description.h"
-#include "server/refusal.h"
 #include "server/running/service.h"
 #include "store/store.h"
 #include "sync/worker.h"
@@ -47,7 +47,7 @@ Result<Limit> read_limit(const Arguments& arguments) {
     fields.push_back({"amount", arguments.integer(kFirstKind + index)});
   }
   if (fields.empty()) {
-    return invalid("LIMIT SET needs a kind and an amount: BUCKET n, WINDOW n, SLIDING n, CALENDAR n or STOCK n");
+    return base::invalid("LIMIT SET needs a kind and an amount: BUCKET n, WINDOW n, SLIDING n, CALENDAR n or STOCK n");
   }
   // These are words of a few letters; the zone is written as it is, and so is the unit of a duration.
   const std::string_view per = arguments.text_or(kPer, {});

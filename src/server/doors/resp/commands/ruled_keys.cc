@@ -1,7 +1,7 @@
 // Keys that carry their own rule: quotas and throttles.
+#include "base/errors.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
-#include "server/refusal.h"
 
 namespace mete::server::commands {
 
@@ -31,7 +31,7 @@ void throttle_with(CommandContext& context, Amount spare, Duration period, Write
         Amount capacity = 0;
         if (arguments.integer(kThrottleBurst) < 0 ||
             __builtin_add_overflow(arguments.integer(kThrottleBurst), spare, &capacity)) {
-          return invalid("max_burst is out of range");
+          return base::invalid("max_burst is out of range");
         }
         return keys.throttle(arguments.text(kThrottleKey), {.capacity = capacity,
                                                             .count = arguments.integer(kThrottleTokens),
