@@ -42,7 +42,7 @@ target_precompile_headers(mete_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/cmake/p
 set(METE_TOGETHER 5 CACHE STRING "How many sources of a module are compiled as one")
 
 function(mete_together target count)
-  if(METE_TOGETHER GREATER 1)
+  if(METE_TOGETHER GREATER 1 AND count GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   endif()
 endfunction()
