@@ -277,7 +277,7 @@ TEST_F(RedisKeysTest, AListingHasEveryKeyAndNobodyElses) {
 
 // In a Cluster every key has a node of its own, and a listing goes from one to the next.
 TEST(RedisKeysInACluster, AreOnEveryNodeAndListedAllTheSame) {
-  const support::RedisCluster cluster;
+  const support::RedisCluster& cluster = support::shared_cluster();
   const std::unique_ptr<Link> link = must_open(cluster.url() + "?timeout=10s");
   Session session;
   RedisKeys keys(*link, session);

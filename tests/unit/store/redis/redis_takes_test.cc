@@ -142,8 +142,8 @@ TEST_F(RedisTakesTest, ADenialSaysWhenItWillFit) {
 
 // In a Cluster keys lie apart: no call of a script may name two.
 TEST(RedisTakesInClusterTest, TogetherTheyAreAnsweredToo) {
-  support::RedisCluster cluster;
-  auto store = RedisStore::open(cluster.url(), {}).value();
+  const support::RedisCluster& cluster = support::shared_cluster();
+  auto store = RedisStore::open(cluster.url() + "?timeout=20s", {}).value();
   store->define(bucket("b").amount(5).per(1h)).value();
   std::vector<std::string> keys;
   for (int i = 0; i < 20; ++i) keys.push_back("key " + std::to_string(i));
