@@ -30,12 +30,12 @@
 #include "engine/audit.h"
 #include "engine/hold_tags.h"
 #include "engine/keys.h"
-#include "engine/keyspace.h"
-#include "engine/limit_table.h"
 #include "engine/meters.h"
 #include "engine/operation_ids.h"
-#include "engine/recorder.h"
-#include "engine/rule_table.h"
+#include "engine/records/recorder.h"
+#include "engine/table/keyspace.h"
+#include "engine/table/limit_table.h"
+#include "engine/table/rule_table.h"
 #include "engine/time_floor.h"
 
 namespace mete::engine {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/hold_record.h"
-#include "engine/keyspace.h"
+#include "engine/table/keyspace.h"
 
 namespace mete::engine {
 

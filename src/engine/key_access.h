@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/keys.h"
-#include "engine/memory_gauge.h"
+#include "engine/table/memory_gauge.h"
 
 namespace mete::engine {
 

@@ -20,9 +20,9 @@
 
 #include "core/key_requests.h"
 #include "core/verdict.h"
-#include "engine/keyspace.h"
-#include "engine/recorder.h"
-#include "engine/rule_table.h"
+#include "engine/records/recorder.h"
+#include "engine/table/keyspace.h"
+#include "engine/table/rule_table.h"
 #include "engine/time_floor.h"
 
 namespace mete::engine {

@@ -13,8 +13,8 @@
 
 #include "core/meter.h"
 #include "engine/hold_record.h"
-#include "engine/keyspace.h"
-#include "engine/limit_table.h"
+#include "engine/table/keyspace.h"
+#include "engine/table/limit_table.h"
 
 namespace mete::engine {
 

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engine/meter_access.h"
-#include "engine/recorder.h"
+#include "engine/records/recorder.h"
 #include "engine/time_floor.h"
 
 namespace mete::engine {

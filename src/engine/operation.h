@@ -7,7 +7,7 @@
 
 #include "core/refusals.h"
 #include "engine/engine.h"
-#include "engine/memory_gauge.h"
+#include "engine/table/memory_gauge.h"
 
 namespace mete::engine {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "engine/hold_record.h"
-#include "engine/keyspace.h"
+#include "engine/table/keyspace.h"
 
 namespace mete::engine {
 

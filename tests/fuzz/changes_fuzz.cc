@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "engine/change.h"
-#include "engine/change_codec.h"
+#include "engine/records/change.h"
+#include "engine/records/change_codec.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/snapshot_walk.h"
+#include "engine/records/snapshot_walk.h"
 #include "journal/recovery.h"
 #include "journal/snapshot_writer.h"
 #include "sim/sim_store.h"

@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/change.h"
+#include "engine/records/change.h"
 
 namespace mete::cli {
 

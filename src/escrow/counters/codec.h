@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/change_codec.h"
+#include "engine/records/change_codec.h"
 #include "escrow/counters/counter.h"
 
 namespace mete::escrow {

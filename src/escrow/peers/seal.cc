@@ -6,7 +6,7 @@
 #include <openssl/rand.h>
 
 #include "base/check.h"
-#include "engine/change_codec.h"
+#include "engine/records/change_codec.h"
 
 namespace mete::escrow {
 

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/time_text.h"
-#include "engine/snapshot_walk.h"
+#include "engine/records/snapshot_walk.h"
 #include "journal/directory.h"
 #include "journal/record_file.h"
 #include "journal/snapshot_writer.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/snapshot_walk.h"
+#include "engine/records/snapshot_walk.h"
 #include "journal/snapshot_writer.h"
 
 namespace mete::store {

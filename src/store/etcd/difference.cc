@@ -1,7 +1,7 @@
 // What became of an image: the engine is walked over, and what it keeps now is compared with what it was made of.
 
 #include "base/check.h"
-#include "engine/snapshot_walk.h"
+#include "engine/records/snapshot_walk.h"
 #include "store/etcd/entry.h"
 #include "store/etcd/image.h"
 

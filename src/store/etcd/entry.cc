@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "engine/change_codec.h"
+#include "engine/records/change_codec.h"
 #include "wire/text.h"
 #include "wire/uri.h"
 

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/change.h"
 #include "engine/engine.h"
+#include "engine/records/change.h"
 #include "store/etcd/entry.h"
 #include "store/etcd/messages.h"
 

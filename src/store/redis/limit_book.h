@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/limit_table.h"
+#include "engine/table/limit_table.h"
 #include "store/redis/limit_entry.h"
 #include "wire/resp_reply.h"
 

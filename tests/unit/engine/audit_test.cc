@@ -1,7 +1,7 @@
 // Audits: books that balance, and the ways in which lost records make them not.
 #include <gmock/gmock.h>
 
-#include "engine/snapshot_walk.h"
+#include "engine/records/snapshot_walk.h"
 #include "unit/engine/engine_fixture.h"
 
 namespace mete::engine::testing {

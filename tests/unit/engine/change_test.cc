@@ -1,10 +1,10 @@
-#include "engine/change.h"
+#include "engine/records/change.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "engine/change_codec.h"
+#include "engine/records/change_codec.h"
 
 namespace mete::engine {
 namespace {

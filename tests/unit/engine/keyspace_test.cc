@@ -1,5 +1,5 @@
 // Keyspace: every entry is found at every size of the table, however its hashes collide, and a walk meets each once.
-#include "engine/keyspace.h"
+#include "engine/table/keyspace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Slab: blocks do not overlap, what is freed serves again, also for other sizes, and the gauge knows.
-#include "engine/slab.h"
+#include "engine/table/slab.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-#include "engine/limit_table.h"
-#include "engine/rule_table.h"
+#include "engine/table/limit_table.h"
+#include "engine/table/rule_table.h"
 
 namespace mete::engine {
 namespace {

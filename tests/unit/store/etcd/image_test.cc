@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-#include "engine/snapshot_walk.h"
+#include "engine/records/snapshot_walk.h"
 #include "store/etcd/entry.h"
 
 namespace mete::store::etcd {

@@ -15,7 +15,7 @@
 
 #include "base/lock.h"
 #include "base/pages.h"
-#include "engine/memory_gauge.h"
+#include "engine/table/memory_gauge.h"
 
 namespace mete::engine {
 

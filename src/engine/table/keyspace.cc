@@ -1,4 +1,4 @@
-#include "engine/keyspace.h"
+#include "engine/table/keyspace.h"
 
 #include <algorithm>
 #include <mutex>

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "engine/entry.h"
-#include "engine/rule_table.h"
+#include "engine/table/entry.h"
+#include "engine/table/rule_table.h"
 
 namespace mete::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/rule_table.h"
+#include "engine/table/rule_table.h"
 
 #include <algorithm>
 

@@ -4,9 +4,9 @@
 #include "base/errors.h"
 #include "core/state.h"
 #include "core/validate.h"
-#include "engine/change.h"
-#include "engine/change_codec.h"
-#include "engine/change_tags.h"
+#include "engine/records/change.h"
+#include "engine/records/change_codec.h"
+#include "engine/records/change_tags.h"
 
 namespace mete::engine {
 

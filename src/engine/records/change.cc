@@ -1,7 +1,7 @@
-#include "engine/change.h"
+#include "engine/records/change.h"
 
-#include "engine/change_codec.h"
-#include "engine/change_tags.h"
+#include "engine/records/change_codec.h"
+#include "engine/records/change_tags.h"
 
 namespace mete::engine {
 

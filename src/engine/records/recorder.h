@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "base/lock.h"
-#include "engine/change.h"
-#include "engine/change_codec.h"
 #include "engine/meter_access.h"
+#include "engine/records/change.h"
+#include "engine/records/change_codec.h"
 
 namespace mete::engine {
 

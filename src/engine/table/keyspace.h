@@ -32,8 +32,8 @@
 #include "base/bytes.h"
 #include "base/lock.h"
 #include "base/pages.h"
-#include "engine/entry.h"
-#include "engine/slab.h"
+#include "engine/table/entry.h"
+#include "engine/table/slab.h"
 
 namespace mete::engine {
 

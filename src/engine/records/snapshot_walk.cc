@@ -1,4 +1,4 @@
-#include "engine/snapshot_walk.h"
+#include "engine/records/snapshot_walk.h"
 
 #include "engine/operation.h"
 

@@ -1,4 +1,4 @@
-#include "engine/slab.h"
+#include "engine/table/slab.h"
 
 #include <cstring>
 #include <mutex>

@@ -1,7 +1,7 @@
-#include "engine/limit_table.h"
+#include "engine/table/limit_table.h"
 
 #include "base/check.h"
-#include "engine/entry.h"
+#include "engine/table/entry.h"
 
 namespace mete::engine {
 

@@ -16,7 +16,7 @@
 
 #include "calendar/calendar.h"
 #include "core/meter.h"
-#include "engine/memory_gauge.h"
+#include "engine/table/memory_gauge.h"
 
 namespace mete::engine {
 
