@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using support::becomes_true;
 
-constexpr Duration kPatience = 30s;
+constexpr Duration kPatience = 60s;
 
 TEST(SentinelLink, FollowsTheMaster) {
   support::RedisSentinels world;
