@@ -17,9 +17,7 @@ constexpr std::uint64_t kParts = 10;
 constexpr std::uint64_t kSeeds = 1'000;
 constexpr std::uint64_t kSeedsLong = 100'000;
 
-std::uint64_t seeds_of_part() {
-  return (support::is_long_form() ? kSeedsLong : kSeeds) / kParts;
-}
+std::uint64_t seeds_of_part() { return (support::is_long_form() ? kSeedsLong : kSeeds) / kParts; }
 
 class ClusterSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 
