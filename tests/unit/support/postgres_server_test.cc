@@ -104,6 +104,17 @@ TEST(PostgresServerTest, TheSharedOneIsAsNewEachTime) {
             (Rows{{"0"}}));
 }
 
+TEST(PostgresServerTest, TheSharedOneOutlivesTransactionsAndItsEnd) {
+  PostgresServer& server = shared_postgres();
+  auto connection = store::postgres::Connection::open(server.url(), net::Deadline::in(20s));
+  ASSERT_TRUE(connection) << connection.error().message;
+  ASSERT_TRUE(connection->run_text("begin; lock table mete.limits", net::Deadline::in(20s)));
+  EXPECT_EQ(shared_postgres().query("select count(*) from mete.limits"), (Rows{{"0"}})) << "which nobody may lock";
+  server.kill_hard();
+  EXPECT_EQ(&shared_postgres(), &server);
+  EXPECT_EQ(server.query("select count(*) from mete.limits"), (Rows{{"0"}}));
+}
+
 TEST(PgBouncerTest, StandsInFrontOfAServer) {
   const PostgresServer server;
   const PgBouncer bouncer(server);

@@ -89,5 +89,17 @@ TEST(RedisServerTest, TimeStandsWhileItIsDown) {
   EXPECT_EQ(times_of(server)[0], 1'700'000'128'456'789U);
 }
 
+TEST(RedisServerTest, TheSharedOneIsAsNewWhateverATestHasDoneToIt) {
+  RedisServer& server = shared_redis();
+  EXPECT_EQ(server.call({"SET", "k", "v", "PX", "100"}).text, "OK");
+  server.set_time(kServerStart + 5s);
+  EXPECT_EQ(shared_redis().call({"DBSIZE"}).integer, 0);
+  EXPECT_EQ(server.time(), kServerStart);
+  server.kill_hard();
+  EXPECT_EQ(&shared_redis(), &server);
+  EXPECT_EQ(server.call({"PING"}).text, "PONG");
+  EXPECT_EQ(times_of(server)[0], 1'700'000'123'456'789U);
+}
+
 }  // namespace
 }  // namespace mete::support
