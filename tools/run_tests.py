@@ -34,8 +34,10 @@ FAILED_STATUS = 3  # tests have failed; other statuses than 0 say that they coul
 SPLIT_SECONDS = 3  # a program that takes less than this in all is not worth a second process
 
 RUN = re.compile(r"\[ RUN      \] (\S+)")
-# "[       OK ] Bucket.Refills (3 ms)", and for a case with a parameter "[  FAILED  ] A/B.C/0, where GetParam() = … (3 ms)".
-END = re.compile(r"\[ (      OK|  FAILED |  SKIPPED) \] ([^\s,]+).*\((\d+) ms\)")
+# "[       OK ] Bucket.Refills (3 ms)"; and "[  FAILED  ] A/B.C/0, where GetParam() = … (3 ms)", where the parameter may
+# take several lines, so that the end of the line is not always there.
+END = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)")
+MILLISECONDS = re.compile(r"\((\d+) ms\)$")
 UNITTEST_SKIPPED = re.compile(r"^OK \(skipped=(\d+)\)|^FAILED .*skipped=(\d+)", re.MULTILINE)
 
 
@@ -248,8 +250,9 @@ def run_process(program, cases, ended, seconds_max):
         if run := RUN.search(line):
             running, output, started, is_event = run[1], [line], time.monotonic(), True
         elif (end := END.search(line)) and end[2] == running:
-            status = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}[end[1].strip()]
-            seconds = int(end[3]) / 1000
+            status = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}[end[1]]
+            milliseconds = MILLISECONDS.search(line)
+            seconds = int(milliseconds[1]) / 1000 if milliseconds else time.monotonic() - started
             ended.append(running)
             yield Outcome(f"{program.name}.{running}", status, seconds, "\n".join(output)[-OUTPUT_MAX:])
             running, output, is_event = None, [], True

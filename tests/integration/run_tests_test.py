@@ -36,9 +36,9 @@ for case in chosen:
         time.sleep(60)
     if "Chatty" in case:
         print("no end of line", end="")
-    word = "  FAILED " if "Fail" in case else "  SKIPPED" if "Skip" in case else "      OK"
+    word = "[  FAILED  ] " if "Fail" in case else "[  SKIPPED ] " if "Skip" in case else "[       OK ] "
     failed = failed or "Fail" in case
-    print("[ " + word + " ] " + case + " (1 ms)", flush=True)
+    print(word + case + (", where GetParam() = (a, b) (1 ms)" if "/" in case and "Fail" in case else " (1 ms)"), flush=True)
 if any("Leak" in case for case in chosen):
     sys.exit(23)
 sys.exit(1 if failed else 0)
@@ -74,6 +74,10 @@ class RunTests(unittest.TestCase):
     def test_a_failure_is_shown_with_its_output(self):
         output = self.check("1 passed, 1 failed", 3, "A.One", "A.Fail")
         self.assertIn("FAILED suite.A.Fail", output)
+
+    def test_a_failure_with_a_parameter_is_one(self):
+        output = self.check("1 passed, 1 failed", 3, "A.One/etcd", "A.Fail/etcd")
+        self.assertNotIn("its exit status", output)
 
     def test_goes_on_behind_a_crash(self):
         output = self.check("3 passed, 2 failed", 3, "A.One", "A.Crash", "A.Two", "A.CrashAgain", "A.Three")

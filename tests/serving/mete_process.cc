@@ -43,9 +43,9 @@ void MeteProcess::start_again() {
   throw std::runtime_error("the port of mete was taken by somebody else meanwhile:\n" + log());
 }
 
-void MeteProcess::pause() const { process_.signal(SIGSTOP); }
+void MeteProcess::pause() const { process_.pause(); }
 
-void MeteProcess::resume() const { process_.signal(SIGCONT); }
+void MeteProcess::resume() const { process_.resume(); }
 
 bool MeteProcess::try_to_start() {
   process_ = support::ChildProcess({

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "support/files.h"
 #include "support/waiting.h"
 
 namespace mete::support {
@@ -115,6 +116,27 @@ bool ChildProcess::is_running() {
 
 void ChildProcess::signal(int number) const {
   if (pid_ > 0) ::kill(pid_, number);
+}
+
+void ChildProcess::pause() const {
+  if (pid_ > 0) stop_process(pid_);
+}
+
+void ChildProcess::resume() const { signal(SIGCONT); }
+
+void stop_process(pid_t pid) {
+  ::kill(pid, SIGSTOP);
+  const auto has_stopped = [pid] {
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+      // "PID (NAME) STATE …"; T: stopped. A thread that has just ended has no such file.
+      const std::string stat = read_file(task.path() / "stat");
+      const std::size_t name_end = stat.rfind(')');
+      if (name_end != std::string::npos && stat.substr(name_end).find(") T ") != 0) return false;
+    }
+    return true;
+  };
+  if (!becomes_true(std::chrono::seconds(30), has_stopped)) fail("a process does not stop on SIGSTOP");
 }
 
 void ChildProcess::kill_hard() {

@@ -32,6 +32,9 @@ class ChildProcess {
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] bool is_running();
   void signal(int number) const;
+  // Stands still, with its connections open, and goes on.
+  void pause() const;
+  void resume() const;
   // SIGKILL, and waits for its end. Nothing if it has ended.
   void kill_hard();
   // Waits for its end; false if the time is over first.
@@ -40,6 +43,9 @@ class ChildProcess {
  private:
   pid_t pid_ = -1;
 };
+
+// SIGSTOP, and waits until each of its threads has stopped: the signal alone lets them finish what they are at.
+void stop_process(pid_t pid);
 
 // A folder of its own, gone with this object.
 class TemporaryDirectory {

@@ -58,9 +58,9 @@ void EtcdServer::start_again() {
   }
 }
 
-void EtcdServer::pause() const { process_.signal(SIGSTOP); }
+void EtcdServer::pause() const { process_.pause(); }
 
-void EtcdServer::resume() const { process_.signal(SIGCONT); }
+void EtcdServer::resume() const { process_.resume(); }
 
 // One of several is ready only when others are: then it is enough that it runs.
 EtcdServer::Start EtcdServer::try_to_start() {

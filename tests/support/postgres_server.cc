@@ -98,11 +98,6 @@ std::string PostgresServer::url(std::string_view database, std::string_view role
 
 std::string PostgresServer::log() const { return read_file(directory_->path() / "log"); }
 
-void PostgresServer::signal_all(int number) const {
-  process_.signal(number);
-  for (const pid_t child : children_of(process_.pid())) ::kill(child, number);
-}
-
 void PostgresServer::kill_hard() {
   CHECK(process_.is_running());
   process_.signal(SIGSTOP);
@@ -128,9 +123,15 @@ void PostgresServer::start_again() {
     fail("the port of postgres was taken by somebody else meanwhile:\n" + log());
 }
 
-void PostgresServer::pause() const { signal_all(SIGSTOP); }
+void PostgresServer::pause() const {
+  process_.pause();
+  for (const pid_t child : children_of(process_.pid())) stop_process(child);
+}
 
-void PostgresServer::resume() const { signal_all(SIGCONT); }
+void PostgresServer::resume() const {
+  process_.resume();
+  for (const pid_t child : children_of(process_.pid())) ::kill(child, SIGCONT);
+}
 
 void PostgresServer::set_time(Instant at) {
   CHECK(clock_.has_value());

@@ -81,7 +81,6 @@ class PostgresServer {
   [[nodiscard]] ChildProcess::Command command() const;
   [[nodiscard]] std::filesystem::path data() const { return directory_->path() / "data"; }
   // The postmaster first, so that it starts no others meanwhile.
-  void signal_all(int number) const;
 
   Options options_;
   std::uint16_t port_ = 0;

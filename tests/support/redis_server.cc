@@ -61,9 +61,9 @@ void RedisServer::start_again() {
     fail("the port of redis-server was taken by somebody else meanwhile:\n" + log());
 }
 
-void RedisServer::pause() const { process_.signal(SIGSTOP); }
+void RedisServer::pause() const { process_.pause(); }
 
-void RedisServer::resume() const { process_.signal(SIGCONT); }
+void RedisServer::resume() const { process_.resume(); }
 
 void RedisServer::set_time(Instant at) {
   CHECK(clock_.has_value());
