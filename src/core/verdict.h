@@ -14,6 +14,8 @@ struct Verdict {
   Duration retry_after = {};
   Duration reset_after = {};
 
+  [[nodiscard]] bool is_violated_by(std::size_t charge) const { return (std::uint32_t{violated} >> charge & 1U) != 0; }
+
   bool operator==(const Verdict&) const = default;
 };
 

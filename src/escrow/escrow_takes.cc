@@ -29,7 +29,7 @@ void tell_usage(const core::Verdict& verdict, std::span<Usage> usages) {
 core::Verdict placed(core::Verdict verdict, std::span<const std::size_t> places) {
   std::uint16_t violated = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if ((verdict.violated >> i & 1U) != 0) violated = static_cast<std::uint16_t>(violated | 1U << places[i]);
+    if (verdict.is_violated_by(i)) violated = static_cast<std::uint16_t>(violated | 1U << places[i]);
   }
   verdict.violated = violated;
   return verdict;

@@ -17,7 +17,7 @@ void describe(const core::Verdict& verdict, std::span<const Charge> charges, Dec
   decision.retry_after = verdict.retry_after;
   decision.reset_after = verdict.reset_after;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    if ((verdict.violated >> i & 1U) == 0) continue;
+    if (!verdict.is_violated_by(i)) continue;
     auto& names = decision.violated;
     if (std::find(names.begin(), names.end(), charges[i].limit) == names.end()) names.emplace_back(charges[i].limit);
   }

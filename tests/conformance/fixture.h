@@ -75,4 +75,6 @@ void expect_error(const tl::expected<T, Error>& result, ErrorCode code, std::str
       << "'" << result.error().message << "' does not name '" << word << "'";
 }
 
+inline std::string store_name(const ::testing::TestParamInfo<StoreUnderTest>& info) { return info.param.name; }
+
 }  // namespace mete::conformance

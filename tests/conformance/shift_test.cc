@@ -147,8 +147,6 @@ TEST_P(ShiftTest, S6_WhatHappensBetweenMarkAndShiftIsNotLost) {
   EXPECT_EQ(usage(storage, "tenant").used, 500 + 100 - 30 + 150);
 }
 
-std::string store_name(const ::testing::TestParamInfo<StoreUnderTest>& info) { return info.param.name; }
-
 INSTANTIATE_TEST_SUITE_P(Store, ShiftTest, ::testing::ValuesIn(stores()), store_name);
 
 }  // namespace

@@ -199,8 +199,6 @@ const std::vector<StoreUnderTest>& stores() {
 
 namespace {
 
-std::string store_name(const ::testing::TestParamInfo<StoreUnderTest>& info) { return info.param.name; }
-
 INSTANTIATE_TEST_SUITE_P(Store, Conformance, ::testing::ValuesIn(stores()), store_name);
 INSTANTIATE_TEST_SUITE_P(Store, SeedDefects, ::testing::ValuesIn(stores()), store_name);
 

@@ -6,7 +6,7 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
 
-constexpr std::size_t kCeiling = std::size_t{1} << 20;
+constexpr std::size_t kKeysCeiling = std::size_t{1} << 20;
 
 class KeysMemory : public ::testing::Test {
  protected:
@@ -20,7 +20,7 @@ class KeysMemory : public ::testing::Test {
     }
   }
 
-  Subject subject{{.max_memory = kCeiling}};
+  Subject subject{{.max_memory = kKeysCeiling}};
   Keys& keys = subject.engine.keys();
 };
 
@@ -29,7 +29,7 @@ TEST_F(KeysMemory, NewKeysAreRefusedAndExistingOnesGoOn) {
   EXPECT_TRUE(keys.throttle("throttle", {100, 1, 1s, 1}, subject.now).value().is_allowed);
   const std::size_t count = fill();
   EXPECT_GT(count, 5000U);
-  EXPECT_LE(subject.statistics().memory_bytes, kCeiling + 4 * Slab::kChunkBytes);
+  EXPECT_LE(subject.statistics().memory_bytes, kKeysCeiling + 4 * Slab::kChunkBytes);
   const std::string fresh(200, 'k');
   EXPECT_EQ(keys.add(fresh, 1, subject.now).error().code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(keys.add_bounded({.key = fresh}, subject.now).error().code, ErrorCode::kOutOfMemory);

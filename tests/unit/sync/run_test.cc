@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::FakeSource;
 
-constexpr Instant kStart = Instant::from_unix_seconds(1'699'999'200);  // a full hour, 22:00 UTC
+constexpr Instant kFullHour = Instant::from_unix_seconds(1'699'999'200);  // a full hour, 22:00 UTC
 
 class RunTest : public ::testing::Test {
  protected:
@@ -35,7 +35,7 @@ class RunTest : public ::testing::Test {
   Report run(const RunOptions& options = {}) { return run_sync(plan_, options, store_, source_); }
   void expect_done(const Report& report) { EXPECT_EQ(report.outcome, Outcome::kDone) << report.message; }
 
-  ManualClock clock_{kStart};
+  ManualClock clock_{kFullHour};
   store::EmbeddedStore store_{Options{.clock = &clock_}};
   Plan plan_{.limit = "storage", .source = "postgres://h/d", .query = "select 1, 2"};
   FakeSource source_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/wire/repeated.h"
 #include "wire/text.h"
 
 namespace mete::wire {
@@ -13,12 +14,6 @@ using namespace std::string_view_literals;
 using Outcome = HttpRequestParser::Outcome;
 
 constexpr HttpLimits kSmallBodies{.body_bytes_max = 16};
-
-std::string repeated(std::string_view piece, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += piece;
-  return text;
-}
 
 // What a parser came to, as text that can be compared.
 std::string summary(const HttpRequestParser& parser, Outcome outcome) {

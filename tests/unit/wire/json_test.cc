@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "unit/wire/repeated.h"
 #include "wire/text.h"
 
 namespace mete::wire {
@@ -14,12 +15,6 @@ using namespace std::string_view_literals;
 std::string rewritten(const JsonValue& value) {
   std::string text;
   JsonWriter(text).value(value);
-  return text;
-}
-
-std::string repeated(std::string_view piece, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += piece;
   return text;
 }
 

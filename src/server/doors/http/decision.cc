@@ -17,11 +17,10 @@ constexpr std::string_view kQuotaExceeded = "https://iana.org/assignments/http-p
 // Each violated limit once, in the order of the charges.
 std::vector<std::string_view> violated_limits(const HttpDecision& decision) {
   std::vector<std::string_view> names;
-  const std::uint32_t violated = decision.verdict.violated;
   for (std::size_t i = 0; i < decision.charges.size(); ++i) {
     const std::string_view name = decision.charges[i].limit;
-    const bool is_violated = (violated >> i & 1U) != 0;
-    if (is_violated && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (decision.verdict.is_violated_by(i) && std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
   }
   return names;
 }

@@ -3,22 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "server/doors/resp/command_table.h"
+#include "unit/server/doors/resp/words.h"
 #include "wire/text.h"
 
 namespace mete::server {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    words.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
 
 // What was read, by the names of the declaration: "limit=api key=alice COST=1; ID=op".
 std::string read_with(Arguments& arguments, std::string_view request) {

@@ -6,19 +6,10 @@
 #include <set>
 
 #include "server/doors/resp/arguments.h"
+#include "unit/server/doors/resp/words.h"
 
 namespace mete::server {
 namespace {
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    words.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
 
 std::string in_case(std::string_view name, int (*change)(int)) {
   std::string text(name);
