@@ -22,12 +22,11 @@ using namespace std::chrono_literals;
 TEST(EtcdShared, ManyProcessesOnOneMeterNeverGetTooMuch) {
   const support::EtcdServer server;
   constexpr Amount kAmount = 500;
-  constexpr int kProcesses = 3;
   {
     Limiter limiter = open(server.patient_url()).value();
     ASSERT_TRUE(limiter.define(stock("stock").amount(kAmount)).has_value());
   }
-  Processes processes(kProcesses, [&] {
+  Processes processes(3, [&] {
     Limiter limiter = open(server.patient_url()).value();
     return exhaust(4, [&] { return limiter.take("stock", "k"); });
   });
@@ -45,7 +44,6 @@ TEST(EtcdShared, HoldsAreSettledByAnotherStore) {
   Limiter one = open(server.patient_url()).value();
   Limiter other = open(server.patient_url()).value();
   ASSERT_TRUE(one.define(stock("stock").amount(1'000'000)).has_value());
-  constexpr int kThreads = 4;
   constexpr int kHolds = 40;
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;

@@ -16,12 +16,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kThreads = 4;
-constexpr Amount kAmount = 20'000;
+constexpr Amount kStockAmount = 20'000;
 
 // The limit itself must be with the replicas before anything is killed: what Redis loses is not ours to keep.
 void define_stock(Limiter& limiter, const std::function<void()>& await_replicas) {
-  ASSERT_TRUE(limiter.define(stock("stock").amount(kAmount)).has_value());
+  ASSERT_TRUE(limiter.define(stock("stock").amount(kStockAmount)).has_value());
   await_replicas();
 }
 
@@ -50,11 +49,11 @@ void expect_nothing_over(const std::string& url, const std::function<void()>& aw
     EXPECT_EQ(tally->wrong, "");
     EXPECT_LT(tally->slowest, kInTime);
   }
-  EXPECT_GE(third.allowed + third.unavailable, kAmount - survived);
-  EXPECT_LE(third.allowed, kAmount - survived);
+  EXPECT_GE(third.allowed + third.unavailable, kStockAmount - survived);
+  EXPECT_LE(third.allowed, kStockAmount - survived);
   const Amount lost = std::max<Amount>(0, first.allowed - survived);
-  EXPECT_LE(first.allowed + third.allowed, kAmount + lost);
-  EXPECT_EQ(patient.usage("stock", "k").value().used, kAmount);
+  EXPECT_LE(first.allowed + third.allowed, kStockAmount + lost);
+  EXPECT_EQ(patient.usage("stock", "k").value().used, kStockAmount);
 }
 
 TEST(Failover, ASentinelsMasterIsKilled) {
@@ -78,7 +77,7 @@ TEST(Failover, WhatIsReplicatedStays) {
   EXPECT_EQ(limiter.usage("stock", "k")->used, 5000);
   EXPECT_EQ(limiter.usage("stock", "k")->held, 100);
   EXPECT_EQ(limiter.commit(held.id, 60).value().amount, 60);
-  EXPECT_EQ(exhaust(kThreads, [&] { return limiter.take("stock", "k"); }).allowed, kAmount - 5060);
+  EXPECT_EQ(exhaust(kThreads, [&] { return limiter.take("stock", "k"); }).allowed, kStockAmount - 5060);
 }
 
 TEST(Failover, AClustersMasterIsKilled) {
@@ -94,7 +93,7 @@ TEST(Failover, ASlotMovesUnderLoad) {
   Limiter limiter = open_when_calm(cluster.url());
   Limiter patient = open(cluster.url() + kPatient).value();
   const auto take = [&] { return limiter.take("stock", "k"); };
-  ASSERT_TRUE(patient.define(stock("stock").amount(kAmount)).has_value());
+  ASSERT_TRUE(patient.define(stock("stock").amount(kStockAmount)).has_value());
   ASSERT_TRUE(support::becomes_true(10s, [&] { return limiter.usage("stock", "k").has_value(); }));
   Load load(kThreads, take);
   const int slot = cluster.slot_of("k");
@@ -114,9 +113,9 @@ TEST(Failover, ASlotMovesUnderLoad) {
   EXPECT_GE(moved, 3U) << "nothing was there to be moved";
   EXPECT_EQ(tally.wrong, "");
   EXPECT_LT(tally.slowest, kInTime);
-  EXPECT_EQ(patient.usage("stock", "k").value().used, kAmount);
-  EXPECT_LE(tally.allowed, kAmount);
-  EXPECT_GE(tally.allowed + tally.unavailable, kAmount);
+  EXPECT_EQ(patient.usage("stock", "k").value().used, kStockAmount);
+  EXPECT_LE(tally.allowed, kStockAmount);
+  EXPECT_GE(tally.allowed + tally.unavailable, kStockAmount);
 }
 
 }  // namespace

@@ -18,8 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kThreads = 4;
-
 TEST(Interrupted, ScriptsThatAreFlushedAreNotMissed) {
   const support::RedisServer server;
   Limiter limiter = open(server.url() + kPatient).value();

@@ -18,6 +18,8 @@
 
 namespace mete::faults {
 
+// Of a load, where a test does not need more.
+inline constexpr int kThreads = 4;
 // What a call may take while its server is away: a time-out of a second at most, and time for what else this machine
 // does.
 inline constexpr std::chrono::seconds kInTime{5};

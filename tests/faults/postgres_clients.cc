@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using threads::Random;
 
-constexpr Duration kPatience = 60s;
+constexpr Duration kPatienceForAnswers = 60s;
 // Of a hold: gone before it is used, or on a busy machine at any time.
 constexpr std::array<std::chrono::milliseconds, 2> kTtls = {3ms, 2000ms};
 
@@ -150,14 +150,14 @@ void LimiterClient::commit(const Order& order, const std::string& id, const std:
 }
 
 bool SqlClient::connect() {
-  auto opened = store::postgres::Connection::open(url_, net::Deadline::in(kPatience));
+  auto opened = store::postgres::Connection::open(url_, net::Deadline::in(kPatienceForAnswers));
   if (opened) connection_ = std::move(*opened);
   return opened.has_value();
 }
 
 bool SqlClient::run(const std::string& sql) {
   if (!connection_ || connection_->is_lost()) return false;
-  auto rows = connection_->run_text(sql, net::Deadline::in(kPatience));
+  auto rows = connection_->run_text(sql, net::Deadline::in(kPatienceForAnswers));
   if (rows) {
     rows_ = std::move(*rows);
     return true;
@@ -166,7 +166,7 @@ bool SqlClient::run(const std::string& sql) {
   if (!rows.error().is_lost && !is_one_of(rows.error().state, {"MT004", "MT005"})) {
     ledger_.complain(sql + ": " + rows.error().message);
   }
-  if (!rows.error().is_lost) (void)connection_->run_text("rollback", net::Deadline::in(kPatience));
+  if (!rows.error().is_lost) (void)connection_->run_text("rollback", net::Deadline::in(kPatienceForAnswers));
   return false;
 }
 

@@ -15,11 +15,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kThreads = 4;
-constexpr Amount kAmount = 2000;
-
 class PostgresFailover : public ::testing::Test {
  protected:
+  static constexpr Amount kAmount = 2000;
+
   PostgresFailover() {
     primary_.install_schema();
     primary_.query("select mete.define('stock', 'stock', " + std::to_string(kAmount) + ")");

@@ -15,11 +15,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kThreads = 12;
-constexpr Amount kAmount = 3000;
+constexpr int kPooledThreads = 12;
 
 class Pooled : public ::testing::Test {
  protected:
+  static constexpr Amount kAmount = 3000;
+
   Pooled() {
     server_.install_schema();
     server_.query("select mete.define('stock', 'stock', " + std::to_string(kAmount) + ")");
@@ -48,13 +49,13 @@ TEST_F(Pooled, ManyThreadsShareFewConnections) {
         "set application_name = 'looks'; select count(*) from pg_stat_activity where application_name = 'mete'");
     connections = std::max<int>(connections, std::stoi(rows.at(0).at(0)));
   };
-  Load load(kThreads, [&] { return limiter.take("stock", "k"); });
+  Load load(kPooledThreads, [&] { return limiter.take("stock", "k"); });
   for (Amount looks = 1; looks <= 10; ++looks) {
     load.await_allowed(looks * 50);
     count();
   }
   Tally tally = load.stop();
-  tally += exhaust(kThreads, [&] { return limiter.take("stock", "k"); });
+  tally += exhaust(kPooledThreads, [&] { return limiter.take("stock", "k"); });
   EXPECT_EQ(tally.wrong, "");
   EXPECT_EQ(tally.unavailable, 0);
   EXPECT_EQ(tally.allowed, kAmount);
@@ -66,7 +67,7 @@ TEST_F(Pooled, ManyThreadsShareFewConnections) {
 // Everything that is prepared, in whichever connection it may be: holds, commits, gives, listings.
 TEST_F(Pooled, EveryCallFindsItsStatement) {
   Limiter limiter = open(bouncer_.patient_url()).value();
-  Load load(kThreads, [&]() -> Result<Decision> {
+  Load load(kPooledThreads, [&]() -> Result<Decision> {
     auto held = limiter.hold({{"stock", "k", 3}}, 1h);
     if (!held) return tl::make_unexpected(held.error());
     if (!held->allowed()) return *held;
@@ -87,14 +88,14 @@ TEST_F(Pooled, EveryCallFindsItsStatement) {
 
 TEST_F(Pooled, ItGoesOnAfterTheServersConnectionsHaveEnded) {
   Limiter limiter = open(bouncer_.patient_url()).value();
-  Load load(kThreads, [&] { return limiter.take("stock", "k"); });
+  Load load(kPooledThreads, [&] { return limiter.take("stock", "k"); });
   for (Amount ends = 1; ends <= 5; ++ends) {
     load.await_allowed(load.allowed() + 50);
     end_backends();
   }
   load.await_allowed(load.allowed() + 50);
   Tally tally = load.stop();
-  tally += exhaust(kThreads, [&] { return limiter.take("stock", "k"); });
+  tally += exhaust(kPooledThreads, [&] { return limiter.take("stock", "k"); });
   EXPECT_EQ(tally.wrong, "");
   EXPECT_LE(tally.allowed, kAmount);
   EXPECT_GE(tally.allowed + tally.unavailable, kAmount);

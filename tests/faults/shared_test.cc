@@ -17,11 +17,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kProcesses = 16;
-constexpr int kConnections = 4;
+constexpr int kConnectionsEach = 4;
 
 Tally take_all(const std::string& url) {
   Limiter limiter = open(url).value();
-  return exhaust(kConnections, [&] { return limiter.take("stock", "k"); });
+  return exhaust(kConnectionsEach, [&] { return limiter.take("stock", "k"); });
 }
 
 TEST(Shared, SixteenProcessesAdmitExactlyTheAmount) {
@@ -33,7 +33,7 @@ TEST(Shared, SixteenProcessesAdmitExactlyTheAmount) {
   EXPECT_EQ(tally.wrong, "");
   EXPECT_EQ(tally.unavailable, 0);
   EXPECT_EQ(tally.allowed, amount);
-  EXPECT_EQ(tally.denied, kProcesses * kConnections) << "each stops at its first denial";
+  EXPECT_EQ(tally.denied, kProcesses * kConnectionsEach) << "each stops at its first denial";
   EXPECT_EQ(open(server.patient_url()).value().usage("stock", "k").value().used, amount);
 }
 
@@ -47,7 +47,7 @@ TEST(Shared, SixteenProcessesAdmitWhatABucketRefills) {
   const auto start = std::chrono::steady_clock::now();
   Processes processes(kProcesses, [&] {
     Limiter own = open(server.url() + kPatient).value();
-    Load load(kConnections, [&] { return own.take("bucket", "k"); });
+    Load load(kConnectionsEach, [&] { return own.take("bucket", "k"); });
     std::this_thread::sleep_for(2s);  // of real load: what a bucket refills takes its time
     return load.stop();
   });

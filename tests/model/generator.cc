@@ -12,12 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<Charge> views_of(const std::vector<OwnedCharge>& charges) {
-  std::vector<Charge> views;
-  for (const OwnedCharge& owned : charges) views.push_back({owned.limit, owned.key, owned.cost});
-  return views;
-}
-
 class Generator {
  public:
   Generator(std::uint64_t seed, const Times& times)

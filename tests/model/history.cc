@@ -18,7 +18,7 @@ std::string_view name_of(Call call) {
   return kNames[static_cast<std::size_t>(call)];
 }
 
-std::string text_of(const Limit& limit) {
+std::string definition_of(const Limit& limit) {
   std::string text =
       std::string(to_string(limit.kind())) + " " + limit.name() + " amount " + std::to_string(limit.amount());
   if (limit.period()) text += " per " + std::to_string(limit.period()->ns()) + " ns";
@@ -116,11 +116,17 @@ std::string report(const History& history, const Difference& first, const Subjec
 
 }  // namespace
 
+std::vector<Charge> views_of(const std::vector<OwnedCharge>& charges) {
+  std::vector<Charge> views;
+  for (const OwnedCharge& charge : charges) views.push_back({charge.limit, charge.key, charge.cost});
+  return views;
+}
+
 std::string to_text(const Operation& operation) {
   std::string text = std::to_string(operation.at.ns()) + " ns: " + std::string(name_of(operation.call));
   constexpr std::string_view kModes[] = {"", " peek", " up_to", " force"};
   text += kModes[static_cast<std::size_t>(operation.mode)];
-  if (operation.limit) return text + " " + text_of(*operation.limit);
+  if (operation.limit) return text + " " + definition_of(*operation.limit);
   if (!operation.id.empty()) text += " id " + operation.id;
   if (!operation.nickname.empty()) text += " as " + operation.nickname;
   for (const OwnedCharge& charge : operation.charges) {

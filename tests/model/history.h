@@ -48,6 +48,8 @@ struct OwnedCharge {
   Amount cost = 1;
 };
 
+std::vector<Charge> views_of(const std::vector<OwnedCharge>& charges);
+
 struct Operation {
   Instant at;                                         // what the clock says; it may have been set back
   Duration resolution = std::chrono::nanoseconds(1);  // its answer tells waits rounded up to this

@@ -3,33 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <random>
 
+#include "model/search.h"
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "support/etcd_server.h"
-#include "support/long_form.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
 
 namespace mete::model {
 namespace {
-
-Search search_from_environment() {
-  Search search;
-  if (const char* seed = std::getenv("METE_SEED")) {
-    search.seed = std::strtoull(seed, nullptr, 10);
-    search.histories = 1;
-  } else if (support::is_long_form()) {
-    search.histories = 100'000;
-  }
-  return search;
-}
 
 struct StoreCase {
   std::string name;
@@ -42,18 +30,11 @@ struct StoreCase {
   friend void PrintTo(const StoreCase& store, std::ostream* out) { *out << store.name; }
 };
 
-Search search_for(const StoreCase& store) {
-  Search search = search_from_environment();
-  const int share = store.slowness * (support::is_long_form() ? 1 : store.brevity);
-  search.histories = (search.histories + share - 1) / share;
-  search.times = store.times;
-  return search;
-}
-
 class Histories : public ::testing::TestWithParam<StoreCase> {};
 
 TEST_P(Histories, AnswerAsTheModel) {
-  const auto difference = find_difference(subject_of(GetParam().factory, GetParam().between), search_for(GetParam()));
+  const auto difference =
+      find_difference(subject_of(GetParam().factory, GetParam().between), search_for<Search>(GetParam()));
   EXPECT_FALSE(difference.has_value()) << difference.value_or("");
 }
 
@@ -125,8 +106,6 @@ class OnTime {
 
 constexpr int kSlownessOfServers = 16;  // 7,500 operations; 375,000 in the long form
 constexpr int kBrevityOfPostgres = 4;
-constexpr int kBrevityOfEtcd = 3;
-constexpr int kSlownessOfMete = 8;
 
 template <class Server, Server& (*shared)()>
 StoreCase on_time(std::string name, int brevity = 1) {

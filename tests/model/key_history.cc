@@ -16,50 +16,43 @@ constexpr std::string_view kCallNames[] = {
     "quota_take", "throttle", "type",     "remove", "expires_at",  "expire",    "persist",   "list"};
 static_assert(std::size(kCallNames) == kKeyCalls);
 
-std::string text_of(std::int64_t number) { return std::to_string(number); }
-std::string text_of(bool is_so) { return is_so ? "yes" : "no"; }
-std::string text_of(Done) { return "done"; }
-std::string text_of(Duration length) { return length.is_never() ? "never" : text_of(length.ns()) + " ns"; }
-std::string text_of(Instant at) { return at == Instant::max() ? "never" : std::to_string(at.ns()) + " ns"; }
-std::string text_of(store::KeyType type) { return std::string(core::to_string(type)); }
-std::string text_of(const store::QuotaRule& rule) { return text_of(rule.amount) + " per " + text_of(rule.window); }
-std::string text_of(const store::QuotaStanding& quota) {
-  return text_of(quota.remaining) + " of " + text_of(quota.rule);
+std::string in_words(std::int64_t number) { return std::to_string(number); }
+std::string in_words(bool is_so) { return is_so ? "yes" : "no"; }
+std::string in_words(Done) { return "done"; }
+std::string in_words(Duration length) { return length.is_never() ? "never" : in_words(length.ns()) + " ns"; }
+std::string in_words(Instant at) { return at == Instant::max() ? "never" : std::to_string(at.ns()) + " ns"; }
+std::string in_words(store::KeyType type) { return std::string(core::to_string(type)); }
+std::string in_words(const store::QuotaRule& rule) { return in_words(rule.amount) + " per " + in_words(rule.window); }
+std::string in_words(const store::QuotaStanding& quota) {
+  return in_words(quota.remaining) + " of " + in_words(quota.rule);
 }
 template <class T>
-std::string text_of(const std::optional<T>& value) {
-  return value ? text_of(*value) : "none";
+std::string in_words(const std::optional<T>& value) {
+  return value ? in_words(*value) : "none";
 }
-std::string text_of(const store::SetAnswer& answer) {
-  return answer.is_out_of_reach ? "out of reach" : text_of(answer.is_set) + ", old " + text_of(answer.old);
+std::string in_words(const store::SetAnswer& answer) {
+  return answer.is_out_of_reach ? "out of reach" : in_words(answer.is_set) + ", old " + in_words(answer.old);
 }
-std::string text_of(const store::BoundedSum& sum) { return text_of(sum.value) + " by " + text_of(sum.applied); }
-std::string text_of(const core::Verdict& verdict) {
-  return text_of(verdict.is_allowed) + " taken " + text_of(verdict.taken) + ", " + text_of(verdict.remaining) + " of " +
-         text_of(verdict.limit) + ", retry " + text_of(verdict.retry_after) + ", reset " + text_of(verdict.reset_after);
+std::string in_words(const store::BoundedSum& sum) { return in_words(sum.value) + " by " + in_words(sum.applied); }
+std::string in_words(const core::Verdict& verdict) {
+  return in_words(verdict.is_allowed) + " taken " + in_words(verdict.taken) + ", " + in_words(verdict.remaining) +
+         " of " + in_words(verdict.limit) + ", retry " + in_words(verdict.retry_after) + ", reset " +
+         in_words(verdict.reset_after);
 }
 template <class AnyResult>
 std::string answer_of(const AnyResult& result) {
-  return result ? text_of(*result) : "error " + std::string(to_string(result.error().code));
+  return result ? in_words(*result) : "error " + std::string(to_string(result.error().code));
 }
 
-Result<core::Verdict> rounded(Result<core::Verdict> verdict, Duration resolution) {
-  if (verdict) {
-    verdict->retry_after = round_up(verdict->retry_after, resolution);
-    verdict->reset_after = round_up(verdict->reset_after, resolution);
-  }
-  return verdict;
-}
-
-Result<std::optional<Instant>> rounded(Result<std::optional<Instant>> end, Duration resolution) {
+Result<std::optional<Instant>> rounded_end(Result<std::optional<Instant>> end, Duration resolution) {
   if (end && *end) **end = round_up(**end, resolution);
   return end;
 }
 
-std::string text_of(const store::Expiry& expiry) {
+std::string in_words(const store::Expiry& expiry) {
   constexpr std::string_view kKinds[] = {"keep", "none", "in ", "at "};
   std::string text(kKinds[static_cast<std::size_t>(expiry.kind)]);
-  if (expiry.kind == store::Expiry::Kind::kIn) text += text_of(expiry.length);
+  if (expiry.kind == store::Expiry::Kind::kIn) text += in_words(expiry.length);
   if (expiry.kind == store::Expiry::Kind::kAt) text += std::to_string(expiry.instant.ns()) + " ns";
   return text;
 }
@@ -69,7 +62,7 @@ std::string list(store::Keys& keys) {
   std::uint64_t cursor = 0;
   do {
     const store::KeyPage page = keys.scan(cursor, 100).value();
-    for (const core::ListedKey& listed : page.keys) rows.push_back(listed.key + ":" + text_of(listed.type));
+    for (const core::ListedKey& listed : page.keys) rows.push_back(listed.key + ":" + in_words(listed.type));
     cursor = page.cursor;
   } while (cursor != 0);
   std::sort(rows.begin(), rows.end());
@@ -114,7 +107,7 @@ std::string execute(store::Keys& keys, const KeyOperation& operation) {
     case KeyCall::kRemove:
       return answer_of(keys.remove(operation.key, set.reach));
     case KeyCall::kExpiresAt:
-      return answer_of(rounded(keys.expires_at(operation.key), operation.resolution));
+      return answer_of(rounded_end(keys.expires_at(operation.key), operation.resolution));
     case KeyCall::kExpire:
       return answer_of(keys.expire(operation.key, operation.expiry, operation.expiry_condition));
     case KeyCall::kPersist:
@@ -131,26 +124,26 @@ std::string to_text(const KeyOperation& operation) {
   const std::string reach = operation.set.reach == store::KeyReach::kAllButQuotas ? " unless it is a quota" : "";
   switch (operation.call) {
     case KeyCall::kSet:
-      return text + " " + text_of(operation.set.value) + " expiry " + text_of(operation.expiry) + " condition " +
-             std::to_string(static_cast<int>(operation.set.condition)) + " old " + text_of(operation.set.wants_old) +
+      return text + " " + in_words(operation.set.value) + " expiry " + in_words(operation.expiry) + " condition " +
+             std::to_string(static_cast<int>(operation.set.condition)) + " old " + in_words(operation.set.wants_old) +
              reach;
     case KeyCall::kRemove:
       return text + reach;
     case KeyCall::kAdd:
-      return text + " " + text_of(operation.by);
+      return text + " " + in_words(operation.by);
     case KeyCall::kAddBounded:
-      return text + " " + text_of(operation.by) + " from " + text_of(operation.bounded.lower) + " to " +
-             text_of(operation.bounded.upper) + " saturate " + text_of(operation.bounded.saturate) + " expiry " +
-             text_of(operation.expiry) + " if none " + text_of(operation.bounded.expiry_only_if_none);
+      return text + " " + in_words(operation.by) + " from " + in_words(operation.bounded.lower) + " to " +
+             in_words(operation.bounded.upper) + " saturate " + in_words(operation.bounded.saturate) + " expiry " +
+             in_words(operation.expiry) + " if none " + in_words(operation.bounded.expiry_only_if_none);
     case KeyCall::kQuotaSet:
-      return text + " " + text_of(operation.quota);
+      return text + " " + in_words(operation.quota);
     case KeyCall::kQuotaTake:
-      return text + " " + text_of(operation.by) + " of " + text_of(operation.quota);
+      return text + " " + in_words(operation.by) + " of " + in_words(operation.quota);
     case KeyCall::kThrottle:
-      return text + " " + text_of(operation.throttle.quantity) + " of " + text_of(operation.throttle.capacity) + ", " +
-             text_of(operation.throttle.count) + " per " + text_of(operation.throttle.period);
+      return text + " " + in_words(operation.throttle.quantity) + " of " + in_words(operation.throttle.capacity) +
+             ", " + in_words(operation.throttle.count) + " per " + in_words(operation.throttle.period);
     case KeyCall::kExpire:
-      return text + " " + text_of(operation.expiry) + " condition " +
+      return text + " " + in_words(operation.expiry) + " condition " +
              std::to_string(static_cast<int>(operation.expiry_condition));
     default:
       return text;
@@ -173,7 +166,7 @@ struct KeyDifference {
   std::string actual;
 };
 
-std::optional<KeyDifference> compare(const KeyHistory& history, const KeySubjectFactory& factory) {
+std::optional<KeyDifference> compare_keys(const KeyHistory& history, const KeySubjectFactory& factory) {
   ManualClock clock(history.empty() ? Instant() : history.front().at);
   ModelKeys model(clock);
   const KeySubject subject = factory(clock);
@@ -187,12 +180,12 @@ std::optional<KeyDifference> compare(const KeyHistory& history, const KeySubject
 }
 
 // Cuts operations as long as the rest still differs.
-KeyHistory shrink(KeyHistory history, const KeySubjectFactory& factory) {
-  if (const auto difference = compare(history, factory)) history.resize(difference->operation + 1);
+KeyHistory shrink_keys(KeyHistory history, const KeySubjectFactory& factory) {
+  if (const auto difference = compare_keys(history, factory)) history.resize(difference->operation + 1);
   for (std::size_t at = history.size(); at > 0; --at) {
     KeyHistory shorter = history;
     shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(at - 1));
-    if (compare(shorter, factory)) history = std::move(shorter);
+    if (compare_keys(shorter, factory)) history = std::move(shorter);
   }
   return history;
 }
@@ -203,10 +196,10 @@ std::optional<std::string> find_key_difference(const KeySubjectFactory& factory,
   for (int i = 0; i < search.histories; ++i) {
     const std::uint64_t seed = search.seed + static_cast<std::uint64_t>(i);
     const KeyHistory history = random_key_history(seed, search.operations, search.times);
-    const auto first = compare(history, factory);
+    const auto first = compare_keys(history, factory);
     if (!first) continue;
-    KeyHistory small = shrink(history, factory);
-    auto difference = compare(small, factory);
+    KeyHistory small = shrink_keys(history, factory);
+    auto difference = compare_keys(small, factory);
     std::string report = "The answers differ. Replay with METE_SEED=" + std::to_string(seed) + "\n";
     if (!difference) {  // a store behind a network has threads and a time-out
       report += "They do not differ each time; this is the whole history.\n";

@@ -1,35 +1,23 @@
 // Random histories of keys through each store and through the model. METE_SEED replays one.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <ostream>
 
 #include "model/key_history.h"
 #include "model/model_keys.h"
+#include "model/search.h"
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "store/open.h"
 #include "store/redis/redis_keys.h"
 #include "support/etcd_server.h"
-#include "support/long_form.h"
 #include "support/redis_server.h"
 
 namespace mete::model {
 namespace {
 
 using namespace std::chrono_literals;
-
-KeySearch search_from_environment() {
-  KeySearch search;
-  if (const char* seed = std::getenv("METE_SEED")) {
-    search.seed = std::strtoull(seed, nullptr, 10);
-    search.histories = 1;
-  } else if (support::is_long_form()) {
-    search.histories = 100'000;
-  }
-  return search;
-}
 
 KeySubject embedded(const Clock& clock) {
   auto store = std::make_shared<store::EmbeddedStore>(Options{.clock = &clock});
@@ -95,17 +83,11 @@ struct KeyStoreCase {
 class KeyHistories : public ::testing::TestWithParam<KeyStoreCase> {};
 
 TEST_P(KeyHistories, AnswerAsTheModel) {
-  KeySearch search = search_from_environment();
-  const int share = GetParam().slowness * (support::is_long_form() ? 1 : GetParam().brevity);
-  search.histories = (search.histories + share - 1) / share;
-  search.times = GetParam().times;
-  const auto difference = find_key_difference(GetParam().factory, search);
+  const auto difference = find_key_difference(GetParam().factory, search_for<KeySearch>(GetParam()));
   EXPECT_FALSE(difference.has_value()) << difference.value_or("");
 }
 
 constexpr int kSlownessOfRedis = 16;  // 10,000 operations; 500,000 in the long form
-constexpr int kBrevityOfEtcd = 3;
-constexpr int kSlownessOfMete = 8;
 
 // The very histories that Redis gets.
 KeyStoreCase embedded_as_redis() { return {"embedded_as_redis", embedded, kSlownessOfRedis, kMicroseconds}; }
@@ -118,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, KeyHistories,
                          [](const auto& store) { return store.param.name; });
 
 // The comparison itself: the store with a mistake in what it is asked.
-KeySubjectFactory mistaken(const std::function<void(KeyOperation&)>& mistake) {
+KeySubjectFactory mistaken_keys(const std::function<void(KeyOperation&)>& mistake) {
   return [mistake](const Clock& clock) -> KeySubject {
     return [subject = embedded(clock), mistake](const KeyOperation& operation) {
       KeyOperation changed = operation;
@@ -139,7 +121,7 @@ TEST(KeyComparison, FindsSmallMistakes) {
       },
   };
   for (const auto& mistake : mistakes) {
-    const auto report = find_key_difference(mistaken(mistake), {.seed = 1, .histories = 200});
+    const auto report = find_key_difference(mistaken_keys(mistake), {.seed = 1, .histories = 200});
     ASSERT_TRUE(report.has_value());
     EXPECT_LE(std::count(report->begin(), report->end(), '\n'), 10) << *report;
   }

@@ -11,7 +11,7 @@ namespace {
 
 using store::KeyType;
 
-Terms terms_of(const store::QuotaRule& rule) {
+Terms quota_terms(const store::QuotaRule& rule) {
   Terms terms;
   terms.kind = Kind::kWindow;
   terms.amount = rule.amount;
@@ -20,7 +20,7 @@ Terms terms_of(const store::QuotaRule& rule) {
   return terms;
 }
 
-Terms terms_of(const store::ThrottleRequest& request) {
+Terms throttle_terms(const store::ThrottleRequest& request) {
   Terms terms;
   terms.kind = Kind::kBucket;
   terms.amount = request.count;
@@ -135,9 +135,9 @@ Result<void> ModelKeys::do_quota_set(std::string_view key, const store::QuotaRul
   const auto found = find(key);
   if (is_other(found, KeyType::kQuota)) return refuse(ErrorCode::kWrongType);
   if (found == keys_.end()) {
-    keys_[std::string(key)] = {KeyType::kQuota, 0, {}, ModelMeter(terms_of(rule), now_), rule};
+    keys_[std::string(key)] = {KeyType::kQuota, 0, {}, ModelMeter(quota_terms(rule), now_), rule};
   } else {
-    found->second.meter->redefine(terms_of(rule));
+    found->second.meter->redefine(quota_terms(rule));
     found->second.quota = rule;
   }
   return {};
@@ -171,7 +171,7 @@ Result<Amount> ModelKeys::do_quota_take(std::string_view key, const store::Quota
 Result<core::Verdict> ModelKeys::do_throttle(std::string_view key, const store::ThrottleRequest& request) {
   const auto found = find(key);
   if (is_other(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
-  const Terms terms = terms_of(request);
+  const Terms terms = throttle_terms(request);
   ModelMeter meter = found == keys_.end() ? ModelMeter(terms, now_) : *found->second.meter;
   meter.redefine(terms);
   core::Verdict verdict;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Wide kRetention = Wide{24} * 3600 * 1'000'000'000;
 
-std::string text_of(std::string_view kind, std::span<const Charge> charges) {
+std::string parameters_of(std::string_view kind, std::span<const Charge> charges) {
   std::string text(kind);
   for (const Charge& charge : charges) {
     text += "|" + std::string(charge.limit) + "|" + std::string(charge.key) + "|" + std::to_string(charge.cost);
@@ -260,7 +260,7 @@ Result<Decision> ModelLimiter::take(std::span<const Charge> charges, const TakeO
   pass();
   if (!are_valid_charges(charges, 0) || !is_valid_id(options.id)) return refuse(ErrorCode::kInvalid);
   if (options.mode == Mode::kUpTo && charges.size() != 1) return refuse(ErrorCode::kInvalid);
-  const auto parameters = text_of("take" + std::to_string(static_cast<int>(options.mode)), charges);
+  const auto parameters = parameters_of("take" + std::to_string(static_cast<int>(options.mode)), charges);
   const auto known = recall<Decision>(options.id, parameters);
   if (!known) return tl::make_unexpected(known.error());
   if (*known) return **known;
@@ -290,7 +290,7 @@ Result<Decision> ModelLimiter::peek(std::span<const Charge> charges) { return ta
 Result<Settlement> ModelLimiter::give(std::span<const Charge> charges, std::string_view id) {
   pass();
   if (!are_valid_charges(charges, 1) || !is_valid_id(id)) return refuse(ErrorCode::kInvalid);
-  const auto parameters = text_of("give", charges);
+  const auto parameters = parameters_of("give", charges);
   const auto known = recall<Settlement>(id, parameters);
   if (!known) return tl::make_unexpected(known.error());
   if (*known) return **known;
@@ -345,7 +345,7 @@ Result<HoldDecision> ModelLimiter::hold(std::span<const Charge> charges, Duratio
   if (!are_valid_charges(charges, 1) || !is_ttl_valid || !is_valid_id(options.id) || !is_valid_tag(options.tag)) {
     return refuse(ErrorCode::kInvalid);
   }
-  const auto parameters = text_of("hold" + std::to_string(ttl.ns()) + "|" + std::string(options.tag), charges);
+  const auto parameters = parameters_of("hold" + std::to_string(ttl.ns()) + "|" + std::string(options.tag), charges);
   const auto known = recall<HoldDecision>(options.id, parameters);
   if (!known) return tl::make_unexpected(known.error());
   if (*known) return **known;

@@ -12,16 +12,7 @@ namespace {
 
 std::string text_of(Duration length) { return length.is_never() ? "never" : std::to_string(length.ns()); }
 
-template <class AnyDecision>
-tl::expected<AnyDecision, Error> rounded(tl::expected<AnyDecision, Error> decision, Duration resolution) {
-  if (decision) {
-    decision->retry_after = round_up(decision->retry_after, resolution);
-    decision->reset_after = round_up(decision->reset_after, resolution);
-  }
-  return decision;
-}
-
-Result<Usage> rounded(Result<Usage> usage, Duration resolution) {
+Result<Usage> rounded_usage(Result<Usage> usage, Duration resolution) {
   if (usage) usage->reset_after = round_up(usage->reset_after, resolution);
   return usage;
 }
@@ -103,12 +94,6 @@ class SubjectOf final : public Subject {
   const std::function<void(L&)> between_;
   Nicknames names_;
 };
-
-std::vector<Charge> views_of(const std::vector<OwnedCharge>& charges) {
-  std::vector<Charge> views;
-  for (const OwnedCharge& charge : charges) views.push_back({charge.limit, charge.key, charge.cost});
-  return views;
-}
 
 template <class L>
 std::string SubjectOf<L>::take(const Operation& operation) {
@@ -192,7 +177,7 @@ std::string SubjectOf<L>::execute_on_meter(const Operation& operation) {
     case Call::kHolds:
       return list(limiter_.holds(meter.limit, meter.key), true);
     default:
-      return text_of(rounded(limiter_.usage(meter.limit, meter.key), operation.resolution));
+      return text_of(rounded_usage(limiter_.usage(meter.limit, meter.key), operation.resolution));
   }
 }
 

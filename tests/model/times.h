@@ -1,6 +1,7 @@
 // Times: what times a random history is made of, so that the store under test can tell them.
 #pragma once
 
+#include <mete/result.h>
 #include <mete/time.h>
 
 #include <chrono>
@@ -32,6 +33,16 @@ constexpr Instant round_up(Instant at, Duration resolution) {
   const auto step = static_cast<std::uint64_t>(resolution.ns());
   if (at == Instant::max() || at.ns() % step == 0) return at;
   return at + Duration::from_ns(static_cast<std::int64_t>(step - at.ns() % step));
+}
+
+// A decision of any kind, with its waits rounded up.
+template <class AnyDecision>
+tl::expected<AnyDecision, Error> rounded(tl::expected<AnyDecision, Error> decision, Duration resolution) {
+  if (decision) {
+    decision->retry_after = round_up(decision->retry_after, resolution);
+    decision->reset_after = round_up(decision->reset_after, resolution);
+  }
+  return decision;
 }
 
 }  // namespace mete::model

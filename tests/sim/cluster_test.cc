@@ -12,10 +12,10 @@ namespace mete::sim {
 namespace {
 
 constexpr std::uint64_t kParts = 10;
-constexpr std::uint64_t kSeeds = 1'000;
-constexpr std::uint64_t kSeedsLong = 100'000;
+constexpr std::uint64_t kClusterSeeds = 1'000;
+constexpr std::uint64_t kClusterSeedsLong = 100'000;
 
-std::uint64_t seeds_of_part() { return (support::is_long_form() ? kSeedsLong : kSeeds) / kParts; }
+std::uint64_t seeds_of_part() { return (support::is_long_form() ? kClusterSeedsLong : kClusterSeeds) / kParts; }
 
 class ClusterSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 
@@ -34,7 +34,7 @@ class PlantedBugs : public ::testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedBugs, AreFound) {
   const RunOptions options{.planted = GetParam()};
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kClusterSeeds; ++seed) {
     const Report report = run_seed(seed, options);
     if (!report.violation) continue;
     EXPECT_FALSE(run_seed(seed, {}).violation) << "the seed fails without the bug too";
@@ -42,7 +42,7 @@ TEST_P(PlantedBugs, AreFound) {
               std::string::npos);
     return;
   }
-  FAIL() << name_of(GetParam()) << " is not found in " << kSeeds << " seeds";
+  FAIL() << name_of(GetParam()) << " is not found in " << kClusterSeeds << " seeds";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedBugs,

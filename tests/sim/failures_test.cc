@@ -47,7 +47,7 @@ class FailingRun {
   std::unique_ptr<store::EmbeddedStore> store_;
   // After the last acknowledged operation, and after each that was not: one of these must be found. Empty: not even
   // the limits were acknowledged.
-  std::vector<World> worlds_;
+  std::vector<Observation> observations_;
 };
 
 Result<void> FailingRun::start() {
@@ -55,7 +55,7 @@ Result<void> FailingRun::start() {
   if (!opened) return tl::unexpected(opened.error());
   store_ = std::move(*opened);
   if (auto defined = workload_.define_limits(*store_); !defined) return defined;
-  worlds_ = {workload_.observe(*store_)};
+  observations_ = {workload_.observe(*store_)};
   return {};
 }
 
@@ -79,21 +79,21 @@ bool FailingRun::operate() {
       const store::Deferral deferral;
       for (int i = 0; i < 3 && done; ++i) {
         done = workload_.step(*store_);
-        worlds_.push_back(workload_.observe(*store_));
+        observations_.push_back(workload_.observe(*store_));
       }
     }
     if (done) done = wait_for_all(*store_);
   } else {
     done = workload_.step(*store_);
-    worlds_.push_back(workload_.observe(*store_));
+    observations_.push_back(workload_.observe(*store_));
   }
-  if (done) worlds_.erase(worlds_.begin(), worlds_.end() - 1);
+  if (done) observations_.erase(observations_.begin(), observations_.end() - 1);
   return done.has_value();
 }
 
 void FailingRun::expect_reads_and_open_limits() {
   ASSERT_TRUE(store_->persistence()->failure());
-  const World before = workload_.observe(*store_);
+  const Observation before = workload_.observe(*store_);
   const Charge durable = {.limit = "disk", .key = "late"};
   const auto refused = store_->take({.charges = {&durable, 1}});
   ASSERT_FALSE(refused);
@@ -126,15 +126,15 @@ void FailingRun::expect_restart_on(SimulatedDisk& disk, const std::string& how) 
   auto store = open_store(disk, clock_);
   ASSERT_TRUE(store) << how << ": " << store.error().message;
   EXPECT_EQ(problem_of_books(**store), "") << how;
-  if (worlds_.empty()) {
+  if (observations_.empty()) {
     EXPECT_TRUE(workload_.define_limits(**store)) << how;
     return;
   }
   EXPECT_EQ(workload_.problem_of_others(**store), "") << how;
-  const World found = workload_.observe(**store);
-  EXPECT_TRUE(std::find(worlds_.begin(), worlds_.end(), found) != worlds_.end())
-      << how << "; acknowledged: " << difference(worlds_.front(), found)
-      << "; done: " << difference(worlds_.back(), found);
+  const Observation found = workload_.observe(**store);
+  EXPECT_TRUE(std::find(observations_.begin(), observations_.end(), found) != observations_.end())
+      << how << "; acknowledged: " << difference(observations_.front(), found)
+      << "; done: " << difference(observations_.back(), found);
   EXPECT_TRUE(workload_.step(**store)) << how;
 }
 

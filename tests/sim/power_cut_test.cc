@@ -29,7 +29,7 @@ class Simulation {
   explicit Simulation(std::uint64_t seed) : workload_(seed), disk_(std::make_unique<SimulatedDisk>()) {
     open();
     workload_.define_limits(*store_).value();
-    unchecked_.clear();  // before there were limits there was no world
+    unchecked_.clear();  // before there were limits there was nothing to observe
     acknowledge();
   }
 
@@ -54,14 +54,14 @@ class Simulation {
   void check_cuts();
   std::string problem_of(const Cut& cut);
   std::string problem_after_more(const Cut& cut, std::unique_ptr<store::EmbeddedStore> store);
-  // Nothing is pending: the world as it is now is the one that must be found.
-  void acknowledge() { worlds_ = {workload_.observe(*store_)}; }
+  // Nothing is pending: the store as it is now is what must be found.
+  void acknowledge() { observations_ = {workload_.observe(*store_)}; }
 
   Workload workload_;
   ManualClock clock_{kSimStart};
   std::unique_ptr<SimulatedDisk> disk_;
   // After the last acknowledged operation, and after each later one: one of these must be found.
-  std::vector<World> worlds_;
+  std::vector<Observation> observations_;
   std::vector<Cut> unchecked_;
   std::uint64_t cuts_ = 0;
   int operations_ = 0;
@@ -106,9 +106,9 @@ void Simulation::let_time_pass() {
 void Simulation::operate_alone() {
   ++operations_;
   workload_.step(*store_).value();
-  worlds_.push_back(workload_.observe(*store_));
+  observations_.push_back(workload_.observe(*store_));
   check_cuts();
-  worlds_.erase(worlds_.begin(), worlds_.end() - 1);
+  observations_.erase(observations_.begin(), observations_.end() - 1);
 }
 
 // As a server does: several operations, and one sync for all of them.
@@ -118,20 +118,20 @@ void Simulation::operate_together() {
     for (auto left = 2 + workload_.roll(7); left > 0; --left) {
       ++operations_;
       workload_.step(*store_).value();
-      worlds_.push_back(workload_.observe(*store_));
+      observations_.push_back(workload_.observe(*store_));
     }
   }
   EXPECT_TRUE(unchecked_.empty()) << "an operation that need not wait has written";
   wait_for_all(*store_).value();
   check_cuts();
-  worlds_.erase(worlds_.begin(), worlds_.end() - 1);
+  observations_.erase(observations_.begin(), observations_.end() - 1);
 }
 
 void Simulation::restart() {
   store_.reset();
   open();
   check_cuts();
-  EXPECT_EQ(difference(worlds_.back(), workload_.observe(*store_)), "") << "after a restart";
+  EXPECT_EQ(difference(observations_.back(), workload_.observe(*store_)), "") << "after a restart";
 }
 
 // Life goes on with what is left.
@@ -142,7 +142,7 @@ void Simulation::lose_power() {
   disk_ = std::move(left);
   open();
   check_cuts();
-  EXPECT_EQ(difference(worlds_.back(), workload_.observe(*store_)), "") << "after a power cut";
+  EXPECT_EQ(difference(observations_.back(), workload_.observe(*store_)), "") << "after a power cut";
 }
 
 void Simulation::cut() {
@@ -166,10 +166,11 @@ void Simulation::check_cuts() {
 std::string Simulation::problem_of(const Cut& cut) {
   auto store = open_store(*cut.disk, clock_);
   if (!store) return store.error().message;
-  const World found = workload_.observe(**store);
-  if (std::find(worlds_.begin(), worlds_.end(), found) == worlds_.end()) {
-    return "unlike any of " + std::to_string(worlds_.size()) + "; acknowledged: " + difference(worlds_.front(), found) +
-           "; done: " + difference(worlds_.back(), found);
+  const Observation found = workload_.observe(**store);
+  if (std::find(observations_.begin(), observations_.end(), found) == observations_.end()) {
+    return "unlike any of " + std::to_string(observations_.size()) +
+           "; acknowledged: " + difference(observations_.front(), found) +
+           "; done: " + difference(observations_.back(), found);
   }
   if (auto problem = workload_.problem_of_others(**store); !problem.empty()) return problem;
   if (auto problem = problem_of_books(**store); !problem.empty()) return problem;
@@ -183,7 +184,7 @@ std::string Simulation::problem_after_more(const Cut& cut, std::unique_ptr<store
   const auto taken = store->take({.charges = {&charge, 1}});
   if (!taken) return "a take: " + taken.error().message;
   const auto left = cut.disk->cut_power(Fate::kDropped, cut.number);
-  const World before = workload_.observe(*store);
+  const Observation before = workload_.observe(*store);
   const auto again = open_store(*left, clock_);
   if (!again) return "a second start: " + again.error().message;
   if ((*again)->usage({charge.limit, charge.key})->used != charge.cost) return "a take after the recovery is lost";

@@ -84,13 +84,13 @@ std::string text_of(std::vector<std::string> ids) {
   return text;
 }
 
-void observe_meter(store::Store& store, const store::MeterName& meter, World& world) {
+void observe_meter(store::Store& store, const store::MeterName& meter, Observation& observation) {
   const std::string name = std::string(meter.limit) + " of " + std::string(meter.key);
   const auto list = [](const std::vector<std::string>& ids) { return text_of(ids); };
-  world[name] = text_of(store.usage(meter), [](const Usage& usage) { return text_of(usage); });
-  world["holds of " + name] = text_of(store.holds(meter, 1000), list);
+  observation[name] = text_of(store.usage(meter), [](const Usage& usage) { return text_of(usage); });
+  observation["holds of " + name] = text_of(store.holds(meter, 1000), list);
   const auto amount = [](const std::optional<Amount>& own) { return own ? std::to_string(*own) : "none"; };
-  world["override of " + name] = text_of(store.override_of(meter), amount);
+  observation["override of " + name] = text_of(store.override_of(meter), amount);
 }
 
 // A take that makes the quota need not be on disk, but a definition must, even if it only repeats what the take said.
@@ -103,7 +103,7 @@ Result<void> take_quota(store::Keys& keys, std::string_view quota, const store::
 
 }  // namespace
 
-std::string difference(const World& expected, const World& found) {
+std::string difference(const Observation& expected, const Observation& found) {
   for (const auto& [name, text] : expected) {
     const auto other = found.find(name);
     if (other == found.end()) return name + ": expected " + text + ", found nothing";
@@ -270,61 +270,61 @@ Result<void> Workload::use_keys(store::Store& store) {
   }
 }
 
-World Workload::observe(store::Store& store) const {
+Observation Workload::observe(store::Store& store) const {
   // Answers as they are in memory, whether what they rest on is on disk or not.
   std::optional<store::Deferral> deferral;
   if (store::Deferral::current() == nullptr) deferral.emplace();
-  World world;
+  Observation observation;
   for (const Limit& limit : exact_limits()) {
     const auto tell = [](const std::optional<Limit>& found) { return found ? text_of(*found) : "none"; };
-    world["limit " + limit.name()] = text_of(store.limit(limit.name()), tell);
-    for (const std::string_view key : kKeys) observe_meter(store, {limit.name(), key}, world);
+    observation["limit " + limit.name()] = text_of(store.limit(limit.name()), tell);
+    for (const std::string_view key : kKeys) observe_meter(store, {limit.name(), key}, observation);
   }
   for (const std::string_view tag : kTags) {
     if (!tag.empty()) {
-      world["tag " + std::string(tag)] =
+      observation["tag " + std::string(tag)] =
           text_of(store.holds_tagged(tag), [](const std::vector<std::string>& ids) { return text_of(ids); });
     }
   }
-  // Only what is there: in an earlier world the newest ids are not yet named.
+  // Only what is there: in an earlier observation the newest ids are not yet named.
   for (const std::string& id : holds_) {
     const auto hold = store.find_hold(id);
     if (!hold || *hold) {
-      world["hold " + id] = text_of(hold, [](const std::optional<HoldInfo>& info) { return text_of(*info); });
+      observation["hold " + id] = text_of(hold, [](const std::optional<HoldInfo>& info) { return text_of(*info); });
     }
   }
   for (const Named& named : named_) {
     const auto answer = store.recall({.charges = {&named.charge, 1}, .id = named.id});
     if (!answer || *answer) {
       const auto tell = [](const std::optional<core::Verdict>& verdict) { return text_of(*verdict); };
-      world["answer to " + named.id] = text_of(answer, tell);
+      observation["answer to " + named.id] = text_of(answer, tell);
     }
   }
   for (const std::string_view quota : kQuotas) {
     const auto tell = [](const std::optional<store::QuotaStanding>& found) {
       return found ? std::to_string(found->rule.amount) : "none";
     };
-    world["quota " + std::string(quota)] = text_of(store.keys()->quota_get(quota), tell);
+    observation["quota " + std::string(quota)] = text_of(store.keys()->quota_get(quota), tell);
   }
-  return world;
+  return observation;
 }
 
-World Workload::observe_others(store::Store& store) const {
-  World world;
+Observation Workload::observe_others(store::Store& store) const {
+  Observation observation;
   for (const Limit& limit : other_limits()) {
     if (limit.durability() == Durable::kNever) continue;
-    for (const std::string_view key : kKeys) observe_meter(store, {limit.name(), key}, world);
+    for (const std::string_view key : kKeys) observe_meter(store, {limit.name(), key}, observation);
   }
   std::vector<std::string_view> keys(kQuotas.begin(), kQuotas.end());
   keys.insert(keys.end(), kCounters.begin(), kCounters.end());
   keys.push_back(kThrottle);
   for (const std::string_view key : keys) {
     const auto tell = [](const auto& number) { return number ? std::to_string(*number) : "none"; };
-    world["key " + std::string(key)] = text_of(store.keys()->get(key), tell);
+    observation["key " + std::string(key)] = text_of(store.keys()->get(key), tell);
     const auto tell_time = [](const auto& time) { return time ? std::to_string(time->ns()) : "none"; };
-    world["expiry of " + std::string(key)] = text_of(store.keys()->expires_at(key), tell_time);
+    observation["expiry of " + std::string(key)] = text_of(store.keys()->expires_at(key), tell_time);
   }
-  return world;
+  return observation;
 }
 
 std::string Workload::problem_of_others(store::Store& store) const {

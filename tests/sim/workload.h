@@ -3,10 +3,10 @@
 //     Workload workload(seed);
 //     workload.define_limits(store).value();
 //     workload.step(store);                            // an error only where the store does not answer
-//     const World world = workload.observe(store);     // what must survive, as text
+//     const Observation before = workload.observe(store);  // what must survive, as text
 //
-// Everything in a World is on disk before it is acknowledged: limits, overrides, quotas' rules, holds and tags; and of
-// the limits with `durable always` meters and ids. Of the others only bounds are known: problem_of_others().
+// Everything in an Observation is on disk before it is acknowledged: limits, overrides, quotas' rules, holds and tags;
+// and of the limits with `durable always` meters and ids. Of the others only bounds are known: problem_of_others().
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 
 namespace mete::sim {
 
-using World = std::map<std::string, std::string>;
+using Observation = std::map<std::string, std::string>;
 
 // The first entry in which they differ; empty if there is none.
-std::string difference(const World& expected, const World& found);
+std::string difference(const Observation& expected, const Observation& found);
 
 // Limits that a test may use beside the workload's, which never touches them.
 inline constexpr std::string_view kNeverLimit = "scratch";
@@ -41,12 +41,12 @@ class Workload {
   // Below this number, from 0 on.
   std::uint64_t roll(std::uint64_t below) { return random_() % below; }
 
-  [[nodiscard]] World observe(store::Store& store) const;
+  [[nodiscard]] Observation observe(store::Store& store) const;
   // What is recorded within a second: the meters of limits with `durable everysec`, and keys.
-  [[nodiscard]] World observe_others(store::Store& store) const;
+  [[nodiscard]] Observation observe_others(store::Store& store) const;
   // Empty if nothing is over its limit. `store` may have lost what was not durable.
   [[nodiscard]] std::string problem_of_others(store::Store& store) const;
-  // Worlds name the ids that were used last: from here on without the oldest ones.
+  // Observations name the ids that were used last: from here on without the oldest ones.
   void forget_old_ids();
 
  private:

@@ -11,23 +11,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kKeys = 4;
-constexpr Amount kAmount = 200;
-constexpr int kSteps = 40'000 / kSlowdown;
+constexpr int kBookedKeys = 4;
+constexpr Amount kAmountPerKey = 200;
 
 // What the threads did to the meters of one limit, by key.
 struct Books {
-  std::array<std::atomic<Amount>, kKeys> balance{};
+  std::array<std::atomic<Amount>, kBookedKeys> balance{};
 };
 
 // One thread's operations on one limit, and the accounts of what they did.
-class Client {
+class Bookkeeper {
  public:
-  Client(Limiter& limiter, std::string limit, Books& books, Random& random)
+  Bookkeeper(Limiter& limiter, std::string limit, Books& books, Random& random)
       : limiter_(limiter), limit_(std::move(limit)), books_(books), random_(random) {}
 
   void step() {
-    const int key = random_.below(kKeys);
+    const int key = random_.below(kBookedKeys);
     switch (random_.below(9)) {
       case 0:
       case 1:
@@ -112,9 +111,9 @@ class Client {
 
   OpenHold random_charges() {
     OpenHold charges;
-    const int count = 1 + random_.below(kKeys);
+    const int count = 1 + random_.below(kBookedKeys);
     for (int i = 0; i < count; ++i) {
-      charges.keys.push_back(random_.below(kKeys));
+      charges.keys.push_back(random_.below(kBookedKeys));
       charges.amounts.push_back(random_.amount(10));
     }
     return charges;
@@ -129,7 +128,7 @@ class Client {
 
 Limit limit_of(Kind kind) {
   Limit limit(kind, std::string(to_string(kind)));
-  limit.amount(kAmount);
+  limit.amount(kAmountPerKey);
   if (kind == Kind::kCalendar) return limit.per(Unit::kYear);
   return kind == Kind::kStock ? limit : limit.per(1h);
 }
@@ -138,10 +137,10 @@ class Conservation : public ::testing::TestWithParam<Kind> {
  protected:
   // At every instant, as anybody can see it.
   void watch() {
-    for (int key = 0; key < kKeys; ++key) {
+    for (int key = 0; key < kBookedKeys; ++key) {
       const Usage usage = limiter_.usage(limit_.name(), key_name(key)).value();
-      if (usage.used + usage.held > kAmount || usage.used < 0 || usage.held < 0) ++over_;
-      if (usage.remaining != kAmount - usage.used - usage.held) ++over_;
+      if (usage.used + usage.held > kAmountPerKey || usage.used < 0 || usage.held < 0) ++over_;
+      if (usage.remaining != kAmountPerKey - usage.used - usage.held) ++over_;
     }
   }
 
@@ -158,13 +157,13 @@ TEST_P(Conservation, TheBooksBalance) {
   {
     const Meanwhile watcher([this] { watch(); });
     run(kThreads, [this](int, Random& random) {
-      Client client(limiter_, limit_.name(), books_, random);
-      for (int i = 0; i < kSteps; ++i) client.step();
-      client.settle_all();
+      Bookkeeper bookkeeper(limiter_, limit_.name(), books_, random);
+      for (int i = 0; i < kSteps; ++i) bookkeeper.step();
+      bookkeeper.settle_all();
     });
   }
   EXPECT_EQ(over_, 0) << "used + held was above the amount";
-  for (int key = 0; key < kKeys; ++key) {
+  for (int key = 0; key < kBookedKeys; ++key) {
     const Usage usage = limiter_.usage(limit_.name(), key_name(key)).value();
     EXPECT_EQ(usage.used, books_.balance[static_cast<std::size_t>(key)]) << key_name(key);
     EXPECT_EQ(usage.held, 0) << key_name(key);
@@ -218,7 +217,7 @@ TEST(ConservationOfPairs, EveryLimitSeesTheSame) {
     }
   });
   const Usage first = limiter.usage("stock", "shared").value();
-  EXPECT_LE(first.used, kAmount);
+  EXPECT_LE(first.used, kAmountPerKey);
   for (const std::string& name : names) EXPECT_EQ(limiter.usage(name, "shared").value().used, first.used) << name;
 }
 

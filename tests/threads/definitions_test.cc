@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kSteps = 24'000 / kSlowdown;
-constexpr int kKeys = 16;
+constexpr int kStepsBeside = 24'000 / kSlowdown;  // of each thread, beside the definitions
+constexpr int kKeysInUse = 16;
 
 class Definitions : public ::testing::Test {
  protected:
@@ -40,7 +40,7 @@ Limit of_kind(int number, const std::string& name, Amount amount) {
 TEST_F(Definitions, UsageSurvivesEveryRedefinition) {
   constexpr Amount kPlenty = 1'000'000'000;
   limiter_.define(of_kind(0, "api", kPlenty)).value();
-  std::vector<std::atomic<Amount>> balance(kKeys);
+  std::vector<std::atomic<Amount>> balance(kKeysInUse);
   {
     int revision = 0;
     const Meanwhile definer([&] {
@@ -49,13 +49,13 @@ TEST_F(Definitions, UsageSurvivesEveryRedefinition) {
     });
     int number = 0;
     const Meanwhile overrider([&] {
-      const std::string key = key_name(++number % kKeys);
+      const std::string key = key_name(++number % kKeysInUse);
       limiter_.override_amount("api", key, kPlenty + number % 3).value();
       if (number % 2 == 0) limiter_.clear_override("api", key).value();
     });
     run(kThreads, [&](int, Random& random) {
-      for (int i = 0; i < kSteps; ++i) {
-        const int key = random.below(kKeys);
+      for (int i = 0; i < kStepsBeside; ++i) {
+        const int key = random.below(kKeysInUse);
         auto& total = balance[static_cast<std::size_t>(key)];
         if (random.one_in(3)) {
           total -= limiter_.give("api", key_name(key), random.amount(5)).value().amount;
@@ -69,7 +69,7 @@ TEST_F(Definitions, UsageSurvivesEveryRedefinition) {
       }
     });
   }
-  for (int key = 0; key < kKeys; ++key) {
+  for (int key = 0; key < kKeysInUse; ++key) {
     EXPECT_EQ(limiter_.usage("api", key_name(key)).value().used, balance[static_cast<std::size_t>(key)])
         << key_name(key);
   }
@@ -95,9 +95,9 @@ TEST_F(Definitions, LimitsComeAndGo) {
       if (!keys && keys.error().code != ErrorCode::kNoLimit) ++unexpected;
     });
     run(kThreads, [&](int, Random& random) {
-      for (int i = 0; i < kSteps; ++i) {
+      for (int i = 0; i < kStepsBeside; ++i) {
         const std::string name = "limit" + std::to_string(random.below(3));
-        const std::string key = key_name(random.below(kKeys));
+        const std::string key = key_name(random.below(kKeysInUse));
         const auto taken = limiter_.take({{"anchor", key, 1}, {name, key, 1}});
         if (taken && taken->allowed()) ++anchored;
         if (!taken && taken.error().code != ErrorCode::kNoLimit) ++unexpected;
@@ -112,7 +112,7 @@ TEST_F(Definitions, LimitsComeAndGo) {
   }
   EXPECT_EQ(unexpected, 0);
   Amount sum = 0;
-  for (int key = 0; key < kKeys; ++key) {
+  for (int key = 0; key < kKeysInUse; ++key) {
     const Usage usage = limiter_.usage("anchor", key_name(key)).value();
     sum += usage.used;
     EXPECT_EQ(usage.held, 0);
@@ -179,7 +179,7 @@ TEST_F(Definitions, TopAndLimitsBesideTraffic) {
       if (limiter_.limits().value().empty()) ++wrong;
     });
     run(kThreads, [&](int thread, Random& random) {
-      for (int i = 0; i < kSteps; ++i) {
+      for (int i = 0; i < kStepsBeside; ++i) {
         limiter_.take("api", key_name(random.below(500)), random.amount(10)).value();
         if (thread == 0 && i % 16 == 0) clock_.advance(100us);
       }

@@ -15,10 +15,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kTakes = 20'000 / kSlowdown;
-constexpr Amount kAmount = kTakes;  // Less than all threads want.
 
 class EscrowThreads : public ::testing::Test {
  protected:
+  static constexpr Amount kAmount = kTakes;  // Less than all threads want.
+
   EscrowThreads() {
     escrow::EscrowParts parts;
     parts.local = std::make_unique<store::EmbeddedStore>(Options{});

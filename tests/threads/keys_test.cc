@@ -9,8 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kSteps = 40'000 / kSlowdown;
-
 class KeysOfMany : public ::testing::Test {
  protected:
   ManualClock clock_{Instant::from_unix_seconds(1'700'000'000)};

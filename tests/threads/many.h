@@ -28,6 +28,9 @@ inline constexpr int kSlowdown = 1;
 inline constexpr int kSlowdown = 1;
 #endif
 
+// Of each thread, where one step is quick.
+inline constexpr int kSteps = 40'000 / kSlowdown;
+
 class Random {
  public:
   explicit Random(int thread) : engine_(static_cast<std::uint32_t>(thread) * 7919 + 1) {}
