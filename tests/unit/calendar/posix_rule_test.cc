@@ -10,19 +10,18 @@
 namespace mete::civil {
 namespace {
 
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-struct StretchRow {
+struct RuleRow {
   std::string_view rule;
   std::string at;
-  seconds offset;
+  std::chrono::seconds offset;
   std::string start;
   std::string end;
 };
 
 TEST(ZonePosixRuleTest, ChangesComeEveryYear) {
+  using std::chrono::hours;
+  using std::chrono::minutes;
+  using std::chrono::seconds;
   const std::string_view berlin = "CET-1CEST,M3.5.0,M10.5.0/3";
   const std::string_view new_york = "EST5EDT,M3.2.0,M11.1.0";
   const std::string_view sydney = "AEST-10AEDT,M10.1.0,M4.1.0/3";
@@ -34,7 +33,7 @@ TEST(ZonePosixRuleTest, ChangesComeEveryYear) {
   const std::string_view counted = "AAA0BBB,59/0,300/0";
   const std::string_view all_year = "EST5EDT,0/0,J365/25";
   const std::string_view new_year = "AAA0BBB,J1/-167,J365/167";
-  const StretchRow rows[] = {
+  const RuleRow rows[] = {
       {berlin, "2400-01-15", hours(1), "2399-10-31 01:00", "2400-03-26 01:00"},
       {berlin, "2400-03-26 00:59:59", hours(1), "2399-10-31 01:00", "2400-03-26 01:00"},
       {berlin, "2400-03-26 01:00", hours(2), "2400-03-26 01:00", "2400-10-29 01:00"},
@@ -67,7 +66,7 @@ TEST(ZonePosixRuleTest, ChangesComeEveryYear) {
       {"ABC+24:59:59", "2050-01-01", kOffsetMin, "", ""},
       {"ABC-24:59:59", "2050-01-01", seconds(89999), "", ""},
   };
-  for (const StretchRow& row : rows) {
+  for (const RuleRow& row : rows) {
     SCOPED_TRACE(std::string(row.rule) + " at " + row.at);
     const auto rule = PosixRule::parse(row.rule);
     ASSERT_TRUE(rule.has_value());

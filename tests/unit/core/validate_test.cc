@@ -5,10 +5,11 @@
 
 #include <vector>
 
-namespace mete::core {
+namespace mete {
 namespace {
 
 using namespace std::chrono_literals;
+using core::CostRange;
 
 constexpr Amount kInt64Max = std::numeric_limits<Amount>::max();
 constexpr Amount kInt64Min = std::numeric_limits<Amount>::min();
@@ -32,7 +33,7 @@ TEST(ValidateLimit, AcceptsEveryKindUpToItsEdges) {
       stock("größe / späti:1").amount(5),
   };
   for (const Limit& limit : limits) {
-    const auto result = validate_limit(limit);
+    const auto result = core::validate_limit(limit);
     EXPECT_TRUE(result.has_value()) << limit.name() << ": " << result.error().message;
   }
 }
@@ -75,17 +76,17 @@ TEST(ValidateLimit, NamesWhatIsWrong) {
       {sliding("s").amount(1).per(1s).zone("UTC"), "zone"},
       {stock("s").amount(1).anchor(1), "anchor"},
   };
-  for (const auto& row : rows) expect_refused(validate_limit(row.limit), row.field);
+  for (const auto& row : rows) expect_refused(core::validate_limit(row.limit), row.field);
 }
 
 TEST(ValidateCharges, AcceptsOneToSixteen) {
   const std::vector<Charge> charges(kChargesMax, Charge{"api", "alice", kAmountMax});
-  EXPECT_TRUE(validate_charges(charges, CostRange::kFromOne).has_value());
+  EXPECT_TRUE(core::validate_charges(charges, CostRange::kFromOne).has_value());
   const Charge free[] = {{"api", "alice", 0}};
-  EXPECT_TRUE(validate_charges(free, CostRange::kFromZero).has_value());
+  EXPECT_TRUE(core::validate_charges(free, CostRange::kFromZero).has_value());
   const std::string long_key(kKeyBytesMax, 'k');
   const Charge any_bytes[] = {{"api", long_key, 1}, {"api", std::string_view("\0\xff\n", 3), 1}};
-  EXPECT_TRUE(validate_charges(any_bytes, CostRange::kFromOne).has_value());
+  EXPECT_TRUE(core::validate_charges(any_bytes, CostRange::kFromOne).has_value());
 }
 
 TEST(ValidateCharges, NamesWhatIsWrong) {
@@ -108,43 +109,43 @@ TEST(ValidateCharges, NamesWhatIsWrong) {
   };
   for (const auto& row : rows) {
     const Charge behind_a_good_one[] = {{"good", "good", 1}, row.charge};
-    expect_refused(validate_charges(behind_a_good_one, row.costs), row.field);
-    expect_refused(validate_charges(std::span(&row.charge, 1), row.costs), row.field);
+    expect_refused(core::validate_charges(behind_a_good_one, row.costs), row.field);
+    expect_refused(core::validate_charges(std::span(&row.charge, 1), row.costs), row.field);
   }
-  expect_refused(validate_charges({}, CostRange::kFromZero), "charges");
+  expect_refused(core::validate_charges({}, CostRange::kFromZero), "charges");
   const std::vector<Charge> many(kChargesMax + 1, Charge{"api", "alice", 1});
-  expect_refused(validate_charges(many, CostRange::kFromZero), "charges");
+  expect_refused(core::validate_charges(many, CostRange::kFromZero), "charges");
 }
 
 TEST(ValidateMode, UpToTakesOneChargeAndPeekNoId) {
   const Charge charges[] = {{"a", "k", 1}, {"b", "k", 1}};
-  expect_refused(validate_mode(charges, Mode::kUpTo, ""), "mode");
-  expect_refused(validate_mode(charges, Mode::kPeek, "x"), "id");
-  expect_refused(validate_mode(charges, Mode::kTake, std::string(kIdBytesMax + 1, 'i')), "id");
-  EXPECT_TRUE(validate_mode(std::span(charges, 1), Mode::kUpTo, "x").has_value());
+  expect_refused(core::validate_mode(charges, Mode::kUpTo, ""), "mode");
+  expect_refused(core::validate_mode(charges, Mode::kPeek, "x"), "id");
+  expect_refused(core::validate_mode(charges, Mode::kTake, std::string(kIdBytesMax + 1, 'i')), "id");
+  EXPECT_TRUE(core::validate_mode(std::span(charges, 1), Mode::kUpTo, "x").has_value());
   for (const Mode mode : {Mode::kTake, Mode::kPeek, Mode::kForce}) {
-    EXPECT_TRUE(validate_mode(charges, mode, "").has_value());
+    EXPECT_TRUE(core::validate_mode(charges, mode, "").has_value());
   }
 }
 
 TEST(ValidateRest, IdTagTtlAndUsage) {
-  EXPECT_TRUE(validate_id("").has_value());
-  EXPECT_TRUE(validate_id(std::string(kIdBytesMax, 'i')).has_value());
-  expect_refused(validate_id(std::string(kIdBytesMax + 1, 'i')), "id");
-  expect_refused(validate_hold_id(""), "id");
-  expect_refused(validate_hold_id(std::string(kIdBytesMax + 1, 'i')), "id");
-  EXPECT_TRUE(validate_tag("").has_value());
-  EXPECT_TRUE(validate_tag(std::string(kTagBytesMax, 't')).has_value());
-  expect_refused(validate_tag(std::string(kTagBytesMax + 1, 't')), "tag");
-  EXPECT_TRUE(validate_ttl(1ns).has_value());
-  EXPECT_TRUE(validate_ttl(kHoldTtlMax).has_value());
+  EXPECT_TRUE(core::validate_id("").has_value());
+  EXPECT_TRUE(core::validate_id(std::string(kIdBytesMax, 'i')).has_value());
+  expect_refused(core::validate_id(std::string(kIdBytesMax + 1, 'i')), "id");
+  expect_refused(core::validate_hold_id(""), "id");
+  expect_refused(core::validate_hold_id(std::string(kIdBytesMax + 1, 'i')), "id");
+  EXPECT_TRUE(core::validate_tag("").has_value());
+  EXPECT_TRUE(core::validate_tag(std::string(kTagBytesMax, 't')).has_value());
+  expect_refused(core::validate_tag(std::string(kTagBytesMax + 1, 't')), "tag");
+  EXPECT_TRUE(core::validate_ttl(1ns).has_value());
+  EXPECT_TRUE(core::validate_ttl(kHoldTtlMax).has_value());
   for (const Duration ttl : {Duration(), Duration(-1ns), kHoldTtlMax + Duration(1ns), Duration::never()}) {
-    expect_refused(validate_ttl(ttl), "ttl");
+    expect_refused(core::validate_ttl(ttl), "ttl");
   }
-  EXPECT_TRUE(validate_used(0).has_value());
-  EXPECT_TRUE(validate_used(kAmountMax).has_value());
-  expect_refused(validate_used(-1), "amount");
-  expect_refused(validate_used(kAmountMax + 1), "amount");
+  EXPECT_TRUE(core::validate_used(0).has_value());
+  EXPECT_TRUE(core::validate_used(kAmountMax).has_value());
+  expect_refused(core::validate_used(-1), "amount");
+  expect_refused(core::validate_used(kAmountMax + 1), "amount");
 }
 
 TEST(Names, EveryEnumeratorHasOne) {
@@ -160,4 +161,4 @@ TEST(Names, EveryEnumeratorHasOne) {
 }
 
 }  // namespace
-}  // namespace mete::core
+}  // namespace mete

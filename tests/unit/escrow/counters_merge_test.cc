@@ -6,13 +6,13 @@
 
 #include "escrow/counters/codec.h"
 #include "escrow/counters/counter.h"
+#include "unit/escrow/peers_fixture.h"
 
 namespace mete::escrow {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kNow = Instant::from_unix_seconds(1'700'000'000);
 const Writer kA{"a", 1};
 const Writer kB{"b", 1};
 
@@ -88,12 +88,12 @@ RC_GTEST_PROP(CounterCodec, RefusesEveryPrefix, ()) {
 
 // Three nodes do something, and send their state to one another; some messages are lost, come late or twice. In the end
 // everybody has heard from everybody.
-struct Node {
+struct Replica {
   Writer writer;
   Counter counter;
 };
 
-void act(Node& node, Instant now) {
+void act(Replica& node, Instant now) {
   switch (*rc::gen::inRange(0, 8)) {
     case 0:
       node.counter.set(node.writer, *rc::gen::inRange<std::int64_t>(-5, 6), now);
@@ -110,40 +110,40 @@ void act(Node& node, Instant now) {
 }
 
 RC_GTEST_PROP(CounterHistory, NodesAgreeWhateverBecomesOfTheirMessages, ()) {
-  std::vector<Node> nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}, {{"c", 1}, {}}};
+  std::vector<Replica> nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}, {{"c", 1}, {}}};
   std::vector<Counter> messages;
   Instant now = kNow;
   const int steps = *rc::gen::inRange(1, 40);
   for (int i = 0; i < steps; ++i) {
     now = now + Duration::from_ns(*rc::gen::inRange(0, 3));
-    Node& node = nodes[*rc::gen::inRange<std::size_t>(0, nodes.size())];
+    Replica& node = nodes[*rc::gen::inRange<std::size_t>(0, nodes.size())];
     act(node, now);
     messages.push_back(node.counter);
     // One of all that were ever sent arrives: perhaps for the second time, perhaps much later.
     nodes[*rc::gen::inRange<std::size_t>(0, nodes.size())].counter.merge(
         messages[*rc::gen::inRange<std::size_t>(0, messages.size())]);
   }
-  const std::vector<Node> sent = nodes;
-  for (Node& node : nodes) {
-    for (const Node& other : sent) node.counter.merge(other.counter);
+  const std::vector<Replica> sent = nodes;
+  for (Replica& node : nodes) {
+    for (const Replica& other : sent) node.counter.merge(other.counter);
   }
   RC_ASSERT(nodes[0].counter == nodes[1].counter);
   RC_ASSERT(nodes[1].counter == nodes[2].counter);
 }
 
 RC_GTEST_PROP(CounterHistory, NothingThatWasAddedIsLost, ()) {
-  std::vector<Node> nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}, {{"c", 1}, {}}};
+  std::vector<Replica> nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}, {{"c", 1}, {}}};
   std::int64_t sum = 0;
   const int steps = *rc::gen::inRange(1, 40);
   for (int i = 0; i < steps; ++i) {
-    Node& node = nodes[*rc::gen::inRange<std::size_t>(0, nodes.size())];
+    Replica& node = nodes[*rc::gen::inRange<std::size_t>(0, nodes.size())];
     const auto by = *rc::gen::inRange<std::int64_t>(-100, 100);
     RC_ASSERT(node.counter.add(node.writer, by, kNow));
     sum += by;
     if (*rc::gen::arbitrary<bool>()) nodes[*rc::gen::inRange<std::size_t>(0, 3)].counter.merge(node.counter);
   }
   Counter all;
-  for (const Node& node : nodes) all.merge(node.counter);
+  for (const Replica& node : nodes) all.merge(node.counter);
   RC_ASSERT(all.value() == sum);
 }
 

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "unit/escrow/peers_fixture.h"
+
 namespace mete::escrow {
 namespace {
 
@@ -16,9 +18,7 @@ using core::Expiry;
 using core::ExpiryCondition;
 using core::KeyType;
 using core::SetCondition;
-using Limits = std::numeric_limits<std::int64_t>;
 
-constexpr Instant kNow = Instant::from_unix_seconds(1'700'000'000);
 constexpr std::size_t kPlenty = 1 << 20;
 
 std::vector<CounterState> states_of(const Counters::Changes& changes) {
@@ -69,6 +69,7 @@ TEST_F(CountersTest, SetsOnCondition) {
 }
 
 TEST_F(CountersTest, RefusesSumsPast64Bits) {
+  using Limits = std::numeric_limits<std::int64_t>;
   ASSERT_EQ(a.add("k", Limits::max(), kNow).value(), Limits::max());
   const auto sum = a.add("k", 1, kNow);
   ASSERT_FALSE(sum.has_value());

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // 10 s after the beginning of an hour.
-constexpr Instant kStart = Instant::from_unix_seconds(1'800'000'010);
+constexpr Instant kStoreStart = Instant::from_unix_seconds(1'800'000'010);
 // The node's clock counts from something else.
 constexpr Instant kSent = Instant::from_unix_seconds(500);
 
@@ -26,7 +26,7 @@ class LotTest : public ::testing::Test {
     return make_lot(terms, "id", amount, granted, kSent);
   }
 
-  ManualClock clock{kStart};
+  ManualClock clock{kStoreStart};
   store::EmbeddedStore store{{.clock = &clock}};
   int draws = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "escrow/peers/receiver.h"
 #include "escrow/peers/sender.h"
+#include "unit/escrow/peers_fixture.h"
 
 namespace mete::escrow {
 namespace {
@@ -18,18 +19,10 @@ using core::ExpiryCondition;
 constexpr std::size_t kNodes = 3;
 constexpr std::array<const char*, 3> kKeys = {"x", "y", "z"};
 
-struct Node {
-  explicit Node(const char* name) : counters({name, 1}), identity{counters.self(), "a secret of some length", roster} {}
-
-  Counters counters;
-  Roster roster;
-  Identity identity;
-};
-
 // The link of one node to another, which may be down.
-struct Link {
-  Node& from;
-  Node& to;
+struct BreakableLink {
+  PeerNode& from;
+  PeerNode& to;
   Progress progress = {};
   std::unique_ptr<Sender> sender = {};
   std::unique_ptr<Receiver> receiver = {};
@@ -61,8 +54,8 @@ struct Link {
 class World {
  public:
   World() {
-    for (Node& from : nodes) {
-      for (Node& to : nodes) {
+    for (PeerNode& from : nodes) {
+      for (PeerNode& to : nodes) {
         if (&from != &to) links.push_back({from, to});
       }
     }
@@ -90,7 +83,7 @@ class World {
   }
   // A link breaks, comes back, or carries something; or nothing happens for a while.
   void pass() {
-    Link& link = links[*rc::gen::inRange<std::size_t>(0, links.size())];
+    BreakableLink& link = links[*rc::gen::inRange<std::size_t>(0, links.size())];
     const int what = *rc::gen::inRange(0, 8);
     if (what == 0) {
       link.sender.reset();
@@ -107,23 +100,23 @@ class World {
     if (*rc::gen::arbitrary<bool>()) nodes[0].counters.sweep(now);
   }
   void settle() {
-    for (Link& link : links) link.connect(now);
+    for (BreakableLink& link : links) link.connect(now);
     bool has_moved = true;
     for (int rounds = 0; has_moved; ++rounds) {
       RC_ASSERT(rounds < 20);  // Pings would begin later.
       has_moved = false;
-      for (Link& link : links) has_moved |= link.carry(now);
+      for (BreakableLink& link : links) has_moved |= link.carry(now);
       now = now + Sender::kBatchEvery;
     }
   }
 
-  std::array<Node, kNodes> nodes = {Node("a"), Node("b"), Node("c")};
-  std::vector<Link> links;
+  std::array<PeerNode, kNodes> nodes = {PeerNode({"a", 1}), PeerNode({"b", 1}), PeerNode({"c", 1})};
+  std::vector<BreakableLink> links;
   Instant now = Instant::from_unix_seconds(1'700'000'000);
 
  private:
   void break_all() {
-    for (Link& link : links) link.sender.reset();
+    for (BreakableLink& link : links) link.sender.reset();
   }
 };
 

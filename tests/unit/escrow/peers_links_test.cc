@@ -14,6 +14,7 @@
 #include "store/store_clock.h"
 #include "support/proxy.h"
 #include "support/waiting.h"
+#include "unit/escrow/peers_fixture.h"
 
 namespace mete::escrow {
 namespace {
@@ -22,8 +23,6 @@ using namespace std::chrono_literals;
 using support::becomes_true;
 using ::testing::HasSubstr;
 
-constexpr const char* kSecret = "a secret of some length";
-constexpr auto kLong = 20s;
 constexpr auto kHealed = 3s;  // one second, and what a busy machine takes
 
 const store::SystemClock& clock() {
@@ -51,8 +50,8 @@ class ReadableLog {
   base::Log log_;
 };
 
-struct Node {
-  explicit Node(Writer self, const std::string& secret = kSecret, const std::string& listen = "127.0.0.1:0")
+struct LinkedNode {
+  explicit LinkedNode(Writer self, const std::string& secret = kSecret, const std::string& listen = "127.0.0.1:0")
       : counters(std::move(self)),
         links(PeerLinks::start({.listen = listen, .secret = secret, .clock = &clock(), .log = &log.log()}, counters)
                   .value()) {}
@@ -76,15 +75,15 @@ std::uint16_t port_of(const std::string& address) {
   return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
 }
 
-void join(Node& a, Node& b) {
+void join(LinkedNode& a, LinkedNode& b) {
   ASSERT_TRUE(a.links->set_peers({b.address()}).has_value());
   ASSERT_TRUE(b.links->set_peers({a.address()}).has_value());
 }
 
 TEST(PeerLinks, ThreeNodesConvergeWithinASecondAndOneThatWasAwayCatchesUp) {
-  Node a({"a", 1});
-  Node b({"b", 1});
-  auto c = std::make_unique<Node>(Writer{"c", 1});
+  LinkedNode a({"a", 1});
+  LinkedNode b({"b", 1});
+  auto c = std::make_unique<LinkedNode>(Writer{"c", 1});
   const PeerAddress address_c = c->address();
   ASSERT_TRUE(a.links->set_peers({b.address(), address_c}).has_value());
   ASSERT_TRUE(b.links->set_peers({a.address(), address_c}).has_value());
@@ -103,7 +102,7 @@ TEST(PeerLinks, ThreeNodesConvergeWithinASecondAndOneThatWasAwayCatchesUp) {
   EXPECT_EQ(a.status("c").lag, 1U);
 
   // It has started anew, and forgotten everything.
-  Node again({"c", 2}, kSecret, address_c.address);
+  LinkedNode again({"c", 2}, kSecret, address_c.address);
   ASSERT_TRUE(again.links->set_peers({a.address(), b.address()}).has_value());
   EXPECT_TRUE(becomes_true(kHealed, [&] { return again.get("k") == 1111; }));
   again.add("k", 10'000);
@@ -115,8 +114,8 @@ TEST(PeerLinks, ThreeNodesConvergeWithinASecondAndOneThatWasAwayCatchesUp) {
 }
 
 TEST(PeerLinks, ConvergesWithinASecondAfterTheNetworkHeals) {
-  Node a({"a", 1});
-  Node b({"b", 1});
+  LinkedNode a({"a", 1});
+  LinkedNode b({"b", 1});
   support::Proxy to_b(port_of(b.links->address()));
   ASSERT_TRUE(a.links->set_peers({{"b", "127.0.0.1:" + std::to_string(to_b.port())}}).has_value());
   a.add("k", 1);
@@ -138,9 +137,9 @@ TEST(PeerLinks, ConvergesWithinASecondAfterTheNetworkHeals) {
 }
 
 TEST(PeerLinks, AChangeGoesOnByWayOfOthers) {
-  Node a({"a", 1});
-  Node b({"b", 1});
-  Node c({"c", 1});
+  LinkedNode a({"a", 1});
+  LinkedNode b({"b", 1});
+  LinkedNode c({"c", 1});
   ASSERT_TRUE(a.links->set_peers({b.address()}).has_value());
   ASSERT_TRUE(b.links->set_peers({c.address()}).has_value());
   a.add("k", 7);
@@ -148,9 +147,9 @@ TEST(PeerLinks, AChangeGoesOnByWayOfOthers) {
 }
 
 TEST(PeerLinks, TheListIsReplacedWhileItRuns) {
-  Node a({"a", 1});
-  Node b({"b", 1});
-  Node c({"c", 1});
+  LinkedNode a({"a", 1});
+  LinkedNode b({"b", 1});
+  LinkedNode c({"c", 1});
   ASSERT_TRUE(a.links->set_peers({b.address()}).has_value());
   ASSERT_TRUE(becomes_true(kLong, [&] { return a.status("b").is_connected; }));
   ASSERT_TRUE(a.links->set_peers({c.address(), b.address()}).has_value());
@@ -163,8 +162,8 @@ TEST(PeerLinks, TheListIsReplacedWhileItRuns) {
 }
 
 TEST(PeerLinks, ANodeWithAnotherSecretIsRefusedAndBothSayWhy) {
-  Node a({"a", 1});
-  Node b({"b", 1}, "another secret altogether");
+  LinkedNode a({"a", 1});
+  LinkedNode b({"b", 1}, "another secret altogether");
   join(a, b);
   b.add("k", 5);
   ASSERT_TRUE(becomes_true(kLong, [&] { return a.log.text().find("peer refused") != std::string::npos; }));
@@ -176,8 +175,8 @@ TEST(PeerLinks, ANodeWithAnotherSecretIsRefusedAndBothSayWhy) {
 }
 
 TEST(PeerLinks, GarbageIsRefusedAndTheRestGoesOn) {
-  Node a({"a", 1});
-  Node b({"b", 1});
+  LinkedNode a({"a", 1});
+  LinkedNode b({"b", 1});
   const auto deadline = net::Deadline::in(kLong);
   auto socket = net::ClientSocket::open(net::parse_address(a.links->address()).value(), nullptr, deadline).value();
   ASSERT_TRUE(socket.write(std::string(100'000, 'x'), deadline).has_value());
@@ -193,7 +192,7 @@ TEST(PeerLinks, GarbageIsRefusedAndTheRestGoesOn) {
 }
 
 TEST(PeerLinks, AReplayedFrameIsRefused) {
-  Node a({"a", 1});
+  LinkedNode a({"a", 1});
   const auto deadline = net::Deadline::in(kLong);
   auto socket = net::ClientSocket::open(net::parse_address(a.links->address()).value(), nullptr, deadline).value();
   Counters counters({"b", 1});
@@ -227,11 +226,11 @@ TEST(PeerLinks, WithNeitherSecretNorCertificateOnlyThisMachineIsAllowed) {
   const auto open = PeerLinks::start({.listen = "0.0.0.0:0", .clock = &clock()}, counters);
   ASSERT_FALSE(open.has_value());
   EXPECT_THAT(open.error().message, HasSubstr("other machines can reach it"));
-  Node local({"a", 1}, "");
+  LinkedNode local({"a", 1}, "");
   const auto set = local.links->set_peers({{"b", "10.1.2.3:6390"}});
   ASSERT_FALSE(set.has_value());
   EXPECT_THAT(set.error().message, HasSubstr("refusing to link peers over 10.1.2.3:6390"));
-  Node other({"b", 1}, "");
+  LinkedNode other({"b", 1}, "");
   join(local, other);
   local.add("k", 2);
   EXPECT_TRUE(becomes_true(kLong, [&] { return other.get("k") == 2; }));
@@ -247,7 +246,7 @@ TEST(PeerLinks, RefusesOptionsAndListsThatCannotBeMeant) {
   EXPECT_THAT(refusal_of({.listen = "nowhere", .clock = &clock()}), HasSubstr("is no address"));
   EXPECT_THAT(refusal_of({.listen = "127.0.0.1:0", .tls = {.certificate = "c"}, .clock = &clock()}),
               HasSubstr("TLS between peers takes"));
-  Node node({"a", 1});
+  LinkedNode node({"a", 1});
   const auto problem_of = [&](const std::vector<PeerAddress>& peers) {
     const auto set = node.links->set_peers(peers);
     return set ? std::string("none") : set.error().message;

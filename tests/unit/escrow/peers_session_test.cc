@@ -6,6 +6,7 @@
 
 #include "escrow/peers/receiver.h"
 #include "escrow/peers/sender.h"
+#include "unit/escrow/peers_fixture.h"
 
 namespace mete::escrow {
 namespace {
@@ -13,24 +14,12 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-constexpr Instant kNow = Instant::from_unix_seconds(1'700'000'000);
-constexpr const char* kSecret = "a secret of some length";
-
 LinkTime at(Instant now) { return {.steady = now, .now = now}; }
-
-struct Node {
-  explicit Node(Writer self, std::string secret = kSecret)
-      : counters(self), identity{.self = self, .secret = std::move(secret), .roster = roster} {}
-
-  Counters counters;
-  Roster roster;
-  Identity identity;
-};
 
 // A link from one node to another.
 class Link {
  public:
-  Link(Node& from, Node& to, Progress& progress, std::string expected = "")
+  Link(PeerNode& from, PeerNode& to, Progress& progress, std::string expected = "")
       : sender(from.identity, std::move(expected), from.counters, progress, at(kNow)),
         receiver(to.identity, to.counters) {}
 
@@ -78,8 +67,8 @@ class Link {
 };
 
 struct PeerSession : ::testing::Test {
-  Node a{{"a", 1}};
-  Node b{{"b", 1}};
+  PeerNode a{{"a", 1}};
+  PeerNode b{{"b", 1}};
   Progress progress;
 };
 
@@ -109,8 +98,8 @@ TEST_F(PeerSession, ABusyCounterIsSentOnlyNowAndThen) {
 }
 
 TEST_F(PeerSession, WorksWithoutSecretToo) {
-  Node c({"c", 1}, "");
-  Node d({"d", 1}, "");
+  PeerNode c({"c", 1}, "");
+  PeerNode d({"d", 1}, "");
   ASSERT_TRUE(c.counters.add("k", 5, kNow).has_value());
   Link link(c, d, progress);
   ASSERT_TRUE(link.run());
@@ -152,7 +141,7 @@ TEST_F(PeerSession, GoesOnWhereTheLastLinkBroke) {
 TEST_F(PeerSession, APeerThatStartedAnewGetsEverything) {
   ASSERT_TRUE(a.counters.add("k", 5, kNow).has_value());
   ASSERT_TRUE(Link(a, b, progress).run());
-  Node again({"b", 2});
+  PeerNode again({"b", 2});
   ASSERT_TRUE(Link(a, again, progress).run());
   EXPECT_EQ(again.counters.get("k", kNow), 5);
 }
@@ -177,7 +166,7 @@ TEST_F(PeerSession, APeerThatSaysNothingIsGivenUp) {
 }
 
 TEST_F(PeerSession, RefusesAnotherSecret) {
-  Node c({"c", 1}, "another secret altogether");
+  PeerNode c({"c", 1}, "another secret altogether");
   ASSERT_TRUE(c.counters.add("k", 5, kNow).has_value());
   Link link(c, b, progress);
   EXPECT_FALSE(link.run());
@@ -187,22 +176,22 @@ TEST_F(PeerSession, RefusesAnotherSecret) {
 }
 
 TEST_F(PeerSession, RefusesANodeWithoutSecret) {
-  Node c({"c", 1}, "");
+  PeerNode c({"c", 1}, "");
   Link link(c, b, progress);
   EXPECT_FALSE(link.run());
   EXPECT_THAT(link.refusal_there, HasSubstr("one of the two nodes has a secret and the other has none"));
 }
 
 TEST_F(PeerSession, RefusesItsOwnName) {
-  Node twin({"b", 2});
+  PeerNode twin({"b", 2});
   Link link(twin, b, progress);
   EXPECT_FALSE(link.run());
   EXPECT_THAT(link.refusal_there, HasSubstr("two nodes with one name"));
 }
 
 TEST_F(PeerSession, RefusesAnOlderIncarnation) {
-  Node old({"a", 1});
-  Node young({"a", 2});
+  PeerNode old({"a", 1});
+  PeerNode young({"a", 2});
   ASSERT_TRUE(Link(old, b, progress).run());
   ASSERT_TRUE(Link(young, b, progress).run());
   Link link(old, b, progress);
@@ -211,7 +200,7 @@ TEST_F(PeerSession, RefusesAnOlderIncarnation) {
 }
 
 TEST_F(PeerSession, AStrangerCannotMakeANodeLookOld) {
-  Node liar({"a", 99}, "another secret altogether");
+  PeerNode liar({"a", 99}, "another secret altogether");
   EXPECT_FALSE(Link(liar, b, progress).run());
   EXPECT_TRUE(Link(a, b, progress).run());
 }
@@ -247,7 +236,7 @@ TEST_F(PeerSession, RefusesARecordedLinkFromItsFirstByte) {
     }
     ASSERT_EQ(b.counters.get("k", kNow), 5);
   }
-  Node fresh({"b", 1});
+  PeerNode fresh({"b", 1});
   Receiver receiver(fresh.identity, fresh.counters);
   std::string_view input = recorded;
   std::string output;
@@ -265,7 +254,7 @@ TEST_F(PeerSession, RefusesEveryFlippedBitOfASealedFrame) {
   const std::size_t size = probe.sender.output().size();
   ASSERT_GT(size, kFrameHeaderBytes + kSealBytes);
   for (std::size_t at = 0; at < size; ++at) {
-    Node c({"c", 1});
+    PeerNode c({"c", 1});
     Progress none;
     Link link(a, c, none);
     for (int i = 0; i < 2; ++i) {
@@ -299,8 +288,8 @@ TEST_F(PeerSession, RefusesBytesThatAreNoFrames) {
 }
 
 TEST_F(PeerSession, ABatchThatCannotBeReadChangesNothing) {
-  Node c({"c", 1}, "");
-  Node d({"d", 1}, "");
+  PeerNode c({"c", 1}, "");
+  PeerNode d({"d", 1}, "");
   ASSERT_TRUE(c.counters.add("k", 5, kNow).has_value());
   Link link(c, d, progress);
   link.carry_there();

@@ -10,15 +10,13 @@
 #include "store/store_clock.h"
 #include "support/child_process.h"
 #include "support/waiting.h"
+#include "unit/escrow/peers_fixture.h"
 
 namespace mete::escrow {
 namespace {
 
-using namespace std::chrono_literals;
 using support::becomes_true;
 using ::testing::HasSubstr;
-
-constexpr auto kLong = 20s;
 
 struct PeerTlsTest : ::testing::Test {
   PeerTlsTest() { std::signal(SIGPIPE, SIG_IGN); }

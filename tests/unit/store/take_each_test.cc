@@ -10,10 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kStart = Instant::from_unix_seconds(1'700'000'000);
-
-struct World {
-  World() {
+struct FilledStore {
+  FilledStore() {
     store.define(bucket("bucket").amount(10).per(1s).burst(20)).value();
     store.define(window("window").amount(7).per(1s)).value();
     store.define(sliding("sliding").amount(7).per(1s)).value();
@@ -25,7 +23,7 @@ struct World {
     store.hold({.charges = {&held, 1}, .ttl = 2s, .id = "hold"}).value();
   }
 
-  ManualClock clock{kStart};
+  ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
   EmbeddedStore store{{.clock = &clock}};
 };
 
@@ -45,8 +43,8 @@ std::vector<Charge> random_charges(std::mt19937_64& random, std::size_t count) {
 }
 
 TEST(TakeEach, AnswersAsTakeDoesOneByOne) {
-  World together;
-  World alone;
+  FilledStore together;
+  FilledStore alone;
   std::mt19937_64 random(7);
   std::size_t allowed = 0;
   std::size_t denied = 0;
@@ -70,9 +68,9 @@ TEST(TakeEach, AnswersAsTakeDoesOneByOne) {
 }
 
 TEST(TakeEach, AnswersNothingToNothing) {
-  World world;
-  world.store.take_each({}, {});
-  EXPECT_EQ(world.store.statistics().meters, 1U);
+  FilledStore filled;
+  filled.store.take_each({}, {});
+  EXPECT_EQ(filled.store.statistics().meters, 1U);
 }
 
 }  // namespace

@@ -14,8 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Instant kStart = Instant::from_ns(1'700'000'000'000'000'000);
-
 // Keys in a map, as if they were etcd's; each operation is put through a scratch engine of its own.
 class EtcdImage : public ::testing::Test {
  protected:
@@ -54,7 +52,7 @@ class EtcdImage : public ::testing::Test {
 
   std::map<EntryName, Slot> keys_;
   Revision revision_ = 0;
-  Instant now_ = kStart;
+  Instant now_ = Instant::from_unix_seconds(1'700'000'000);
 };
 
 TEST_F(EtcdImage, OnlyWhatChangesIsWritten) {

@@ -21,14 +21,14 @@ using support::PostgresServer;
 constexpr Statement kIncrease = {"test_increase", "select $1::bigint + 1"};
 
 // One for all of them: a start costs more than most tests.
-PostgresServer& server() {
+PostgresServer& plain_server() {
   static PostgresServer server;
   return server;
 }
 
 TEST(PostgresConnection, ReturnsRows) {
-  Connection connection = must_open(server().url());
-  EXPECT_EQ(connection.address(), server().address());
+  Connection connection = must_open(plain_server().url());
+  EXPECT_EQ(connection.address(), plain_server().address());
   EXPECT_GE(connection.server_version(), 130000);
   const auto rows =
       connection.run({"test_rows", "select i, i % 2 = 0, nullif(i, 2)::text from generate_series($1::int, 3) i"},
@@ -45,7 +45,7 @@ TEST(PostgresConnection, ReturnsRows) {
 }
 
 TEST(PostgresConnection, TakesParametersAsTheyAre) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   const std::vector<std::string> texts = {"", "a,b", "{\"x\"}", "\\", "NULL", "ü\n'"};
   const std::vector<std::int64_t> numbers = {INT64_MIN, 0, INT64_MAX};
   const auto rows = connection.run(
@@ -65,7 +65,7 @@ TEST(PostgresConnection, TakesParametersAsTheyAre) {
 }
 
 TEST(PostgresConnection, PreparesAStatementOnceAndAgainWhereItIsGone) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   const auto prepared = [&] {
     return text_of(connection.run_text("select string_agg(name, ' ') from pg_prepared_statements", patience()));
   };
@@ -82,7 +82,7 @@ TEST(PostgresConnection, PreparesAStatementOnceAndAgainWhereItIsGone) {
 }
 
 TEST(PostgresConnection, TakesAStatementThatIsThereAlready) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   ASSERT_TRUE(connection.run_text("prepare test_increase as select $1::bigint + 1", patience()));
   EXPECT_EQ(text_of(connection.run(kIncrease, Parameters().add(1), patience())), "2");
   EXPECT_EQ(text_of(connection.run(kIncrease, Parameters().add(2), patience())), "3");
@@ -90,17 +90,17 @@ TEST(PostgresConnection, TakesAStatementThatIsThereAlready) {
 
 // As after a migration: what is prepared returns other columns by now.
 TEST(PostgresConnection, OutlivesAChangeOfTheSchema) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   constexpr Statement kAll = {"test_all", "select * from changing"};
-  server().query("drop table if exists changing; create table changing (a int); insert into changing values (1)");
+  plain_server().query("drop table if exists changing; create table changing (a int); insert into changing values (1)");
   EXPECT_EQ(text_of(connection.run(kAll, {}, patience())), "1");
-  server().query("alter table changing alter a type text using 'one'");
+  plain_server().query("alter table changing alter a type text using 'one'");
   EXPECT_EQ(text_of(connection.run(kAll, {}, patience())), "one");
   EXPECT_EQ(text_of(connection.run(kAll, {}, patience())), "one");
 }
 
 TEST(PostgresConnection, NeedsNoNamesInATransaction) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   EXPECT_TRUE(connection.is_idle());
   EXPECT_EQ(text_of(connection.run(kIncrease, Parameters().add(1), patience())), "2");
   ASSERT_TRUE(connection.run_text("deallocate all; begin; create temporary table t (i int)", patience()));
@@ -111,10 +111,10 @@ TEST(PostgresConnection, NeedsNoNamesInATransaction) {
 }
 
 TEST(PostgresConnection, SaysWhatTheServerSays) {
-  server().query(
+  plain_server().query(
       "create or replace function complain() returns int language plpgsql as $$ begin "
       "raise 'so it is' using errcode = 'MT001', hint = 'do this'; end $$");
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   for (int time = 0; time < 3; ++time) {
     const auto rows = connection.run({"test_complain", "select complain()"}, {}, patience());
     ASSERT_FALSE(rows);
@@ -131,20 +131,20 @@ TEST(PostgresConnection, SaysWhatTheServerSays) {
 }
 
 TEST(PostgresConnection, ShowsNoNotices) {
-  Connection connection = must_open(server().url());
-  testing::internal::CaptureStderr();
+  Connection connection = must_open(plain_server().url());
+  ::testing::internal::CaptureStderr();
   EXPECT_TRUE(connection.run_text("do $$ begin raise warning 'here'; end $$", patience()));
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(PostgresConnection, IsNamedUnlessTheUrlNamesIt) {
   const std::string ask = "select current_setting('application_name'), current_setting('client_encoding')";
-  Connection plain = must_open(server().url());
+  Connection plain = must_open(plain_server().url());
   const auto rows = plain.run_text(ask, patience());
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->text(0, 0), "mete");
   EXPECT_EQ(rows->text(0, 1), "UTF8");
-  Connection named = must_open(server().url() + "?application_name=shop&client_encoding=latin1");
+  Connection named = must_open(plain_server().url() + "?application_name=shop&client_encoding=latin1");
   const auto others = named.run_text(ask, patience());
   ASSERT_TRUE(others);
   EXPECT_EQ(others->text(0, 0), "shop");
@@ -152,7 +152,7 @@ TEST(PostgresConnection, IsNamedUnlessTheUrlNamesIt) {
 }
 
 TEST(PostgresConnection, StreamsRows) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   std::int64_t sum = 0;
   const auto add = [&](const Rows& rows) {
     EXPECT_EQ(rows.size(), 1U);
@@ -175,26 +175,26 @@ TEST(PostgresConnection, StreamsRows) {
 
 TEST(PostgresConnection, RefusesACopy) {
   for (const std::string copy : {"copy (select 1) to stdout", "create temporary table t (i int); copy t from stdin"}) {
-    Connection connection = must_open(server().url());
+    Connection connection = must_open(plain_server().url());
     const auto rows = connection.run_text(copy, patience());
     ASSERT_FALSE(rows);
     EXPECT_TRUE(rows.error().is_lost);
     EXPECT_NE(rows.error().message.find("COPY"), std::string::npos) << rows.error().message;
-    connection = must_open(server().url());
+    connection = must_open(plain_server().url());
     EXPECT_FALSE(connection.stream(
         copy, [](const Rows&) { return true; }, patience()));
   }
 }
 
 TEST(PostgresConnection, IsLostWhenTheServerEndsIt) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   const auto rows = connection.run_text("select pg_terminate_backend(pg_backend_pid())", patience());
   ASSERT_FALSE(rows);
   EXPECT_EQ(rows.error().state, "57P01");
   EXPECT_TRUE(rows.error().is_lost);
   EXPECT_TRUE(connection.is_lost());
   EXPECT_FALSE(connection.is_silent());
-  EXPECT_EQ(connection.address(), server().address());
+  EXPECT_EQ(connection.address(), plain_server().address());
   const auto after = connection.run(kIncrease, Parameters().add(1), patience());
   ASSERT_FALSE(after);
   EXPECT_TRUE(after.error().is_lost);
@@ -202,7 +202,7 @@ TEST(PostgresConnection, IsLostWhenTheServerEndsIt) {
 
 // A primary that has become a standby says so.
 TEST(PostgresConnection, IsLostWhereNothingCanBeWritten) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   const auto rows = connection.run_text("begin read only; create table t (i int)", patience());
   ASSERT_FALSE(rows);
   EXPECT_EQ(rows.error().state, "25006");
@@ -210,20 +210,20 @@ TEST(PostgresConnection, IsLostWhereNothingCanBeWritten) {
 }
 
 TEST(PostgresConnection, SeesThatItWasClosedMeanwhile) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   EXPECT_EQ(text_of(connection.run(kIncrease, Parameters().add(1), patience())), "2");
   EXPECT_TRUE(connection.is_quiet());
-  server().query(
+  plain_server().query(
       "select pg_terminate_backend(pid, 20000) from pg_stat_activity "
       "where application_name = 'mete' and pid <> pg_backend_pid()");
   EXPECT_FALSE(connection.is_quiet());
 }
 
 TEST(PostgresConnection, EndsByTheDeadline) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(plain_server().url());
   const auto rows = connection.run_text("select pg_sleep(60)", net::Deadline::in(50ms));
   ASSERT_FALSE(rows);
-  EXPECT_EQ(rows.error().message, server().address() + " does not answer within 50ms");
+  EXPECT_EQ(rows.error().message, plain_server().address() + " does not answer within 50ms");
   EXPECT_TRUE(rows.error().is_lost);
   EXPECT_TRUE(connection.is_silent());
 }
@@ -241,13 +241,13 @@ TEST(PostgresConnection, HasAStatementTimeOut) {
       {"?options=-c%20statement_timeout%3D7s", 1500ms, "7s on"},
   };
   for (const auto& row : rows) {
-    auto connection = Connection::open(server().url() + row.parameters, patience(), row.timeout);
+    auto connection = Connection::open(plain_server().url() + row.parameters, patience(), row.timeout);
     ASSERT_TRUE(connection) << connection.error().message;
     const auto told = connection->run_text(ask, patience());
     ASSERT_TRUE(told) << told.error().message;
     EXPECT_EQ(std::string(told->text(0, 0)) + " " + std::string(told->text(0, 1)), row.expected);
   }
-  auto connection = Connection::open(server().url(), patience(), 50ms);
+  auto connection = Connection::open(plain_server().url(), patience(), 50ms);
   ASSERT_TRUE(connection) << connection.error().message;
   const auto slow = connection->run_text("select pg_sleep(60)", patience());
   ASSERT_FALSE(slow);
@@ -262,10 +262,10 @@ TEST(PostgresConnection, SaysWhyItCannotConnect) {
     std::string_view reason;
   } rows[] = {
       {"postgres://mete@" + nobody + "/postgres", "Connection refused; Is the server running"},
-      {server().url("no_such_database"), "\"no_such_database\" does not exist"},
-      {server().url("postgres", "nobody"), "\"nobody\" does not exist"},
-      {server().url() + "?sslmode=require", "server does not support SSL"},
-      {server().url() + "?sslmode=sometimes", "sslmode"},
+      {plain_server().url("no_such_database"), "\"no_such_database\" does not exist"},
+      {plain_server().url("postgres", "nobody"), "\"nobody\" does not exist"},
+      {plain_server().url() + "?sslmode=require", "server does not support SSL"},
+      {plain_server().url() + "?sslmode=sometimes", "sslmode"},
   };
   for (const auto& row : rows) {
     const auto connection = Connection::open(row.url, patience());
@@ -277,18 +277,18 @@ TEST(PostgresConnection, SaysWhyItCannotConnect) {
 }
 
 TEST(PostgresConnection, ReachesAUnixSocket) {
-  Connection connection = must_open("postgres://mete@/postgres?host=" + server().directory().string() +
-                                    "&port=" + std::to_string(server().port()));
+  Connection connection = must_open("postgres://mete@/postgres?host=" + plain_server().directory().string() +
+                                    "&port=" + std::to_string(plain_server().port()));
   EXPECT_EQ(text_of(connection.run(kIncrease, Parameters().add(1), patience())), "2");
 }
 
 TEST(PostgresConnection, TriesHostsInTheirOrder) {
   const PostgresServer standby({.settings = {"default_transaction_read_only=on"}});
   const std::string nobody = "127.0.0.1:" + std::to_string(support::free_port());
-  const std::string hosts = nobody + "," + standby.address() + "," + server().address();
+  const std::string hosts = nobody + "," + standby.address() + "," + plain_server().address();
   EXPECT_EQ(must_open("postgres://mete@" + hosts + "/postgres").address(), standby.address());
   EXPECT_EQ(must_open("postgres://mete@" + hosts + "/postgres?target_session_attrs=read-write").address(),
-            server().address());
+            plain_server().address());
   const auto none = Connection::open(
       "postgres://mete@" + nobody + "," + standby.address() + "/postgres?target_session_attrs=read-write", patience());
   ASSERT_FALSE(none);
@@ -299,17 +299,17 @@ TEST(PostgresConnection, TriesHostsInTheirOrder) {
 TEST(PostgresConnection, AHostThatIsSilentLeavesTimeForTheNext) {
   const PostgresServer silent;
   silent.pause();
-  auto connection = Connection::open("postgres://mete@" + silent.address() + "," + server().address() + "/postgres",
-                                     net::Deadline::in(4s));
+  auto connection = Connection::open(
+      "postgres://mete@" + silent.address() + "," + plain_server().address() + "/postgres", net::Deadline::in(4s));
   silent.resume();
   ASSERT_TRUE(connection) << connection.error().message;
-  EXPECT_EQ(connection->address(), server().address());
+  EXPECT_EQ(connection->address(), plain_server().address());
 }
 
 // Two transactions at once are in two connections of the PgBouncer to the server, and the next is in the one that was
 // used last: so a statement of each comes to a server process that has it, and to one that has not.
 TEST(PostgresConnection, PreparedStatementsWorkThroughPgBouncer) {
-  const PgBouncer bouncer(server(), {.settings = {"default_pool_size=2"}});
+  const PgBouncer bouncer(plain_server(), {.settings = {"default_pool_size=2"}});
   Connection first = must_open(bouncer.url());
   Connection second = must_open(bouncer.url());
   constexpr Statement kWhere = {"test_where", "select pg_backend_pid() + 0 * $1::int"};
@@ -331,11 +331,11 @@ TEST(PostgresConnection, PreparedStatementsWorkThroughPgBouncer) {
 }
 
 TEST(PostgresConnection, APgBouncerThatKnowsNoOptionsIsAskedWithout) {
-  const PgBouncer bouncer(server());
+  const PgBouncer bouncer(plain_server());
   auto connection = Connection::open(bouncer.url(), patience(), 50ms);
   ASSERT_TRUE(connection) << connection.error().message;
   EXPECT_EQ(text_of(connection->run_text("show statement_timeout", patience())), "0");
-  const PgBouncer lenient(server(), {.settings = {"ignore_startup_parameters=options"}});
+  const PgBouncer lenient(plain_server(), {.settings = {"ignore_startup_parameters=options"}});
   EXPECT_TRUE(Connection::open(lenient.url(), patience(), 50ms));
 }
 

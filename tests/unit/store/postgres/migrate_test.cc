@@ -31,13 +31,13 @@ constexpr Migration kThree[] = {
 };
 
 // One server for all of them, without a schema.
-PostgresServer& server() {
+PostgresServer& server_without_schema() {
   static PostgresServer server;
   server.query("drop schema if exists mete cascade");
   return server;
 }
 
-std::string describe(const Result<MigrationReport>& report) {
+std::string outcome_of(const Result<MigrationReport>& report) {
   if (!report) return "refused: " + report.error().message;
   std::string text = std::to_string(report->from) + "→" + std::to_string(report->to);
   for (const Step& step : report->steps) {
@@ -47,7 +47,7 @@ std::string describe(const Result<MigrationReport>& report) {
 }
 
 TEST(PostgresMigrate, GoesUpAndDown) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_without_schema();
   Connection connection = must_open(postgres.url());
   const struct {
     std::optional<int> to;
@@ -71,7 +71,7 @@ TEST(PostgresMigrate, GoesUpAndDown) {
       {-1, "refused: there is no version -1; there are 0 (nothing installed) to 3", "a b schema_version"},
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(describe(migrate(connection, kThree, row.to)), row.expected);
+    EXPECT_EQ(outcome_of(migrate(connection, kThree, row.to)), row.expected);
     EXPECT_EQ(text_of(connection.run_text("select string_agg(relname, ' ' order by relname) from pg_class where "
                                           "relnamespace = to_regnamespace('mete') and relkind = 'r'",
                                           patience())),
@@ -84,44 +84,44 @@ TEST(PostgresMigrate, GoesUpAndDown) {
 }
 
 TEST(PostgresMigrate, LosesNothingOnTheWayDown) {
-  Connection connection = must_open(server().url());
+  Connection connection = must_open(server_without_schema().url());
   const std::span<const Migration> two = std::span(kThree).first(2);
   ASSERT_TRUE(migrate(connection, two, std::nullopt));
   ASSERT_TRUE(connection.run_text("insert into mete.b values (7), (8)", patience()));
-  EXPECT_EQ(describe(migrate(connection, two, 0)),
+  EXPECT_EQ(outcome_of(migrate(connection, two, 0)),
             "refused: version 2 (second) cannot be taken back, and nothing was changed, since this would be lost: row "
             "7, row 8");
   EXPECT_EQ(installed_version(connection), 2);
   ASSERT_TRUE(connection.run_text("delete from mete.b", patience()));
-  EXPECT_EQ(describe(migrate(connection, two, 0)), "2→0 -2 second -1 first");
+  EXPECT_EQ(outcome_of(migrate(connection, two, 0)), "2→0 -2 second -1 first");
   EXPECT_EQ(installed_version(connection), 0);
 }
 
 TEST(PostgresMigrate, AFailureLeavesEverythingAsItWas) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_without_schema();
   Connection connection = must_open(postgres.url());
   const Migration list[] = {
       kThree[0],
       kThree[1],
       {.version = 3, .name = "broken", .up = "drop table mete.a; select 1 / 0;", .down = "select 1"},
   };
-  EXPECT_EQ(describe(migrate(connection, list, std::nullopt)),
+  EXPECT_EQ(outcome_of(migrate(connection, list, std::nullopt)),
             "refused: version 3 (broken) cannot be installed, and nothing was changed: division by zero");
   EXPECT_EQ(installed_version(connection), 0);
-  EXPECT_EQ(describe(migrate(connection, list, 2)), "0→2 +1 first +2 second");
+  EXPECT_EQ(outcome_of(migrate(connection, list, 2)), "0→2 +1 first +2 second");
   EXPECT_FALSE(migrate(connection, list, std::nullopt));
   EXPECT_EQ(installed_version(connection), 2);
   EXPECT_EQ(postgres.query("select i from mete.a"), (PostgresServer::Rows{{"2"}}));
 }
 
 TEST(PostgresMigrate, TwoAtOnceAreOneAfterTheOther) {
-  const std::string url = server().url();
+  const std::string url = server_without_schema().url();
   std::vector<std::string> told(4);
   std::vector<std::thread> threads;
   for (std::string& each : told) {
     threads.emplace_back([&url, &each] {
       Connection connection = must_open(url);
-      each = describe(migrate(connection, kThree, std::nullopt));
+      each = outcome_of(migrate(connection, kThree, std::nullopt));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -130,28 +130,28 @@ TEST(PostgresMigrate, TwoAtOnceAreOneAfterTheOther) {
 }
 
 TEST(PostgresMigrate, RefusesWhatItDoesNotKnow) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_without_schema();
   Connection connection = must_open(postgres.url());
   ASSERT_TRUE(migrate(connection, kThree, std::nullopt));
-  EXPECT_EQ(describe(migrate(connection, std::span(kThree).first(2), std::nullopt)),
+  EXPECT_EQ(outcome_of(migrate(connection, std::span(kThree).first(2), std::nullopt)),
             "refused: the schema mete of this database is at version 3, and this program knows them up to 2; use the "
             "program that installed it, or a later one");
   postgres.query("drop schema mete cascade; create schema mete");
-  EXPECT_EQ(describe(migrate(connection, kThree, 1)), "0→1 +1 first") << "one that is empty is used";
+  EXPECT_EQ(outcome_of(migrate(connection, kThree, 1)), "0→1 +1 first") << "one that is empty is used";
   postgres.query(
       "drop schema mete cascade; create schema mete; create function mete.f() returns int language sql as "
       "'select 1'");
-  EXPECT_TRUE(has(describe(migrate(connection, kThree, 1)), "a schema mete that is not Mete's"));
+  EXPECT_TRUE(has(outcome_of(migrate(connection, kThree, 1)), "a schema mete that is not Mete's"));
   postgres.query("create database latin encoding 'LATIN1' template template0");
   Connection latin = must_open(postgres.url("latin"));
-  EXPECT_TRUE(has(describe(migrate(latin, kThree, 1)), "the encoding of this database is LATIN1"));
+  EXPECT_TRUE(has(outcome_of(migrate(latin, kThree, 1)), "the encoding of this database is LATIN1"));
 }
 
 TEST(PostgresMigrate, SaysWhatARoleMayNot) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_without_schema();
   postgres.query("drop role if exists guest; create role guest login");
   Connection connection = must_open(postgres.url("postgres", "guest"));
-  EXPECT_EQ(describe(migrate(connection, kThree, std::nullopt)),
+  EXPECT_EQ(outcome_of(migrate(connection, kThree, std::nullopt)),
             "refused: cannot make the schema mete: permission denied for database postgres; run it as a superuser, or "
             "as the owner of the database");
   const Migration list[] = {{.version = 1,
@@ -159,16 +159,16 @@ TEST(PostgresMigrate, SaysWhatARoleMayNot) {
                              .up = "do $$ begin raise 'no role' using errcode = '42501', hint = 'make it'; end $$;",
                              .down = "drop schema mete cascade"}};
   Connection owner = must_open(postgres.url());
-  EXPECT_EQ(describe(migrate(owner, list, std::nullopt)),
+  EXPECT_EQ(outcome_of(migrate(owner, list, std::nullopt)),
             "refused: version 1 (roles) cannot be installed, and nothing was changed: no role; make it");
 }
 
 // Whoever runs it by hand gets the same.
 TEST(PostgresMigrate, ItsTextDoesWhatItDoes) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_without_schema();
   postgres.query(migration_text(kThree, 2));
   Connection connection = must_open(postgres.url());
-  EXPECT_EQ(describe(migrate(connection, kThree, std::nullopt)), "2→3 +3 third");
+  EXPECT_EQ(outcome_of(migrate(connection, kThree, std::nullopt)), "2→3 +3 third");
 }
 
 TEST(PostgresMigrate, TheSchemaIsWhatItsFilesSay) {
@@ -193,11 +193,11 @@ TEST(PostgresMigrate, TheSchemaIsWhatItsFilesSay) {
 }
 
 TEST(PostgresMigrate, TheSchemaIsInstalledAndTakenAway) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_without_schema();
   Connection connection = must_open(postgres.url());
-  EXPECT_EQ(describe(migrate(connection, std::nullopt)), "0→1 +1 tables and functions");
-  EXPECT_EQ(describe(migrate(connection, std::nullopt)), "1→1");
-  EXPECT_EQ(describe(migrate(connection, 0)), "1→0 -1 tables and functions");
+  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "0→1 +1 tables and functions");
+  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "1→1");
+  EXPECT_EQ(outcome_of(migrate(connection, 0)), "1→0 -1 tables and functions");
   postgres.query(migration_text(std::nullopt));
   EXPECT_EQ(installed_version(connection), 1);
 }

@@ -13,7 +13,7 @@ using support::PostgresServer;
 using support::shared_postgres;
 
 // `nobody` may log in; `worker` and `billing` have mete_use, `boss` has mete_admin. All may make things in public.
-PostgresServer& server() {
+PostgresServer& server_with_roles() {
   PostgresServer& postgres = shared_postgres();
   postgres.query(
       "do $$ begin create role nobody login; create role worker login; create role billing login; create role boss "
@@ -26,7 +26,7 @@ PostgresServer& server() {
 }
 
 TEST(SqlAccess, FunctionsAreForWhomTheyAreMeant) {
-  SqlSession session(server());
+  SqlSession session(server_with_roles());
   const auto functions = [&session](const std::string& role) {
     return session.ask(
         "select string_agg(distinct proname, ' ' order by proname) from pg_proc where pronamespace = "
@@ -54,7 +54,7 @@ TEST(SqlAccess, FunctionsAreForWhomTheyAreMeant) {
 }
 
 TEST(SqlAccess, NobodyTouchesTheTables) {
-  SqlSession session(server());
+  SqlSession session(server_with_roles());
   EXPECT_EQ(session.ask("select rolname, relname, privilege from pg_class, pg_roles, "
                         "unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) privilege "
                         "where relnamespace = 'mete'::regnamespace and relkind in ('r', 'p', 'v') and "
@@ -68,7 +68,7 @@ TEST(SqlAccess, NobodyTouchesTheTables) {
 }
 
 TEST(SqlAccess, AsEachRoleMeetsIt) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_roles();
   const struct {
     const char* role;
     const char* sql;
@@ -114,7 +114,7 @@ TEST(SqlAccess, AsEachRoleMeetsIt) {
 }
 
 TEST(SqlAccess, ARestrictedLimitIsKeptFromOthers) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_roles();
   SqlSession billing(postgres, "billing");
   SqlSession worker(postgres, "worker");
   SqlSession boss(postgres, "boss");
@@ -187,7 +187,7 @@ constexpr const char* kShadows =
     "create temp table pg_roles as select 'billing'::name as rolname;";
 
 TEST(SqlAccess, ShadowsOfPostgresOwnDoNothing) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_roles();
   SqlSession billing(postgres, "billing");
   SqlSession worker(postgres, "worker");
   EXPECT_EQ(billing.ask("select allowed from mete.hold('secret', 'a', 10, '1 hour', 'h')"), "t");
@@ -222,7 +222,7 @@ TEST(SqlAccess, ShadowsOfPostgresOwnDoNothing) {
 
 // A condition that costs next to nothing would be asked first, and could tell what it sees.
 TEST(SqlAccess, AConditionSeesNoRowThatIsKeptFromItsReader) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_roles();
   EXPECT_EQ(SqlSession(postgres, "billing").ask("select allowed from mete.hold('secret', 'hush', 10, '1 second', 'h')"),
             "t");
   EXPECT_EQ(SqlSession(postgres, "billing").ask("select allowed from mete.take('secret', 'hush', 10)"), "t");
@@ -238,7 +238,7 @@ TEST(SqlAccess, AConditionSeesNoRowThatIsKeptFromItsReader) {
 }
 
 TEST(SqlAccess, WhatRunsWithMoreRightsIsPinned) {
-  SqlSession session(server());
+  SqlSession session(server_with_roles());
   // What roles may call runs as the owner on a path of its own; or it is one of those that views are made of, which
   // have a path of their own too, or say in full what they mean.
   EXPECT_EQ(

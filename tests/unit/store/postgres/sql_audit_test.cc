@@ -18,7 +18,7 @@ using support::PostgresServer;
 using support::shared_postgres;
 using namespace std::chrono_literals;
 
-PostgresServer& server() {
+PostgresServer& server_to_audit() {
   PostgresServer& postgres = shared_postgres();
   postgres.query(
       "select mete.define('disk', 'stock', 100), mete.define('links', 'calendar', 100, 'hour'),"
@@ -63,7 +63,7 @@ TEST(SqlAudit, WhichOperationsAreRecorded) {
       {"mete.take('disk', 'a')", "carry|35|null|null;take|1|null|null"},  // the sums of the new revision begin
       {"mete.store_clear()", "carry|-36|null|null;carry|-5|null|null;carry|-3|null|null"},
   };
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_to_audit();
   SqlSession session(postgres);
   for (const auto& row : rows) {
     let_pass(postgres, 1s);
@@ -78,7 +78,7 @@ TEST(SqlAudit, WhichOperationsAreRecorded) {
 
 // Somebody's hand in the tables is found, whichever way it went.
 TEST(SqlAudit, FindsWhatSomebodyHasChanged) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_to_audit();
   SqlSession session(postgres);
   session.ask(
       "select mete.take('disk', key, 10), mete.hold('disk', key, 5, '1 hour') from unnest('{a,b}'::text[]) key; "
@@ -103,7 +103,7 @@ TEST(SqlAudit, FindsWhatSomebodyHasChanged) {
 
 // A clear forgets what is used now; what was used in windows that have passed stays on the books.
 TEST(SqlAudit, AClearTouchesNoWindowThatHasPassed) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_to_audit();
   SqlSession session(postgres);
   session.ask("select mete.take('links', 'past', 5), mete.take('disk', 'a', 5)");
   let_pass(postgres, 1h);
@@ -117,7 +117,7 @@ TEST(SqlAudit, AClearTouchesNoWindowThatHasPassed) {
 }
 
 TEST(SqlAudit, PruningChangesNoBalance) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_to_audit();
   SqlSession session(postgres);
   session.ask("select mete.take('disk', 'a', 1) from generate_series(1, 20); select mete.give('disk', 'a', 5)");
   session.ask(
@@ -213,10 +213,10 @@ class RandomOperations {
   std::int64_t ids_ = 0;
 };
 
-class SqlAuditRandom : public testing::TestWithParam<std::uint32_t> {};
+class SqlAuditRandom : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(SqlAuditRandom, TheBooksBalance) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_to_audit();
   SqlSession session(postgres);
   session.ask("select mete.define('slide', 'sliding', 100, '1 hour', durable => 'always')");
   RandomOperations operations(GetParam());
@@ -238,7 +238,7 @@ TEST_P(SqlAuditRandom, TheBooksBalance) {
   EXPECT_TRUE(std::ranges::includes(kinds, std::set<std::string>{"carry", "commit", "give", "reconcile", "take"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(SqlAudit, SqlAuditRandom, testing::Range<std::uint32_t>(1, 5));
+INSTANTIATE_TEST_SUITE_P(SqlAudit, SqlAuditRandom, ::testing::Range<std::uint32_t>(1, 5));
 
 }  // namespace
 }  // namespace mete::store::postgres

@@ -14,7 +14,7 @@ using support::shared_postgres;
 using namespace std::chrono_literals;
 
 // Some limits of each kind. It is 22:15:23.456789 on 14 November 2023, UTC.
-PostgresServer& server() {
+PostgresServer& server_with_each_kind() {
   PostgresServer& postgres = shared_postgres();
   postgres.query(
       "select mete.define('disk', 'stock', 100), mete.define('jobs', 'calendar', 10, 'month', zone => 'Europe/Berlin'),"
@@ -65,7 +65,7 @@ TEST(SqlFunctions, Take) {
       // As a condition, in one word.
       {"select (mete.take('disk', 'b')).remaining", "99"},
   };
-  expect_all(server(), rows);
+  expect_all(server_with_each_kind(), rows);
 }
 
 TEST(SqlFunctions, SeveralChargesAreAllOrNothing) {
@@ -93,7 +93,7 @@ TEST(SqlFunctions, SeveralChargesAreAllOrNothing) {
       {"select * from mete.commit('h', '{4, 0}')", "t|5|5|00:00:00|00:00:00|{}|4|h"},
       {"select used, held from mete.usage('disk', 'c')", "4|0"},
   };
-  expect_all(server(), rows);
+  expect_all(server_with_each_kind(), rows);
 }
 
 TEST(SqlFunctions, PeekGiveUsageReconcile) {
@@ -117,7 +117,7 @@ TEST(SqlFunctions, PeekGiveUsageReconcile) {
       {"select * from mete.usage('disk', 'a')", "200|7|0|100|null"},
       {"select * from mete.usage('api', 'nobody')", "0|0|20|20|00:00:00"},
   };
-  expect_all(server(), rows);
+  expect_all(server_with_each_kind(), rows);
 }
 
 TEST(SqlFunctions, HoldsAndWhatBecomesOfThem) {
@@ -155,12 +155,12 @@ TEST(SqlFunctions, HoldsAndWhatBecomesOfThem) {
       {"select allowed from mete.take('disk', 'b', id => 'a take')", "t"},
       {"select * from mete.commit('a take')", "MT003 no hold 'a take': it is unknown, or was forgotten"},
   };
-  expect_all(server(), rows);
+  expect_all(server_with_each_kind(), rows);
 }
 
 // A job that was denied asks again with the same tag; an operation with an id of its own has got its answer.
 TEST(SqlFunctions, ADenialIsRememberedByItsIdAlone) {
-  SqlSession session(server());
+  SqlSession session(server_with_each_kind());
   const std::string by_tag = "select allowed, id from mete.hold('disk', 'a', 50, '1 hour', tag => 'job')";
   const std::string by_id = "select allowed, id from mete.hold('disk', 'a', 50, '1 hour', id => 'operation')";
   EXPECT_EQ(session.ask("select allowed from mete.take('disk', 'a', 80)"), "t");
@@ -172,7 +172,7 @@ TEST(SqlFunctions, ADenialIsRememberedByItsIdAlone) {
 }
 
 TEST(SqlFunctions, WhatIsExpired) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_each_kind();
   SqlSession session(postgres);
   EXPECT_EQ(session.ask("select allowed from mete.hold('disk', 'a', 30, '1 minute', tag => 'late')"), "t");
   let_pass(postgres, 60s);
@@ -267,7 +267,7 @@ TEST(SqlFunctions, RefusesBadArguments) {
       {"prune(null)", "MT001 before is missing"},
       {"prune('2023-11-15 00:00+00')", "MT001 before must not be to come: 2023-11-15 00:00:00+00 is"},
   };
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_each_kind();
   SqlSession session(postgres);
   EXPECT_EQ(session.ask("select allowed from mete.hold('disk', 'a', 30, '1 hour', 'open')"), "t");
   for (const Exchange& row : rows) EXPECT_EQ(session.ask("select mete." + row.sql), row.answer) << row.sql;
@@ -288,7 +288,7 @@ TEST(SqlFunctions, TheStoresFunctionsMintNothing) {
        "MT001 amount must be 0 to 9007199254740991, not -500"},
       {"store_close('open', 'commit', '{1, 2}', false, null, 0, 0)", "MT001 amounts: the hold has 1 charge, not 2"},
   };
-  SqlSession session(server());
+  SqlSession session(server_with_each_kind());
   EXPECT_EQ(session.ask("select allowed from mete.hold('disk', 'a', 30, '1 hour', 'open')"), "t");
   for (const Exchange& row : rows) EXPECT_EQ(session.ask("select mete." + row.sql), row.answer) << row.sql;
   EXPECT_EQ(session.ask("select * from mete.usage('disk', 'a')"), "0|30|70|100|null");

@@ -15,7 +15,7 @@ using support::shared_postgres;
 using namespace std::chrono_literals;
 
 // A pool of 10 credits, and a user's table of jobs.
-PostgresServer& server() {
+PostgresServer& server_with_credits() {
   PostgresServer& postgres = shared_postgres();
   postgres.query(
       "drop table if exists public.jobs; create table public.jobs (id text primary key, result text);"
@@ -23,12 +23,12 @@ PostgresServer& server() {
   return postgres;
 }
 
-class SqlReservationLevels : public testing::TestWithParam<const char*> {};
+class SqlReservationLevels : public ::testing::TestWithParam<const char*> {};
 
 // R1: a check and an insert without a lock let both in. Here the second waits for the first, and is denied; or it is
 // told to try again, where its level of isolation lets it see nothing that came later, and then it is denied.
 TEST_P(SqlReservationLevels, R1TwoAtOnceDoNotBothFit) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_credits();
   for (const bool is_meter_there : {false, true}) {
     SqlSession first(postgres);
     SqlSession second(postgres);
@@ -56,14 +56,14 @@ TEST_P(SqlReservationLevels, R1TwoAtOnceDoNotBothFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SqlReservation, SqlReservationLevels,
-                         testing::Values("read committed", "repeatable read", "serializable"), [](const auto& level) {
+                         ::testing::Values("read committed", "repeatable read", "serializable"), [](const auto& level) {
                            const std::string name = level.param;
                            return name.substr(0, name.find(' '));
                          });
 
 // R2: a reservation of an hour under a job of 90 minutes lapses. Its worker's heartbeat keeps it.
 TEST(SqlReservation, R2ExtendedItOutlivesItsTtl) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_credits();
   SqlSession session(postgres);
   EXPECT_EQ(session.ask("select allowed from mete.hold('credits', 'a', 10, '1 hour', tag => 'job')"), "t");
   for (int beat = 0; beat < 9; ++beat) {
@@ -77,7 +77,7 @@ TEST(SqlReservation, R2ExtendedItOutlivesItsTtl) {
 
 // R3: whoever releases at the end of each attempt retries unreserved. An attempt that fails leaves the hold as it is.
 TEST(SqlReservation, R3RetriesStayReserved) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_credits();
   SqlSession session(postgres);
   EXPECT_EQ(session.ask("select allowed from mete.hold('credits', 'a', 10, '1 hour', tag => 'job')"), "t");
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -94,7 +94,7 @@ TEST(SqlReservation, R3RetriesStayReserved) {
 // R4: recording the result and releasing the reservation apart counts twice, or not at all. In one transaction it is
 // once.
 TEST(SqlReservation, R4TheCommitIsOneStepWithTheResult) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_credits();
   SqlSession worker(postgres);
   SqlSession watcher(postgres);
   const std::string usage =
@@ -117,7 +117,7 @@ TEST(SqlReservation, R4TheCommitIsOneStepWithTheResult) {
 
 // R5: the same job again is the same answer, and not an error.
 TEST(SqlReservation, R5TheSameJobIsTheSameHold) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_credits();
   SqlSession session(postgres);
   const std::string hold = "select allowed, remaining, id from mete.hold('credits', 'a', 4, '1 hour', tag => 'job')";
   for (int times = 0; times < 3; ++times) EXPECT_EQ(session.ask(hold), "t|6|job");
@@ -132,7 +132,7 @@ TEST(SqlReservation, R5TheSameJobIsTheSameHold) {
 
 // By meters that are there and that are not, and with several charges: each goes another way.
 TEST(SqlReservation, R5TheSameJobAtTheSameTime) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_credits();
   postgres.query("select mete.take('credits', 'there')");
   const Exchange rows[] = {
       {"mete.hold('credits', 'fresh', 4, '1 hour', tag => 'job 1')", "fresh"},
@@ -165,7 +165,7 @@ TEST(SqlReservation, R5TheSameJobAtTheSameTime) {
 
 // R6: summing up all events of the period at each check. What a hold reads does not grow with what has happened before.
 TEST(SqlReservation, R6WhatHasHappenedCostsNothing) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_credits();
   SqlSession session(postgres);
   session.ask("select mete.define('many', 'calendar', 1000000, 'month')");
   // Rows that were read, with an index or without.
@@ -190,7 +190,7 @@ TEST(SqlReservation, R6WhatHasHappenedCostsNothing) {
 
 // R7: a hold over the month's end is charged to the month it was made in.
 TEST(SqlReservation, R7AHoldBelongsToTheMonthItWasMadeIn) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_credits();
   SqlSession session(postgres);
   constexpr auto kLastHourOfNovember = Instant::from_ns(1'701'386'000'000'000'000);  // 2023-11-30 23:13:20
   postgres.set_time(kLastHourOfNovember);

@@ -20,7 +20,7 @@ void make_tables(const PostgresServer& postgres) {
       "select mete.define('credits', 'stock', 10), mete.define('api', 'bucket', 10, '1 minute')");
 }
 
-PostgresServer& server() {
+PostgresServer& server_with_tables() {
   PostgresServer& postgres = shared_postgres();
   make_tables(postgres);
   return postgres;
@@ -49,7 +49,7 @@ TEST(SqlTransaction, RolledBackNothingHasHappened) {
       "mete.define('credits', 'stock', 1000)",
       "mete.drop_limit('credits')",
   };
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_tables();
   SqlSession session(postgres);
   EXPECT_EQ(session.ask("select allowed from mete.take('credits', 'a')"), "t");
   EXPECT_EQ(session.ask("select allowed from mete.hold('credits', 'a', 3, '1 hour', 'open')"), "t");
@@ -67,7 +67,7 @@ TEST(SqlTransaction, RolledBackNothingHasHappened) {
 }
 
 TEST(SqlTransaction, CommittedAllOfItHas) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_tables();
   SqlSession session(postgres);
   SqlSession other(postgres);
   EXPECT_EQ(session.ask("begin; select held from mete.hold('credits', 'a', 4, '1 hour', tag => 'job') h, "
@@ -83,7 +83,7 @@ TEST(SqlTransaction, CommittedAllOfItHas) {
 }
 
 TEST(SqlTransaction, SavepointsAreKeptTo) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_tables();
   SqlSession session(postgres);
   const Exchange rows[] = {
       {"begin; select held from mete.usage('credits', 'a')", "0"},
@@ -106,7 +106,7 @@ TEST(SqlTransaction, SavepointsAreKeptTo) {
 
 // In PL/pgSQL a block with an exception handler is such a savepoint.
 TEST(SqlTransaction, ABlockThatFailsTakesItBack) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_tables();
   SqlSession session(postgres);
   session.ask(
       "do $$ begin"
@@ -121,7 +121,7 @@ TEST(SqlTransaction, ABlockThatFailsTakesItBack) {
 
 // As a trigger: what does not fit is not inserted.
 TEST(SqlTransaction, ATriggerKeepsATableWithinItsLimit) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_tables();
   SqlSession session(postgres);
   session.ask(
       "create or replace function public.charge() returns trigger language plpgsql as $$ begin"

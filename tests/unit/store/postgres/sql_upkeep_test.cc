@@ -13,16 +13,16 @@ using support::PostgresServer;
 using support::shared_postgres;
 using namespace std::chrono_literals;
 
-PostgresServer& server() {
+PostgresServer& server_with_stocks() {
   PostgresServer& postgres = shared_postgres();
   postgres.query("select mete.define('disk', 'stock', 100), mete.define('dark', 'stock', 1, shadow => true)");
   return postgres;
 }
 
-constexpr const char* kExpire = "select * from mete.expire()";  // expired, swept, orphans
+constexpr const char* kExpireQuery = "select * from mete.expire()";  // expired, swept, orphans
 
 TEST(SqlUpkeep, AnOrphanFromItsEndUntilItIsForgotten) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_stocks();
   SqlSession session(postgres);
   const std::string holds =
       "select id, charge, tag, \"limit\", key, amount, state, made_at, expires_at, final_at from mete.holds";
@@ -32,7 +32,7 @@ TEST(SqlUpkeep, AnOrphanFromItsEndUntilItIsForgotten) {
   EXPECT_EQ(session.ask(holds),
             "h|0|job|disk|a|30|held|2023-11-14 22:15:23.456789+00|2023-11-14 22:16:23.456789+00|null");
   EXPECT_EQ(session.ask(orphans), "");
-  EXPECT_EQ(session.ask(kExpire), "0|0|0");
+  EXPECT_EQ(session.ask(kExpireQuery), "0|0|0");
   let_pass(postgres, 59'999'999us);
   EXPECT_EQ(session.ask("select held from mete.usage('disk', 'a')"), "30");
   EXPECT_EQ(session.ask(orphans), "");
@@ -42,15 +42,15 @@ TEST(SqlUpkeep, AnOrphanFromItsEndUntilItIsForgotten) {
   EXPECT_EQ(session.ask(orphans), orphan);
   EXPECT_EQ(session.ask("select id, state from mete.holds"), "h|expired");
   EXPECT_EQ(session.ask("select remaining from mete.take('disk', 'a', 100)"), "0");
-  EXPECT_EQ(session.ask(kExpire), "1|0|1");
+  EXPECT_EQ(session.ask(kExpireQuery), "1|0|1");
   EXPECT_EQ(session.ask(orphans), orphan) << "for as long as ids are remembered";
   EXPECT_EQ(session.ask(holds),
             "h|0|job|disk|a|30|expired|2023-11-14 22:15:23.456789+00|null|2023-11-14 22:16:23.456789+00");
-  EXPECT_EQ(session.ask(kExpire), "0|0|1") << "nothing is done twice";
+  EXPECT_EQ(session.ask(kExpireQuery), "0|0|1") << "nothing is done twice";
   EXPECT_EQ(session.ask("select mete.commit('h')"),
             "MT004 hold 'h' has expired: make a new one, and extend it in time");
   let_pass(postgres, 24h);
-  EXPECT_EQ(session.ask(kExpire), "0|1|0");
+  EXPECT_EQ(session.ask(kExpireQuery), "0|1|0");
   EXPECT_EQ(session.ask(orphans), "");
   EXPECT_EQ(session.ask(holds), "");
   EXPECT_EQ(session.ask("select mete.commit('h')"), "MT003 no hold 'h': it is unknown, or was forgotten");
@@ -59,20 +59,20 @@ TEST(SqlUpkeep, AnOrphanFromItsEndUntilItIsForgotten) {
 
 // What has come to nothing is no orphan.
 TEST(SqlUpkeep, WhatWasClosedIsNoOrphan) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_stocks();
   SqlSession session(postgres);
   session.ask(
       "select mete.hold('disk', 'a', 1, '1 minute', 'one'), mete.hold('disk', 'a', 1, '1 minute', 'two'), "
       "mete.hold('disk', 'a', 1, '1 minute', 'three')");
   session.ask("select mete.commit('one'), mete.cancel('two'), mete.extend('three', '1 hour')");
   let_pass(postgres, 59min);
-  EXPECT_EQ(session.ask(kExpire), "0|0|0");
+  EXPECT_EQ(session.ask(kExpireQuery), "0|0|0");
   EXPECT_EQ(session.ask("select id, state from mete.holds order by id"), "one|committed;three|held;two|cancelled");
   EXPECT_EQ(session.ask("select id from mete.orphans"), "");
 }
 
 TEST(SqlUpkeep, InSmallBatches) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_stocks();
   SqlSession session(postgres);
   session.ask("select mete.hold('disk', 'many', 1, make_interval(secs => i)) from generate_series(1, 25) i");
   session.ask("select mete.hold('disk', 'key ' || i, 1, '1 minute') from generate_series(1, 5) i");
@@ -94,7 +94,7 @@ TEST(SqlUpkeep, InSmallBatches) {
 
 // Whoever is at a meter is not waited for, and keeps nobody else from being put away.
 TEST(SqlUpkeep, WaitsForNobody) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_stocks();
   SqlSession session(postgres);
   SqlSession busy(postgres);
   session.ask("select mete.hold('disk', key, 1, '1 minute') from unnest('{a,b,c}'::text[]) key");
@@ -106,7 +106,7 @@ TEST(SqlUpkeep, WaitsForNobody) {
 }
 
 TEST(SqlUpkeep, MetersThatAreAsFreshOnesAreSwept) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_stocks();
   SqlSession session(postgres);
   session.ask(
       "select mete.define('api', 'bucket', 10, '1 minute'), mete.define('sms', 'window', 10, '1 hour'), "
@@ -133,7 +133,7 @@ TEST(SqlUpkeep, MetersThatAreAsFreshOnesAreSwept) {
 
 // Also those that nobody has looked at since their limit was redefined, with the history of its numbers.
 TEST(SqlUpkeep, RedefinedLimitsKeepNoOldMeters) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_stocks();
   SqlSession session(postgres);
   session.ask("select mete.define('links', 'calendar', 10, 'day')");
   session.ask("select mete.take('links', 'key ' || i) from generate_series(1, 20) i");
@@ -155,7 +155,7 @@ TEST(SqlUpkeep, RedefinedLimitsKeepNoOldMeters) {
 }
 
 TEST(SqlUpkeep, IdsAreForgottenAfterADay) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_stocks();
   SqlSession session(postgres);
   session.ask(
       "select mete.take('disk', 'a', 1, 'take'), mete.give('disk', 'a', 1, 'give'), "
@@ -170,7 +170,7 @@ TEST(SqlUpkeep, IdsAreForgottenAfterADay) {
 
 // A limit that was dropped is gone for its users at once; its events keep its name until they are pruned.
 TEST(SqlUpkeep, WhatDroppedLimitsLeave) {
-  PostgresServer& postgres = server();
+  PostgresServer& postgres = server_with_stocks();
   SqlSession session(postgres);
   session.ask("select mete.take('disk', 'a', 5); select mete.hold('disk', 'b', 5, '1 hour', 'h')");
   EXPECT_EQ(session.ask("select mete.drop_limit('disk')"), "t");

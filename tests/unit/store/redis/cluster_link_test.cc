@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using support::becomes_true;
 using support::RedisCluster;
 
-constexpr Duration kPatience = 30s;
+constexpr Duration kClusterPatience = 30s;
 
 std::string key_number(int number) { return "{" + std::to_string(number) + "}"; }
 
@@ -74,7 +74,7 @@ TEST(ClusterLink, FollowsASlotOnItsWay) {
   const auto tries = [&] { return std::stoi(cluster.node(move.from).info("errorstat_TRYAGAIN").substr(6)); };
   const int tries_before = tries();
   std::thread mover([&] {
-    EXPECT_TRUE(becomes_true(kPatience, [&] { return tries() > tries_before; })) << "it was not asked meanwhile";
+    EXPECT_TRUE(becomes_true(kClusterPatience, [&] { return tries() > tries_before; })) << "it was not asked meanwhile";
     while (cluster.move_keys(move, 10) > 0) {
     }
     cluster.end_move(move);
@@ -96,7 +96,7 @@ TEST(ClusterLink, FollowsAReplicaThatTakesOver) {
   EXPECT_EQ(text_of(run_one(*link, {"SET", "{a}", "1"}, "{a}")), "OK");
   ASSERT_TRUE(link->wait_for_message("news", 1ms));
   cluster.node(master).kill_hard();
-  EXPECT_TRUE(becomes_true(kPatience, [&] {
+  EXPECT_TRUE(becomes_true(kClusterPatience, [&] {
     Result<wire::RespValue> reply;
     EXPECT_LT(time_of([&] { reply = run_one(*link, {"SET", "{a}", "2"}, "{a}"); }), 2s);
     EXPECT_TRUE(reply || reply.error().code == ErrorCode::kUnavailable);
@@ -104,7 +104,7 @@ TEST(ClusterLink, FollowsAReplicaThatTakesOver) {
   }));
   cluster.await_health();
   EXPECT_EQ(text_of(run_one(*link, {"GET", "{a}"}, "{a}")), "2");
-  EXPECT_TRUE(becomes_true(kPatience, [&] { return link->wait_for_message("news", 1ms).has_value(); }));
+  EXPECT_TRUE(becomes_true(kClusterPatience, [&] { return link->wait_for_message("news", 1ms).has_value(); }));
 }
 
 TEST(ClusterLink, SaysThatTheUrlIsForAnotherShape) {

@@ -19,12 +19,12 @@ namespace {
 using base::Uint128;
 __extension__ using Int128 = __int128;
 
-std::string text_of(std::string_view file) {
+std::string text_of_file(std::string_view file) {
   std::ifstream stream(support::repository() / "src/store/redis/lua" / std::string(file));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-std::string text_of(Int128 number) {
+std::string decimal(Int128 number) {
   const bool is_negative = number < 0;
   std::string digits;
   do {
@@ -38,7 +38,7 @@ std::string text_of(Int128 number) {
 // A part of a script, called with many arguments at a time.
 class LuaPart {
  public:
-  LuaPart(std::string_view file, std::string_view calls) : script_(text_of(file) + std::string(calls)) {}
+  LuaPart(std::string_view file, std::string_view calls) : script_(text_of_file(file) + std::string(calls)) {}
 
   std::vector<wire::RespValue> call(const std::vector<std::string>& arguments) {
     std::vector<std::string_view> words = {"EVAL", script_, "0"};
@@ -68,7 +68,7 @@ class Numbers {
 };
 
 constexpr std::size_t kCallsAtATime = 500;
-constexpr int kRounds = 20;
+constexpr int kCallRounds = 20;
 
 TEST(LuaArithmetic, MultipliesAndDividesExactly) {
   LuaPart part("arithmetic.lua", R"(
@@ -86,7 +86,7 @@ TEST(LuaArithmetic, MultipliesAndDividesExactly) {
       {1U << 27, 1U << 26, 3}, {kMax, 2, 2},    {kMax, 3, 2},           {94906267, 94906267, 94906266},
   };
   Numbers numbers;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kCallRounds; ++round) {
     while (cases.size() < kCallsAtATime) {
       cases.push_back({numbers.below(53), numbers.below(53), std::max<std::uint64_t>(numbers.below(53), 1)});
     }
@@ -130,21 +130,21 @@ TEST(LuaDecimals, AddAndCompareExactly) {
   }
   Numbers numbers;
   const auto any = [&] { return numbers.coin() ? Int128{numbers.below(63)} : -Int128{numbers.below(63)}; };
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kCallRounds; ++round) {
     while (cases.size() < kCallsAtATime) cases.emplace_back(any(), any());
     std::vector<std::string> arguments;
     for (const auto& [a, b] : cases) {
-      arguments.push_back(text_of(a));
-      arguments.push_back(text_of(b));
+      arguments.push_back(decimal(a));
+      arguments.push_back(decimal(b));
     }
     const auto answers = part.call(arguments);
     ASSERT_EQ(answers.size(), 4 * cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const auto [a, b] = cases[i];
-      const std::string expected[] = {text_of(a + b), text_of(a - b), a < b ? "yes" : "no",
+      const std::string expected[] = {decimal(a + b), decimal(a - b), a < b ? "yes" : "no",
                                       a + b >= kMin && a + b <= kMax ? "yes" : "no"};
       for (std::size_t j = 0; j < 4; ++j) {
-        EXPECT_EQ(answers[4 * i + j].text, expected[j]) << text_of(a) << " and " << text_of(b);
+        EXPECT_EQ(answers[4 * i + j].text, expected[j]) << decimal(a) << " and " << decimal(b);
       }
     }
     cases.clear();

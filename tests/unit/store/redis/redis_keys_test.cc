@@ -48,7 +48,7 @@ std::vector<core::ListedKey> list(RedisKeys& keys) {
   return sorted(std::move(listed));
 }
 
-class RedisKeysTest : public testing::Test {
+class RedisKeysTest : public ::testing::Test {
  protected:
   void advance(Duration length) { server_.set_time(server_.time() + length); }
   std::string text_in_redis(std::string_view name) { return server_.call({"GET", name}).text; }

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using support::RedisServer;
 
 constexpr std::array<std::string_view, 7> kLimits = {"bucket", "slow", "quick", "uneven", "window", "shadow", "nobody"};
-constexpr std::array<std::string_view, 4> kKeys = {"key 1", "key 2", "overridden", "held"};
+constexpr std::array<std::string_view, 4> kTakenKeys = {"key 1", "key 2", "overridden", "held"};
 
 void define_all(Store& store) {
   store.define(bucket("bucket").amount(10).per(1s).burst(20)).value();
@@ -35,7 +35,7 @@ void define_all(Store& store) {
 }
 
 // The Redis store and the embedded one, at the same time.
-class RedisTakesTest : public testing::Test {
+class RedisTakesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     define_all(*redis_);
@@ -43,7 +43,7 @@ class RedisTakesTest : public testing::Test {
   }
 
   Charge random_charge() {
-    return {kLimits[random_() % kLimits.size()], kKeys[random_() % kKeys.size()], 1 + Amount(random_() % 3)};
+    return {kLimits[random_() % kLimits.size()], kTakenKeys[random_() % kTakenKeys.size()], 1 + Amount(random_() % 3)};
   }
   // Most buckets are in use then, and some are full again.
   void pass_time() {
@@ -83,7 +83,7 @@ TEST_F(RedisTakesTest, OfSeveralBucketsAllFitOrNoneIsCharged) {
   std::size_t denied = 0;
   for (int round = 0; round < 500; ++round) {
     std::vector<Charge> charges(1 + random_() % 3);
-    for (Charge& charge : charges) charge = {kLimits[random_() % 3], kKeys[random_() % 3], 1};
+    for (Charge& charge : charges) charge = {kLimits[random_() % 3], kTakenKeys[random_() % 3], 1};
     const auto expected = embedded_.take({.charges = charges}).map(in_clock_steps);
     ASSERT_EQ(redis_->take({.charges = charges}), expected) << "round " << round;
     ++(expected->is_allowed ? allowed : denied);

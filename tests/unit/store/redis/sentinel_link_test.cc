@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using support::becomes_true;
 
-constexpr Duration kPatience = 60s;
+constexpr Duration kFailoverMax = 60s;
 
 TEST(SentinelLink, FollowsTheMaster) {
   support::RedisSentinels world;
@@ -28,7 +28,7 @@ TEST(SentinelLink, FollowsTheMaster) {
 
   // The master crashes: until the replica takes over each call ends in time, and then all is well.
   world.server(0).kill_hard();
-  EXPECT_TRUE(becomes_true(kPatience, [&] {
+  EXPECT_TRUE(becomes_true(kFailoverMax, [&] {
     Result<wire::RespValue> reply;
     EXPECT_LT(time_of([&] { reply = run_one(*link, {"SET", "a", "2"}); }), 2s);
     EXPECT_TRUE(reply || reply.error().code == ErrorCode::kUnavailable);
