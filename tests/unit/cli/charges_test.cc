@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "cli/frame/command.h"
+#include "unit/cli/table.h"
 
 namespace mete::cli {
 namespace {
 
 using ::testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 const std::vector<Command>& take_only() {
   static const std::vector<Command> kCommands = {

@@ -9,7 +9,6 @@ namespace mete::cli {
 namespace {
 
 using ::testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 TEST(Parse, UnderstandsWhatIsDeclared) {
   const struct {

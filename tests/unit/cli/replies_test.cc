@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/cli/table.h"
+
 namespace mete::cli {
 namespace {
 
@@ -33,7 +35,6 @@ TEST(Explain, SaysWhatToDoNext) {
 }
 
 wire::RespValue integer(std::int64_t number) { return {.type = wire::RespType::kInteger, .integer = number}; }
-wire::RespValue bulk(std::string text) { return {.type = wire::RespType::kBulk, .text = std::move(text)}; }
 wire::RespValue array(std::vector<wire::RespValue> elements) {
   return {.type = wire::RespType::kArray, .elements = std::move(elements)};
 }

@@ -1,13 +1,21 @@
-// A table of commands to test with: every kind of option and argument, a group, and one that is hidden.
+// A table of commands to test with: every kind of option and argument, a group, and one that is hidden. And words and
+// replies for other tests of the command line.
 #pragma once
 
+#include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/frame/command.h"
+#include "wire/resp_reply.h"
 
 namespace mete::cli {
+
+using Words = std::vector<std::string>;
+
+inline wire::RespValue bulk(std::string text) { return {.type = wire::RespType::kBulk, .text = std::move(text)}; }
 
 // Prints what it was given: "take api alice cost=5".
 inline int echo_invocation(const Invocation& invocation, Console& console) {

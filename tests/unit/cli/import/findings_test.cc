@@ -3,14 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include "unit/cli/table.h"
+
 namespace mete::cli {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-wire::RespValue bulk(const std::string& text) { return {.type = wire::RespType::kBulk, .text = text}; }
 
 TEST(StoredAmount, IsTakenAsItIs) {
   struct Row {

@@ -2,12 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "unit/cli/table.h"
+
 namespace mete::cli {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 LimitMember text(std::string name, std::string value) {
   return {std::move(name), {.type = wire::RespType::kBulk, .text = std::move(value)}};
