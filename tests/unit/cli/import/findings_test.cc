@@ -57,7 +57,7 @@ TEST(StoredAmount, OrNotAtAll) {
       {bulk("inf"), 0, "'inf' is not an integer"},
       {bulk("9007199254740992"), 0, "'9007199254740992' is more than 9,007,199,254,740,991"},
       {bulk("200000000000000000000"), 0, "is more than 9,007,199,254,740,991"},
-      {bulk("5\n"), 0, "\"5\\n\" is not an integer"},
+      {bulk("5\n"), 0, R"("5\n" is not an integer)"},
       {bulk(std::string(1000, 'x')), 0, "…' is not an integer"},
       {{.type = wire::RespType::kError, .text = "WRONGTYPE Operation"}, 0, "is no string: WRONGTYPE Operation"},
   };
