@@ -18,14 +18,14 @@ namespace {
 
 constexpr Space kSpace(EntryType::kMeter, 7);
 
-std::string key_of(std::uint64_t number) { return "key" + std::to_string(number); }
-std::uint64_t hash_of(std::uint64_t number) { return base::hash_bytes(key_of(number), 1); }
+std::string numbered_key(std::uint64_t number) { return "key" + std::to_string(number); }
+std::uint64_t hash_of(std::uint64_t number) { return base::hash_bytes(numbered_key(number), 1); }
 
 class KeyspaceTest : public ::testing::Test {
  protected:
   void insert(std::uint64_t hash, std::uint64_t number) {
     const Keyspace::Guard guard(keyspace_, hash);
-    Entry* entry = keyspace_.insert(hash, kSpace, key_of(number), sizeof number);
+    Entry* entry = keyspace_.insert(hash, kSpace, numbered_key(number), sizeof number);
     ASSERT_NE(entry, nullptr);
     EXPECT_EQ(entry->load<std::uint64_t>(), 0U) << "the payload is zeroed";
     entry->store(number);
@@ -34,13 +34,13 @@ class KeyspaceTest : public ::testing::Test {
   // The number that the entry carries; none if there is no entry.
   std::optional<std::uint64_t> find(std::uint64_t hash, std::uint64_t number) {
     const Keyspace::Guard guard(keyspace_, hash);
-    const Entry* entry = keyspace_.find(hash, kSpace, key_of(number));
+    const Entry* entry = keyspace_.find(hash, kSpace, numbered_key(number));
     return entry == nullptr ? std::nullopt : std::optional(entry->load<std::uint64_t>());
   }
 
   bool erase(std::uint64_t hash, std::uint64_t number) {
     const Keyspace::Guard guard(keyspace_, hash);
-    Entry* entry = keyspace_.find(hash, kSpace, key_of(number));
+    Entry* entry = keyspace_.find(hash, kSpace, numbered_key(number));
     if (entry == nullptr) return false;
     keyspace_.erase(hash, entry);
     return true;
@@ -216,12 +216,12 @@ TEST(Keyspace, RefusesAtTheCeilingAndGoesOnAfterIt) {
   std::uint64_t count = 0;
   for (;; ++count) {
     const Keyspace::Guard guard(keyspace, hash_of(count));
-    if (keyspace.insert(hash_of(count), kSpace, key_of(count), 16) == nullptr) break;
+    if (keyspace.insert(hash_of(count), kSpace, numbered_key(count), 16) == nullptr) break;
   }
   EXPECT_GT(count, 5000U);
   const Keyspace::Guard guard(keyspace, hash_of(count));
-  EXPECT_EQ(keyspace.insert(hash_of(count), kSpace, key_of(count), 16), nullptr);
-  EXPECT_NE(keyspace.insert(hash_of(count), kSpace, key_of(count), 16, Slab::Ceiling::kIgnore), nullptr);
+  EXPECT_EQ(keyspace.insert(hash_of(count), kSpace, numbered_key(count), 16), nullptr);
+  EXPECT_NE(keyspace.insert(hash_of(count), kSpace, numbered_key(count), 16, Slab::Ceiling::kIgnore), nullptr);
   EXPECT_EQ(keyspace.entry_count(), count + 1);
 }
 
