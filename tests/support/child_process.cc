@@ -129,10 +129,11 @@ void stop_process(pid_t pid) {
   const auto has_stopped = [pid] {
     std::error_code error;
     for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
-      // "PID (NAME) STATE …"; T: stopped. A thread that has just ended has no such file.
+      // "PID (NAME) STATE …"; T: stopped; Z: ended, and its parent, which may be stopped itself, has not looked yet. A
+      // thread that is gone has no such file.
       const std::string stat = read_file(task.path() / "stat");
-      const std::size_t name_end = stat.rfind(')');
-      if (name_end != std::string::npos && stat.substr(name_end).find(") T ") != 0) return false;
+      const std::size_t state = stat.rfind(')') + 2;
+      if (state < stat.size() && stat[state] != 'T' && stat[state] != 'Z') return false;
     }
     return true;
   };

@@ -164,7 +164,7 @@ TEST_F(Growth, AMemoryCeilingHoldsUnderPressure) {
   });
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(admitted, 0);
-  EXPECT_GT(refused, 0);
+  EXPECT_LT(engine.statistics().meters, static_cast<std::size_t>(kThreads * keys_each)) << "there was no pressure";
   // A little above: buckets' overflow of what was let in.
   EXPECT_LE(engine.statistics().memory_bytes, kCeiling + (std::size_t{256} << 10));
 }
