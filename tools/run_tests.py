@@ -30,6 +30,7 @@ PROGRESS_SECONDS = 30
 OUTPUT_MAX = 200_000  # characters of one process that are kept for a report
 FILTER_MAX = 100_000  # characters of one argument; Linux takes 128 KiB
 SLOWEST = 25
+END_SECONDS_MAX = 30  # from a process' last word to its end
 FAILED_STATUS = 3  # tests have failed; other statuses than 0 say that they could not be run
 SPLIT_SECONDS = 3  # a program that takes less than this in all is not worth a second process
 
@@ -191,7 +192,7 @@ class Process:
         """Its exit status; whatever it has started ends with it."""
         if not self.timed_out:
             try:
-                self.child.wait(timeout=30)
+                self.child.wait(timeout=END_SECONDS_MAX)
             except subprocess.TimeoutExpired:
                 self.timed_out = True
         try:
@@ -258,9 +259,9 @@ def run_process(program, cases, ended, seconds_max):
             running, output, is_event = None, [], True
     status = process.end()
     missing = [case for case in cases if case not in set(ended)]
-    if not missing and (status == 0 or not process.timed_out):
+    if not missing:
         # A failed case makes the status 1. Anything else, such as a sanitizer's complaint at the end, is a failure too.
-        if status not in (0, 1):
+        if status not in (0, 1) or process.timed_out:
             text = "\n".join(output)[-OUTPUT_MAX:] + f"\n{program.name}: {why_ended(process, status, seconds_max)}"
             yield Outcome(f"{program.name} (its end)", "failed", 0.0, text)
         return
@@ -375,6 +376,8 @@ def main():
     report = Report(len(names))
     run_all(batches, arguments.jobs, arguments.seconds_max, report)
     report.close()
+    if left_out := set(names) - {outcome.name for outcome in report.outcomes}:
+        sys.exit(f"run_tests: {len(left_out)} tests were not run, such as {min(left_out)}")
     known_seconds.update({outcome.name: outcome.seconds for outcome in report.outcomes})
     times_file.write_text(json.dumps(known_seconds, indent=0, sort_keys=True))
     if arguments.tally:

@@ -39,6 +39,8 @@ for case in chosen:
     word = "[  FAILED  ] " if "Fail" in case else "[  SKIPPED ] " if "Skip" in case else "[       OK ] "
     failed = failed or "Fail" in case
     print(word + case + (", where GetParam() = (a, b) (1 ms)" if "/" in case and "Fail" in case else " (1 ms)"), flush=True)
+if any("Late" in case for case in chosen):
+    time.sleep(60)
 if any("Leak" in case for case in chosen):
     sys.exit(23)
 sys.exit(1 if failed else 0)
@@ -92,6 +94,10 @@ class RunTests(unittest.TestCase):
 
     def test_a_sanitizer_that_complains_at_the_end_counts(self):
         self.check("1 passed, 1 failed", 3, "A.Leak")
+
+    def test_a_program_that_does_not_end_has_failed(self):
+        output = self.check("1 passed, 1 failed", 3, "A.Late", arguments=("--seconds-max", "2"))
+        self.assertIn("suite (its end)", output)
 
     def test_skipped_is_not_passed(self):
         self.check("1 passed, 0 failed, 1 skipped", 0, "A.One", "A.Skip")
