@@ -25,7 +25,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <tl/expected.hpp>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>

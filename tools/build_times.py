@@ -3,8 +3,9 @@
 
 usage: build_times.py REPOSITORY [--keep FOLDER]
 
-All of it happens in a fresh clone of what is committed, without ccache: until ./x run answers; each source and each
-header of ours; and from a changed line until its unit tests have run. --keep leaves the clone in FOLDER.
+All of it happens in a fresh clone of what is committed, without ccache: until ./x run answers; from a changed line until
+its unit tests have run; then what modules, sources and headers cost. It prints tables of Markdown, the first of them for
+CONTRIBUTING.md, and takes some ten minutes on two cores. --keep leaves the clone in FOLDER.
 """
 
 import argparse
@@ -32,15 +33,26 @@ EDITS = [
     ("include/mete/limit.h", "unit/core", 90),
 ]
 ROWS = 20
-ENVIRONMENT = {**os.environ, "CCACHE_DISABLE": "1"}
+# No more compilers than cores: what a source takes is then its own time.
+ENVIRONMENT = {**os.environ, "CCACHE_DISABLE": "1", "CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count())}
 
 
 def say(text=""):
     print(text, flush=True)
 
 
-def verdict(seconds, seconds_max):
-    return f"{seconds:6.1f} s, at most {seconds_max}: {'reached' if seconds <= seconds_max else 'MISSED'}"
+def say_columns(*names):
+    say()
+    say_row(*names)
+    say_row(*["---"] * len(names))
+
+
+def say_row(*cells):
+    say(f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else str(cell) for cell in cells)} |")
+
+
+def say_measured(command, seconds, seconds_max):
+    say_row(command, f"{seconds:.0f}", seconds_max, "reached" if seconds <= seconds_max else "MISSED")
 
 
 def free_port():
@@ -72,7 +84,7 @@ def measure_run(clone):
     seconds = time.monotonic() - start
     server.terminate()
     server.wait()
-    say(f"./x run until it answers: {verdict(seconds, RUN_SECONDS_MAX)}")
+    say_measured("`./x run` in a fresh clone, until it answers", seconds, RUN_SECONDS_MAX)
 
 
 # --- What the time is spent on ---------------------------------------------------------------------------------------
@@ -124,13 +136,13 @@ def print_sources(build, pool):
         total[0] += 1
         total[1] += each_seconds
         total[2] += each_lines
-    say("\nmodule          translation units  seconds  lines")
+    say_columns("module", "translation units", "seconds", "lines read")
     for name, (count, total, total_lines) in sorted(modules.items(), key=lambda item: -item[1][1]):
-        say(f"{name:16}{count:17}{total:9.1f}{total_lines:10,}")
-    say(f"{'all':16}{len(rows):17}{sum(row[1] for row in rows):9.1f}{sum(lines):10,}")
-    say("\nseconds      lines  the translation units that take longest")
+        say_row(name, count, f"{total:.1f}", total_lines)
+    say_row("all", len(rows), f"{sum(row[1] for row in rows):.1f}", sum(lines))
+    say_columns("the translation units that take longest", "seconds", "lines read")
     for (output, each_seconds, _), each_lines in sorted(zip(rows, lines), key=lambda row: -row[0][1])[:ROWS]:
-        say(f"{each_seconds:7.1f} {each_lines:10,}  {re.sub(r'.*/mete_', '', output)}")
+        say_row(re.sub(r".*/mete_", "", output), f"{each_seconds:.1f}", each_lines)
     return rows
 
 
@@ -144,9 +156,9 @@ def print_headers(build, clone, rows, pool):
                 users[path] += 1
     words = next(row[2] for row in rows if "mete_server" in row[0])[:-1]
     lines = dict(zip(users, pool.map(lambda path: lines_of([*words, "-x", "c++", path], build), users)))
-    say("\n    units  lines each  our headers that cost most: lines times the translation units that read them")
+    say_columns("our headers that cost most", "lines read", "by translation units")
     for path in sorted(users, key=lambda path: -users[path] * lines[path])[:ROWS]:
-        say(f"{users[path]:9} {lines[path]:11,}  {os.path.relpath(path, clone)}")
+        say_row(os.path.relpath(path, clone), lines[path], users[path])
 
 
 # --- From a changed line to its tests --------------------------------------------------------------------------------
@@ -161,13 +173,12 @@ def run_unit_tests(clone, folder):
 
 
 def measure_edits(clone):
-    say("\nfrom a changed line until its unit tests have run")
     for folder in dict.fromkeys(folder for _, folder, _ in EDITS):
         run_unit_tests(clone, folder)  # What was there before the change is built.
     for path, folder, seconds_max in EDITS:
         file = clone / path
         file.write_text(file.read_text() + "\n// A changed line.\n")
-        say(f"  {path:40} ./x test {folder:12} {verdict(run_unit_tests(clone, folder), seconds_max)}")
+        say_measured(f"`./x test {folder}` after a change of `{path}`", run_unit_tests(clone, folder), seconds_max)
 
 
 def main():
@@ -180,6 +191,7 @@ def main():
         subprocess.run(["git", "clone", "--quiet", arguments.repository, clone], check=True)
         commit = subprocess.run(["git", "log", "-1", "--format=%h"], cwd=clone, capture_output=True, text=True).stdout.strip()
         say(f"commit {commit}, {os.cpu_count()} cores, without ccache")
+        say_columns("command", "seconds", "at most", "")
         measure_run(clone)
         measure_edits(clone)
         with ThreadPoolExecutor(os.cpu_count()) as pool:

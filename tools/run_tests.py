@@ -343,10 +343,13 @@ def closing_line(counts):
     return line + (f", {counts['skipped']} skipped" if counts.get("skipped") else "")
 
 
-def add_to_tally(file, counts):
+def add_to_tally(file, outcomes):
     """Several runs, such as those of the sanitizers, have one closing line together."""
-    tally = collections.Counter(json.loads(file.read_text()) if file.exists() else {})
-    tally.update(counts)
+    tally = json.loads(file.read_text()) if file.exists() else {"passed": 0, "failed": 0, "skipped": 0, "failures": []}
+    for outcome in outcomes:
+        tally[outcome.status] += 1
+        if outcome.status == "failed":
+            tally["failures"].append(outcome.name)
     file.write_text(json.dumps(tally))
 
 
@@ -355,7 +358,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds-max", type=int, default=300, help="for one case or script")
-    parser.add_argument("--tally", type=Path, help="adds the counts to this file instead of printing the closing line")
+    parser.add_argument("--tally", type=Path, help="adds the counts, and what failed, to this file instead of printing the closing line")
     parser.add_argument("--list", action="store_true", help="prints the names")
     parser.add_argument("--folder", action="append", default=[], type=lambda folder: folder.strip("/"))
     parser.add_argument("patterns", nargs="*", type=re.compile)
@@ -381,7 +384,7 @@ def main():
     known_seconds.update({outcome.name: outcome.seconds for outcome in report.outcomes})
     times_file.write_text(json.dumps(known_seconds, indent=0, sort_keys=True))
     if arguments.tally:
-        add_to_tally(arguments.tally, report.counts)
+        add_to_tally(arguments.tally, report.outcomes)
         print(f"  {len(names)} tests in {time.monotonic() - report.start:.0f} s: {closing_line(report.counts)}")
     else:
         print(closing_line(report.counts))

@@ -25,7 +25,7 @@ def measure(arguments, shared, findings):
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="mete-escrow-"))
         port, scheme = stack.enter_context(shared())
-        far_port = stack.enter_context(nodes.far_away(port, ROUND_TRIP_SECONDS))
+        far_port = stack.enter_context(nodes.far_away(arguments.program, port, ROUND_TRIP_SECONDS))
         node = stack.enter_context(nodes.start_node(str(arguments.program), "bench", f"{scheme}://127.0.0.1:{far_port}", directory))
         node.call("LIMIT", "SET", "api", "WINDOW", str(RATE * period), "PER", f"{period}s", "SCOPE", "escrow")
         wait_for_phase(period - MARGIN_SECONDS, period)

@@ -1,10 +1,7 @@
 """Nodes of a cluster, and the store that they share: on free ports, near, or as far away as a relay makes it."""
 
-import asyncio
 import contextlib
-import multiprocessing
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -81,34 +78,12 @@ def wait_for_health(process, url):
 
 
 @contextlib.contextmanager
-def far_away(port, round_trip_seconds):
-    """A port from which all that is sent to `port`, and all that comes back, is on its way for half of that time. A relay and not
-    `tc netem`: it needs neither root nor a module of the kernel."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    process = multiprocessing.get_context("fork").Process(
-        target=lambda: asyncio.run(relay(listener, port, round_trip_seconds / 2)), daemon=True)
-    process.start()
+def far_away(program, port, round_trip_seconds):
+    """A port from which all that is sent to `port`, and all that comes back, is on its way for half of that time."""
+    relay = Path(program).parent / "bench/mete_relay"
+    process = subprocess.Popen([relay, str(port), str(round(round_trip_seconds * 500_000))], stdout=subprocess.PIPE, text=True)
     try:
-        yield listener.getsockname()[1]
+        yield int(process.stdout.readline())
     finally:
-        listener.close()
-        process.terminate()
-        process.join()
-
-
-async def relay(listener, port, delay_seconds):
-    async def accept(reader, writer):
-        there_reader, there_writer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(pass_on(reader, there_writer, delay_seconds), pass_on(there_reader, writer, delay_seconds))
-
-    server = await asyncio.start_server(accept, sock=listener)
-    await server.serve_forever()
-
-
-async def pass_on(reader, writer, delay_seconds):
-    """Each piece after its time, however many are on their way; the end of the stream too."""
-    loop = asyncio.get_running_loop()
-    with contextlib.suppress(OSError):
-        while data := await reader.read(65536):
-            loop.call_later(delay_seconds, writer.write, data)
-    loop.call_later(delay_seconds, writer.close)
+        process.kill()
+        process.wait()

@@ -70,92 +70,101 @@ std::string_view to_string(Scope scope);
 // The anchor of a yearly limit: month_day(4, 6) is 6 April.
 constexpr int month_day(int month, int day) { return month * 100 + day; }
 
+// What a limit is made of; a field that was not said is not there.
+struct LimitFields {
+  Kind kind = Kind::kBucket;
+  std::string name = {};
+  Amount amount = 0;
+  std::optional<Duration> period = {};
+  std::optional<Unit> unit = {};
+  std::optional<Amount> burst = {};
+  std::optional<std::string> zone = {};
+  std::optional<int> anchor = {};
+  bool is_shadow = false;
+  std::optional<Durable> durable = {};
+  OnFail on_fail = OnFail::kClosed;
+  Scope scope = Scope::kNode;
+
+  bool operator==(const LimitFields&) const = default;
+};
+
 class Limit {
  public:
-  Limit(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {}
+  Limit(Kind kind, std::string name) : fields_{.kind = kind, .name = std::move(name)} {}
+  explicit Limit(LimitFields fields) : fields_(std::move(fields)) {}
 
   Limit& amount(Amount amount) {
-    amount_ = amount;
+    fields_.amount = amount;
     return *this;
   }
   Limit& per(Duration period) {
-    period_ = period;
+    fields_.period = period;
     return *this;
   }
   Limit& per(Unit unit) {
-    unit_ = unit;
+    fields_.unit = unit;
     return *this;
   }
   // A bucket's capacity; its amount where none is given.
   Limit& burst(Amount burst) {
-    burst_ = burst;
+    fields_.burst = burst;
     return *this;
   }
   Limit& zone(std::string zone) {
-    zone_ = std::move(zone);
+    fields_.zone = std::move(zone);
     return *this;
   }
   // Where a calendar period starts: ISO weekday 1..7, day of month 1..31, or month_day(month, day) for a year.
   // A month that is too short starts on its last day.
   Limit& anchor(int anchor) {
-    anchor_ = anchor;
+    fields_.anchor = anchor;
     return *this;
   }
   // A shadow limit is judged and reported, and denies nothing.
   Limit& shadow(bool shadow = true) {
-    shadow_ = shadow;
+    fields_.is_shadow = shadow;
     return *this;
   }
 
   // These two count in a store that has a disk; docs/semantics.md says what is on it when.
   Limit& durable(Durable durable) {
-    durable_ = durable;
+    fields_.durable = durable;
     return *this;
   }
   Limit& on_fail(OnFail on_fail) {
-    on_fail_ = on_fail;
+    fields_.on_fail = on_fail;
     return *this;
   }
   // Kept and told. A store is the one that its users share: kEscrow is for servers that have [escrow] in their
   // mete.toml, and Limiter::define refuses it.
   Limit& scope(Scope scope) {
-    scope_ = scope;
+    fields_.scope = scope;
     return *this;
   }
 
-  [[nodiscard]] Kind kind() const { return kind_; }
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] Amount amount() const { return amount_; }
-  [[nodiscard]] std::optional<Duration> period() const { return period_; }
-  [[nodiscard]] std::optional<Unit> unit() const { return unit_; }
-  [[nodiscard]] std::optional<Amount> burst() const { return burst_; }
-  [[nodiscard]] const std::optional<std::string>& zone() const { return zone_; }
-  [[nodiscard]] std::optional<int> anchor() const { return anchor_; }
-  [[nodiscard]] bool is_shadow() const { return shadow_; }
-  [[nodiscard]] std::optional<Durable> durable() const { return durable_; }
+  [[nodiscard]] const LimitFields& fields() const { return fields_; }
+  [[nodiscard]] Kind kind() const { return fields_.kind; }
+  [[nodiscard]] const std::string& name() const { return fields_.name; }
+  [[nodiscard]] Amount amount() const { return fields_.amount; }
+  [[nodiscard]] std::optional<Duration> period() const { return fields_.period; }
+  [[nodiscard]] std::optional<Unit> unit() const { return fields_.unit; }
+  [[nodiscard]] std::optional<Amount> burst() const { return fields_.burst; }
+  [[nodiscard]] const std::optional<std::string>& zone() const { return fields_.zone; }
+  [[nodiscard]] std::optional<int> anchor() const { return fields_.anchor; }
+  [[nodiscard]] bool is_shadow() const { return fields_.is_shadow; }
+  [[nodiscard]] std::optional<Durable> durable() const { return fields_.durable; }
   // As it was said; where it was not: always for what comes back late or never, each second for the rest.
   [[nodiscard]] Durable durability() const {
-    const bool is_lasting = kind_ == Kind::kStock || kind_ == Kind::kCalendar;
-    return durable_.value_or(is_lasting ? Durable::kAlways : Durable::kEverySecond);
+    const bool is_lasting = kind() == Kind::kStock || kind() == Kind::kCalendar;
+    return fields_.durable.value_or(is_lasting ? Durable::kAlways : Durable::kEverySecond);
   }
-  [[nodiscard]] OnFail on_fail() const { return on_fail_; }
-  [[nodiscard]] Scope scope() const { return scope_; }
+  [[nodiscard]] OnFail on_fail() const { return fields_.on_fail; }
+  [[nodiscard]] Scope scope() const { return fields_.scope; }
 
   bool operator==(const Limit&) const = default;
 
  private:
-  Kind kind_;
-  std::string name_;
-  Amount amount_ = 0;
-  std::optional<Duration> period_;
-  std::optional<Unit> unit_;
-  std::optional<Amount> burst_;
-  std::optional<std::string> zone_;
-  std::optional<int> anchor_;
-  bool shadow_ = false;
-  std::optional<Durable> durable_;
-  OnFail on_fail_ = OnFail::kClosed;
-  Scope scope_ = Scope::kNode;
+  LimitFields fields_;
 };
 
 inline Limit bucket(std::string name) { return {Kind::kBucket, std::move(name)}; }

@@ -2,45 +2,34 @@
 
 #include <utility>
 
+#include "base/names.h"
+
 namespace mete {
 
 std::string_view to_string(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalid:
-      return "ERR";
-    case ErrorCode::kNoLimit:
-      return "NOLIMIT";
-    case ErrorCode::kNoHold:
-      return "NOHOLD";
-    case ErrorCode::kExpired:
-      return "EXPIRED";
-    case ErrorCode::kExceeds:
-      return "EXCEEDS";
-    case ErrorCode::kMismatch:
-      return "MISMATCH";
-    case ErrorCode::kWrongType:
-      return "WRONGTYPE";
-    case ErrorCode::kOutOfMemory:
-      return "OOM";
-    case ErrorCode::kUnavailable:
-      return "UNAVAILABLE";
-  }
-  __builtin_unreachable();
+  return base::name_of("ERR|NOLIMIT|NOHOLD|EXPIRED|EXCEEDS|MISMATCH|WRONGTYPE|OOM|UNAVAILABLE", code);
 }
+
+Failure::Failure(Error error)
+    : std::runtime_error(std::string(to_string(error.code)) + ' ' + error.message), error_(std::move(error)) {}
+
+namespace detail {
+
+void fail(const Error& error) { throw Failure(error); }
+void fail_without_value() { throw std::logic_error("the value of a result that is an error"); }
+void fail_without_error() { throw std::logic_error("the error of a result that is a value"); }
+
+}  // namespace detail
 
 namespace base {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::unexpected<Error>(Error{ErrorCode::kInvalid, std::move(message)});
-}
+Error invalid(std::string message) { return Error{ErrorCode::kInvalid, std::move(message)}; }
 
-tl::unexpected<Error> invalid_at(const std::string& place, const std::string& message) {
-  return invalid(place + ": " + message);
-}
+Error invalid_at(const std::string& place, const std::string& message) { return invalid(place + ": " + message); }
 
-tl::unexpected<Error> unavailable(std::string message) {
-  return tl::unexpected<Error>(Error{ErrorCode::kUnavailable, std::move(message)});
-}
+Error unavailable(std::string message) { return Error{ErrorCode::kUnavailable, std::move(message)}; }
+
+Error out_of_memory(std::string message) { return Error{ErrorCode::kOutOfMemory, std::move(message)}; }
 
 }  // namespace base
 

@@ -1,4 +1,4 @@
-// Refusals, ready to be returned.
+// Errors, ready to be returned.
 //
 //     if (text.empty()) return base::invalid("the name is missing");
 #pragma once
@@ -9,9 +9,10 @@
 
 namespace mete::base {
 
-tl::unexpected<Error> invalid(std::string message);
+Error invalid(std::string message);
 // `place` is where the input stands: a line of a file, a variable, a flag.
-tl::unexpected<Error> invalid_at(const std::string& place, const std::string& message);
-tl::unexpected<Error> unavailable(std::string message);
+Error invalid_at(const std::string& place, const std::string& message);
+Error unavailable(std::string message);
+Error out_of_memory(std::string message);
 
 }  // namespace mete::base

@@ -7,13 +7,13 @@
 #include <functional>
 #include <vector>
 
+#include "base/names.h"
 #include "base/time_text.h"
 
 namespace mete::base {
 
 namespace {
 
-constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr std::size_t kLevelWidth = 7;
 constexpr std::string_view kHex = "0123456789abcdef";
 // Of one value; clients choose some of them.
@@ -136,14 +136,9 @@ Instant wall_clock() {
 
 }  // namespace
 
-std::string_view to_string(LogLevel level) { return kLevelNames[static_cast<std::size_t>(level)]; }
+std::string_view to_string(LogLevel level) { return name_of(kLogLevelNames, level); }
 
-std::optional<LogLevel> parse_log_level(std::string_view name) {
-  for (const LogLevel level : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
-    if (to_string(level) == name) return level;
-  }
-  return std::nullopt;
-}
+std::optional<LogLevel> parse_log_level(std::string_view name) { return named<LogLevel>(kLogLevelNames, name); }
 
 std::string format_line(LogFormat format, const LogEvent& event, LogFields fields) {
   return format == LogFormat::kJson ? json_line(event, fields) : text_line(event, fields);

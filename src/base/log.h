@@ -33,6 +33,7 @@ namespace mete::base {
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
 enum class LogFormat : std::uint8_t { kText, kJson };
 
+inline constexpr std::string_view kLogLevelNames = "debug|info|warning|error";
 std::string_view to_string(LogLevel level);
 std::optional<LogLevel> parse_log_level(std::string_view name);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "calendar/zone.h"
 
 namespace mete::civil {
@@ -29,11 +30,9 @@ Calendar::Calendar(Recurrence recurrence, std::shared_ptr<const Zone> zone)
 }
 
 Result<Calendar> Calendar::make(const Spec& spec) {
-  const auto recurrence = Recurrence::make(spec.unit, spec.anchor);
-  if (!recurrence) return tl::unexpected(recurrence.error());
-  auto zone = load_zone(spec.zone);
-  if (!zone) return tl::unexpected(zone.error());
-  return Calendar(*recurrence, *std::move(zone));
+  const auto recurrence = TRY(Recurrence::make(spec.unit, spec.anchor));
+  auto zone = TRY(load_zone(spec.zone));
+  return Calendar(recurrence, std::move(zone));
 }
 
 base::Span Calendar::span_at(Instant at) const {

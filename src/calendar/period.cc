@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "calendar/zone.h"
 
 namespace mete::civil {
@@ -21,9 +22,7 @@ using std::chrono::weekday;
 using std::chrono::year_month;
 using std::chrono::year_month_day;
 
-tl::unexpected<Error> bad_anchor(const std::string& message) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "anchor: " + message});
-}
+Error bad_anchor(const std::string& message) { return base::invalid("anchor: " + message); }
 
 // Whether some year has this day: 29 February is one, 30 February is none.
 bool is_month_day(int anchor) {
@@ -142,7 +141,7 @@ Result<Recurrence> Recurrence::make(Unit unit, int anchor) {
       if (is_month_day(anchor)) return Recurrence{unit, anchor};
       return bad_anchor("a year starts on a month and day such as 406 (6 April), not " + given);
   }
-  return tl::unexpected(Error{ErrorCode::kInvalid, "unit: use hour, day, week, month or year"});
+  return base::invalid("unit: use hour, day, week, month or year");
 }
 
 Period period_at(const Zone& zone, const Recurrence& recurrence, sys_seconds at) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "calendar/zone.h"
 
 namespace mete::civil {
@@ -138,7 +139,7 @@ Result<PosixRule> PosixRule::parse(std::string_view text) {
   daylight.begin = scanner.change();
   scanner.expect(',');
   daylight.end = scanner.change();
-  if (!scanner.at_end()) return tl::unexpected(Error{ErrorCode::kInvalid, "its yearly rule is not a POSIX rule"});
+  if (!scanner.at_end()) return base::invalid("its yearly rule is not a POSIX rule");
 
   CHECK(kOffsetMin <= daylight.offset && daylight.offset <= kOffsetMax);
   rule.daylight_ = daylight;

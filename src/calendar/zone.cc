@@ -24,6 +24,8 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::civil {
 namespace {
@@ -42,9 +44,7 @@ constexpr std::size_t kTime2Bytes = 8;
 constexpr sys_seconds kReachMax{seconds(std::int64_t{1} << 38)};
 constexpr sys_seconds kReachMin{-seconds(std::int64_t{1} << 38)};
 
-tl::unexpected<Error> damaged(std::string_view reason) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, std::string(reason)});
-}
+Error damaged(std::string_view reason) { return base::invalid(std::string(reason)); }
 
 std::uint64_t to_number(std::string_view big_endian) {
   CHECK(big_endian.size() <= sizeof(std::uint64_t));
@@ -127,32 +127,27 @@ Result<std::optional<PosixRule>> read_rule(std::string_view footer) {
 
 Result<Zone> Zone::parse(std::string_view bytes) {
   Reader reader(bytes);
-  const auto header1 = read_header(reader, kTime1Bytes);
-  if (!header1) return tl::unexpected(header1.error());
-  if (header1->version < '2') return damaged("its format is older than version 2");
-  reader.take(header1->block_bytes(kTime1Bytes));
+  const auto header1 = TRY(read_header(reader, kTime1Bytes));
+  if (header1.version < '2') return damaged("its format is older than version 2");
+  reader.take(header1.block_bytes(kTime1Bytes));
 
-  const auto header2 = read_header(reader, kTime2Bytes);
-  if (!header2) return tl::unexpected(header2.error());
-  if (header2->leaps != 0) return damaged("it counts leap seconds");
-  Reader block(reader.take(header2->block_bytes(kTime2Bytes)));
-  Reader times(block.take(header2->times * kTime2Bytes));
-  Reader indices(block.take(header2->times));
-  const auto offsets = read_offsets(block.take(header2->types * kTypeBytes));
-  if (!offsets) return tl::unexpected(offsets.error());
+  const auto header2 = TRY(read_header(reader, kTime2Bytes));
+  if (header2.leaps != 0) return damaged("it counts leap seconds");
+  Reader block(reader.take(header2.block_bytes(kTime2Bytes)));
+  Reader times(block.take(header2.times * kTime2Bytes));
+  Reader indices(block.take(header2.times));
+  const auto offsets = TRY(read_offsets(block.take(header2.types * kTypeBytes)));
 
   Zone zone;
-  zone.transitions_.front().offset = offsets->front();
+  zone.transitions_.front().offset = offsets.front();
   while (!times.left().empty()) {
     const sys_seconds at(to_time(times.take(kTime2Bytes)));
     const std::uint64_t index = to_number(indices.take(1));
     if (at < zone.transitions_.back().at || at > kTimeMax) return damaged("its times are not in order");
-    if (index >= offsets->size()) return damaged("a time has no offset");
-    zone.transitions_.push_back({.at = at, .offset = (*offsets)[index]});
+    if (index >= offsets.size()) return damaged("a time has no offset");
+    zone.transitions_.push_back({.at = at, .offset = offsets[index]});
   }
-  const auto rule = read_rule(reader.left());
-  if (!rule) return tl::unexpected(rule.error());
-  zone.rule_ = *rule;
+  zone.rule_ = TRY(read_rule(reader.left()));
   return zone;
 }
 

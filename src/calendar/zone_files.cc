@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/errors.h"
 #include "calendar/zone.h"
 
 namespace mete::civil {
@@ -13,9 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "zone: " + std::move(message)});
-}
+Error refuse(const std::string& reason) { return base::invalid("zone: " + reason); }
 
 bool is_capital(char c) { return 'A' <= c && c <= 'Z'; }
 
@@ -39,8 +38,8 @@ std::string printable(std::string_view name) {
   return name.size() > kZoneNameBytesMax ? text + "..." : text;
 }
 
-tl::unexpected<Error> unknown(std::string_view name) {
-  return invalid("unknown time zone '" + printable(name) + "': use an IANA name such as 'Europe/Berlin'");
+Error unknown(std::string_view name) {
+  return refuse("unknown time zone '" + printable(name) + "': use an IANA name such as 'Europe/Berlin'");
 }
 
 // The file's bytes, up to one more than a zone may have; nothing where there is no such file.
@@ -62,15 +61,15 @@ Result<std::shared_ptr<const Zone>> load_zone(std::string_view name, const fs::p
   if (!is_zone_name(name)) return unknown(name);
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return invalid("'" + printable(name) + "' needs time zone data, and there is no " + folder.string() +
-                   ": install the package tzdata, or use 'UTC'");
+    return refuse("'" + printable(name) + "' needs time zone data, and there is no " + folder.string() +
+                  ": install the package tzdata, or use 'UTC'");
   }
   const std::optional<std::string> bytes = read_file(folder / name);
   if (!bytes || !bytes->starts_with("TZif")) return unknown(name);
   const std::string what = "the data of time zone '" + std::string(name) + "' cannot be used, for ";
-  if (bytes->size() > kZoneFileBytesMax) return invalid(what + "the file is too large: reinstall the package tzdata");
+  if (bytes->size() > kZoneFileBytesMax) return refuse(what + "the file is too large: reinstall the package tzdata");
   auto zone = Zone::parse(*bytes);
-  if (!zone) return invalid(what + zone.error().message + ": reinstall the package tzdata");
+  if (!zone) return refuse(what + zone.error().message + ": reinstall the package tzdata");
   return std::make_shared<const Zone>(*std::move(zone));
 }
 

@@ -5,49 +5,30 @@
 
 namespace mete::cli {
 
+using Declare = Command();
+
 // serving: the server, and whether it would accept its configuration.
-Command serve_command();
-Command check_config_command();
+Declare serve_command, check_config_command;
 
 // data: data directories, and the schema in a PostgreSQL. They need no server, and all but `restore`, `repair` and
 // `migrate` only look.
-Command backup_command();
-Command restore_command();
-Command inspect_command();
-Command verify_command();
-Command repair_command();
-Command migrate_command();
+Declare backup_command, restore_command, inspect_command, verify_command, repair_command, migrate_command;
 
 // limits
-Command limit_set_command();
-Command limit_get_command();
-Command limit_list_command();
-Command limit_del_command();
-Command limit_override_command();
-Command sync_command();
+Declare limit_set_command, limit_get_command, limit_list_command, limit_del_command, limit_override_command,
+    sync_command;
 
 // decisions
-Command take_command();
-Command peek_command();
-Command give_command();
-Command usage_command();
-Command reconcile_command();
-Command hold_command();
-Command commit_command();
-Command cancel_command();
-Command extend_command();
-Command holds_command();
+Declare take_command, peek_command, give_command, usage_command, reconcile_command, hold_command, commit_command,
+    cancel_command, extend_command, holds_command;
 
 // import
-Command import_redis_command();
+Declare import_redis_command;
 
 // top: what a server is doing, live.
-Command top_command();
+Declare top_command;
 
 // help: the commands about the program itself.
-Command help_command();
-Command version_command();
-Command completion_command();
-Command man_command();
+Declare help_command, version_command, completion_command, man_command;
 
 }  // namespace mete::cli

@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "core/key_requests.h"
+#include "base/errors.h"
+#include "core/key_operations.h"
 
 namespace mete::core {
 
@@ -22,8 +23,8 @@ Error not_open(std::string_view id, HoldState state) {
 }
 
 Error wrong_amount_count(std::size_t charges, std::size_t amounts) {
-  return {ErrorCode::kInvalid, "amounts: the hold has " + std::to_string(charges) +
-                                   (charges == 1 ? " charge, not " : " charges, not ") + std::to_string(amounts)};
+  return base::invalid("amounts: the hold has " + std::to_string(charges) +
+                       (charges == 1 ? " charge, not " : " charges, not ") + std::to_string(amounts));
 }
 
 Error exceeds_hold(std::string_view limit, Amount amount, Amount held) {
@@ -43,29 +44,25 @@ Error id_mismatch(std::string_view id) {
 }
 
 Error usage_too_large(std::string_view field, std::string_view limit) {
-  return {ErrorCode::kInvalid,
-          std::string(field) + ": usage of '" + std::string(limit) + "' would pass " + std::to_string(kAmountMax)};
+  return base::invalid(std::string(field) + ": usage of '" + std::string(limit) + "' would pass " +
+                       std::to_string(kAmountMax));
 }
 
 Error cannot_shift(std::string_view limit, Kind kind) {
-  return {ErrorCode::kInvalid, "limit '" + std::string(limit) + "' is a " + std::string(to_string(kind)) +
-                                   ", whose usage comes back with time, so that no source of truth can tell it: only "
-                                   "stock, window and calendar can be synced"};
+  return base::invalid("limit '" + std::string(limit) + "' is a " + std::string(to_string(kind)) +
+                       ", whose usage comes back with time, so that no source of truth can tell it: only "
+                       "stock, window and calendar can be synced");
 }
 
-tl::unexpected<Error> wrong_type() {
-  return tl::make_unexpected(Error{ErrorCode::kWrongType, "Operation against a key holding the wrong kind of value"});
-}
+Error wrong_type() { return Error{ErrorCode::kWrongType, "Operation against a key holding the wrong kind of value"}; }
 
-tl::unexpected<Error> counter_overflow() {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, "increment or decrement would overflow"});
-}
+Error counter_overflow() { return base::invalid("increment or decrement would overflow"); }
 
-tl::unexpected<Error> no_expiry(KeyType type) {
+Error no_expiry(KeyType type) {
   const std::string_view reason = type == KeyType::kQuota
                                       ? "a quota key stays until it is removed: it takes no expiry"
                                       : "a throttle key goes when it is full again: its expiry cannot be changed";
-  return tl::make_unexpected(Error{ErrorCode::kWrongType, std::string(reason)});
+  return Error{ErrorCode::kWrongType, std::string(reason)};
 }
 
 }  // namespace mete::core

@@ -25,9 +25,9 @@ Error usage_too_large(std::string_view field, std::string_view limit);
 Error cannot_shift(std::string_view limit, Kind kind);
 
 // What keys refuse.
-tl::unexpected<Error> wrong_type();
-tl::unexpected<Error> counter_overflow();
+Error wrong_type();
+Error counter_overflow();
 // Of a quota or throttle.
-tl::unexpected<Error> no_expiry(KeyType type);
+Error no_expiry(KeyType type);
 
 }  // namespace mete::core

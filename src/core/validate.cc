@@ -4,6 +4,8 @@
 
 #include "base/errors.h"
 #include "base/time_text.h"
+#include "base/try.h"
+#include "core/limit_fields.h"
 
 namespace mete::core {
 
@@ -40,7 +42,6 @@ Result<void> check_period(const Limit& limit) {
   return check_period_range(*limit.period());
 }
 
-// An option that the kind does not have is a mistake to be told, not to be ignored.
 // In any case.
 bool is_tag(std::string_view name) {
   constexpr std::string_view kTag = "tag";
@@ -48,30 +49,17 @@ bool is_tag(std::string_view name) {
                     [](char byte, char letter) { return byte == letter || byte == letter - 'a' + 'A'; });
 }
 
-Result<void> check_absent(const Limit& limit, std::string_view field, bool is_present) {
-  if (!is_present) return {};
-  return base::invalid(std::string(field) + ": a " + std::string(to_string(limit.kind())) + " takes none");
-}
-
-bool takes_period(Kind kind) { return kind == Kind::kBucket || kind == Kind::kWindow || kind == Kind::kSliding; }
-
+// An option that the kind does not have is a mistake to be told, not to be ignored.
 Result<void> check_options(const Limit& limit) {
-  const bool is_calendar = limit.kind() == Kind::kCalendar;
-  const struct {
-    std::string_view field;
-    bool is_misplaced;
-  } options[] = {
-      {"period", limit.period().has_value() && !takes_period(limit.kind())},
-      {"burst", limit.burst().has_value() && limit.kind() != Kind::kBucket},
-      {"unit", limit.unit().has_value() && !is_calendar},
-      {"zone", limit.zone().has_value() && !is_calendar},
-      {"anchor", limit.anchor().has_value() && !is_calendar},
-  };
-  for (const auto& option : options) {
-    if (auto ok = check_absent(limit, option.field, option.is_misplaced); !ok) return ok;
+  for (const LimitField& field : kLimitFields) {
+    if (!field.is_of(limit.kind()) && field.get(limit)) {
+      return base::invalid(std::string(field.own_name) + ": a " + std::string(to_string(limit.kind())) + " takes none");
+    }
   }
-  if (limit.anchor() == 0) return base::invalid("anchor must be 1 or more, not 0");
-  if (is_calendar && !limit.unit())
+  if (limit.anchor().value_or(1) < 1) {
+    return base::invalid("anchor must be 1 or more, not " + std::to_string(*limit.anchor()));
+  }
+  if (limit.kind() == Kind::kCalendar && !limit.unit())
     return base::invalid("period is missing: a calendar needs hour, day, week, month or year");
   return {};
 }
@@ -79,7 +67,7 @@ Result<void> check_options(const Limit& limit) {
 }  // namespace
 
 Result<void> validate_name(std::string_view name) {
-  if (auto ok = check_bytes("limit name", name, kNameBytesMax); !ok) return ok;
+  TRY(check_bytes("limit name", name, kNameBytesMax));
   const auto is_control = [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; };
   if (std::any_of(name.begin(), name.end(), is_control))
     return base::invalid("limit name must not have control characters");
@@ -91,14 +79,14 @@ Result<void> validate_key(std::string_view key) { return check_bytes("key", key,
 Result<void> validate_amount(Amount amount) { return check_range("amount", amount, 1); }
 
 Result<void> validate_limit(const Limit& limit) {
-  if (auto ok = validate_name(limit.name()); !ok) return ok;
+  TRY(validate_name(limit.name()));
   if (is_tag(limit.name())) {
     return base::invalid("limit name must not be " + quoted(limit.name()) + ": HOLDS TAG lists the holds with a tag");
   }
-  if (auto ok = validate_amount(limit.amount()); !ok) return ok;
-  if (auto ok = check_options(limit); !ok) return ok;
-  if (takes_period(limit.kind())) {
-    if (auto ok = check_period(limit); !ok) return ok;
+  TRY(validate_amount(limit.amount()));
+  TRY(check_options(limit));
+  if ((kPeriodic & bit_of(limit.kind())) != 0) {
+    TRY(check_period(limit));
   }
   if (limit.burst()) return check_range("burst", *limit.burst(), 1);
   return {};
@@ -113,8 +101,8 @@ Result<void> validate_charges(std::span<const Charge> charges, CostRange costs) 
   for (const Charge& charge : charges) {
     if (is_plainly_valid(charge) && charge.cost >= cost_min) continue;
     // Which characters a name has does not matter here: a limit of such a name cannot exist.
-    if (auto ok = check_bytes("limit name", charge.limit, kNameBytesMax); !ok) return ok;
-    if (auto ok = validate_key(charge.key); !ok) return ok;
+    TRY(check_bytes("limit name", charge.limit, kNameBytesMax));
+    TRY(validate_key(charge.key));
     if (charge.cost < cost_min || charge.cost > kAmountMax) {
       return check_range("cost of " + quoted(charge.limit), charge.cost, cost_min);
     }
@@ -156,7 +144,7 @@ Result<void> validate_change(Amount change) {
 }
 
 Result<void> validate_quota(const QuotaRule& rule) {
-  if (auto ok = check_range("limit", rule.amount, 1); !ok) return ok;
+  TRY(check_range("limit", rule.amount, 1));
   constexpr std::int64_t kSecond = 1'000'000'000;
   const bool is_whole = rule.window.ns() % kSecond == 0;
   if (is_whole && rule.window.ns() >= kSecond && rule.window <= kPeriodMax) return {};
@@ -171,9 +159,9 @@ Result<void> validate_consumption(Amount units) {
 }
 
 Result<void> validate_throttle(const ThrottleRequest& request) {
-  if (auto ok = check_range("capacity", request.capacity, 1); !ok) return ok;
-  if (auto ok = check_range("count", request.count, 1); !ok) return ok;
-  if (auto ok = check_period_range(request.period); !ok) return ok;
+  TRY(check_range("capacity", request.capacity, 1));
+  TRY(check_range("count", request.count, 1));
+  TRY(check_period_range(request.period));
   return check_range("quantity", request.quantity, 0);
 }
 
@@ -186,7 +174,7 @@ Result<void> validate_expiry(const Expiry& expiry, ExpiryRange range) {
   return {};
 }
 
-Result<void> validate_bounds(const BoundedAdd& request) {
+Result<void> validate_bounds(const AddBounded& request) {
   if (!request.lower || !request.upper || *request.lower <= *request.upper) return {};
   return base::invalid("lower bound " + std::to_string(*request.lower) + " is above the upper bound " +
                        std::to_string(*request.upper));

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/key_requests.h"
+#include "core/key_operations.h"
 
 namespace mete::core {
 
@@ -41,7 +41,7 @@ Result<void> validate_throttle(const ThrottleRequest& request);
 // Where it would only remove what is just being written, a length that is not above 0 is refused.
 enum class ExpiryRange : std::uint8_t { kAny, kAboveZero };
 Result<void> validate_expiry(const Expiry& expiry, ExpiryRange range);
-Result<void> validate_bounds(const BoundedAdd& request);
+Result<void> validate_bounds(const AddBounded& request);
 
 // Whether a take may have this charge, in a few instructions; validate_charges() tells what is wrong with it.
 inline bool is_plainly_valid(const Charge& charge) {

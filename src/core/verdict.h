@@ -3,6 +3,11 @@
 
 #include <mete/decision.h>
 
+#include <algorithm>
+#include <boost/container/static_vector.hpp>
+#include <span>
+#include <string_view>
+
 namespace mete::core {
 
 struct Verdict {
@@ -20,5 +25,16 @@ struct Verdict {
 };
 
 static_assert(kChargesMax <= 16, "Verdict::violated has a bit per charge");
+
+// Each violated limit once, in the order of the charges. Views of the charges' names.
+using LimitNames = boost::container::static_vector<std::string_view, kChargesMax>;
+inline LimitNames violated_limits(std::span<const Charge> charges, const Verdict& verdict) {
+  LimitNames names;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const bool is_new = std::find(names.begin(), names.end(), charges[i].limit) == names.end();
+    if (verdict.is_violated_by(i) && is_new) names.push_back(charges[i].limit);
+  }
+  return names;
+}
 
 }  // namespace mete::core

@@ -74,7 +74,7 @@ inline core::Verdict admit(std::span<MeterAccess> meters, Mode mode) {
   return verdict;
 }
 
-// For whoever asks how each charge's meter stands: see core/requests.h.
+// For whoever asks how each charge's meter stands: see core/operations.h.
 inline void tell_usages(std::span<const MeterAccess> meters, std::span<Usage> usages) {
   for (std::size_t i = 0; i < usages.size(); ++i) {
     const auto is_charged = [i](const MeterAccess& meter) { return (meter.charges >> i & 1U) != 0; };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/try.h"
 #include "core/refusals.h"
 #include "core/take.h"
 #include "engine/admission.h"
@@ -12,7 +13,7 @@ namespace mete::engine {
 
 namespace {
 
-OperationIds::Parameters parameters_of(const TakeRequest& request) {
+OperationIds::Parameters parameters_of(const Take& request) {
   return {.kind = OperationKind::kTake, .charges = request.charges, .mode = request.mode};
 }
 
@@ -53,7 +54,7 @@ Engine::Operation Engine::prepare(std::span<const Charge> charges) const {
 Result<void> Engine::open_all(Operation& operation, Instant now) {
   const Instant at = floor_.at_least(now);
   for (MeterAccess& meter : operation.meters) {
-    if (!meters_.open(meter, at)) return tl::make_unexpected(core::unknown_limit(meter.limit_name));
+    if (!meters_.open(meter, at)) return core::unknown_limit(meter.limit_name);
   }
   return {};
 }
@@ -72,7 +73,7 @@ Result<void> Engine::check_recording(Operation& operation) const {
   for (const MeterAccess& meter : operation.meters) {
     const Limit& limit = meter.limit->definition;
     const bool may_go_on = limit.durability() == Durable::kNever || limit.on_fail() == OnFail::kOpen;
-    if (!may_go_on) return tl::make_unexpected(recorder_.failure());
+    if (!may_go_on) return recorder_.failure();
   }
   operation.durable = Durable::kNever;
   return {};
@@ -96,8 +97,8 @@ void Engine::note_operation(Operation& operation, std::string_view id, const Ope
   if (is_recorded(operation)) write_operation(operation.record, id, record);
 }
 
-void Engine::tell(const Operation& operation) const {
-  if (recorder_.is_on()) recorder_.append(operation.record, operation.durable);
+core::Ticket Engine::tell(const Operation& operation) const {
+  return recorder_.is_on() ? recorder_.append(operation.record, operation.durable) : 0;
 }
 
 // Writes what was charged; or nothing, if there is no memory for a new meter.
@@ -105,7 +106,7 @@ Result<void> Engine::write_all(Operation& operation) {
   for (MeterAccess& meter : operation.meters) {
     const bool is_unchanged = meter.cost == 0 || meter.is_left_out;
     // A meter that was made for an operation that now fails is fresh: the next sweep takes it away.
-    if (!is_unchanged && !meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
+    if (!is_unchanged && !meters_.make_entry(meter)) return memory_.out_of_memory();
   }
   for (const MeterAccess& meter : operation.meters) {
     if (meter.entry == nullptr) continue;
@@ -115,18 +116,18 @@ Result<void> Engine::write_all(Operation& operation) {
   return {};
 }
 
-Result<core::Verdict> Engine::take(const TakeRequest& request, Instant now) {
+Result<core::Verdict> Engine::take(const Take& request, Occasion at) {
   Result<core::Verdict> answer;
   const bool is_plain =
       request.charges.size() == 1 && request.id.empty() && request.mode == Mode::kTake && request.usages.empty();
-  if (is_plain && take_in_use(request.charges[0], meters_.hash_of(request.charges[0]), now, *answer)) return answer;
-  answer = with_eviction(now, [&] { return try_take(request, now); });
+  if (is_plain && take_in_use(request.charges[0], meters_.hash_of(request.charges[0]), at, *answer)) return answer;
+  answer = with_eviction(at.now, [&] { return try_take(request, at); });
   return answer;
 }
 
 // While one take waits for its meter to come from memory, the processor could do nothing else: so all are asked for
 // before the first is used.
-void Engine::take_each(std::span<const Charge> charges, Instant now, std::span<Result<core::Verdict>> answers) {
+void Engine::take_each(std::span<const Charge> charges, Occasion at, std::span<Result<core::Verdict>> answers) {
   constexpr std::size_t kTogetherMax = 32;  // as many as the processor fetches at a time, about
   std::array<MeterHash, kTogetherMax> hashes;
   for (std::size_t first = 0; first < charges.size(); first += kTogetherMax) {
@@ -145,15 +146,15 @@ void Engine::take_each(std::span<const Charge> charges, Instant now, std::span<R
     for (std::size_t i = 0; i < together.size(); ++i) {
       Result<core::Verdict>& answer = answers[first + i];
       answer = core::Verdict();
-      if (take_in_use(together[i], hashes[i], now, *answer)) continue;
-      answer = with_eviction(now, [&] { return try_take({.charges = together.subspan(i, 1)}, now); });
+      if (take_in_use(together[i], hashes[i], at, *answer)) continue;
+      answer = with_eviction(at.now, [&] { return try_take({.charges = together.subspan(i, 1)}, at); });
     }
   }
 }
 
 // What nearly every operation is: one charge, on a meter that exists and has neither override nor held parts. The same
 // steps as the general path, without setting up for what cannot happen here, and in one piece. False: it is not that.
-[[gnu::flatten]] bool Engine::take_in_use(const Charge& charge, const MeterHash& hash, Instant now,
+[[gnu::flatten]] bool Engine::take_in_use(const Charge& charge, const MeterHash& hash, Occasion at,
                                           core::Verdict& verdict) {
   if (recorder_.is_failed()) return false;
   const Keyspace::Guard guard(keyspace_, hash.of_meter);
@@ -163,11 +164,11 @@ void Engine::take_each(std::span<const Charge> charges, Instant now, std::span<R
   if (entry == nullptr || !limit->is_plain(*entry)) return false;
   const core::Rule& rule = limit->rule->rule();
   core::State state = Meters::load_state(*entry);
-  const core::Moment moment = limit->rule->moment(state, floor_.at_least(now));
+  const core::Moment moment = limit->rule->moment(state, floor_.at_least(at.now));
   core::settle(rule, state, moment);
   if (core::take(rule, state, charge.cost, moment, verdict)) {
     Meters::store_state(state, *entry);
-    if (recorder_.is_on() && charge.cost != 0) recorder_.tell_take(*limit, *entry, hash.of_meter);
+    if (recorder_.is_on() && charge.cost != 0) at.note(recorder_.tell_take(*limit, *entry, hash.of_meter));
   }
   core::tell_standing(rule, state, moment, verdict);
   return true;
@@ -178,17 +179,16 @@ Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
   const std::span<MeterAccess> meters = operation.meters;
   const Durable wanted = operation.durable;
   if (mode != Mode::kPeek) {
-    if (auto may = check_recording(operation); !may) return tl::make_unexpected(may.error());
+    TRY(check_recording(operation));
   }
   if (mode == Mode::kForce) {
     for (const MeterAccess& meter : meters) {
-      if (meter.used() + meter.cost > kAmountMax)
-        return tl::make_unexpected(core::usage_too_large("cost", meter.limit_name));
+      if (meter.used() + meter.cost > kAmountMax) return core::usage_too_large("cost", meter.limit_name);
     }
   }
   const core::Verdict verdict = admit(meters, mode);
   if (verdict.is_allowed && mode != Mode::kPeek) {
-    if (auto written = write_all(operation); !written) return tl::make_unexpected(written.error());
+    TRY(write_all(operation));
     if (operation.durable != wanted) unrecorded_admissions_.fetch_add(1);
   }
   return verdict;
@@ -198,43 +198,41 @@ Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
 // for the id is made first, so that what was done is always remembered.
 template <class Do>
 Result<core::Verdict> Engine::once(Operation& operation, std::string_view id,
-                                   const OperationIds::Parameters& parameters, Instant now, Do act,
+                                   const OperationIds::Parameters& parameters, Occasion at, Do act,
                                    bool remembers_denial) {
-  forget_if_old(id, now);
+  forget_if_old(id, at.now);
   const std::uint64_t fingerprint = ids_.fingerprint(parameters);
-  auto seen = ids_.replay(id, fingerprint);
-  if (!seen) return tl::make_unexpected(seen.error());
-  if (*seen) {
-    recorder_.depend();
-    return **seen;
+  auto seen = TRY(ids_.replay(id, fingerprint));
+  if (seen) {
+    at.note(recorder_.last_awaited());
+    return *seen;
   }
-  auto entry = ids_.insert(id);
-  if (!entry) return tl::make_unexpected(entry.error());
+  auto entry = TRY(ids_.insert(id));
   auto verdict = act();
-  if (verdict && (verdict->is_allowed || remembers_denial)) {
-    const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = *verdict};
-    ids_.fill(**entry, record);
+  if (verdict.has_value() && (verdict->is_allowed || remembers_denial)) {
+    const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(at.now), .verdict = *verdict};
+    ids_.fill(*entry, record);
     note_operation(operation, id, record);
   } else {
-    ids_.forget(**entry);
+    ids_.forget(*entry);
   }
   return verdict;
 }
 
-Result<std::optional<core::Verdict>> Engine::recall(const TakeRequest& request, Instant now) {
+Result<std::optional<core::Verdict>> Engine::recall(const Take& request, Occasion at) {
   const Keyspace::Guard guard(keyspace_, ids_.hash_of(request.id));
-  forget_if_old(request.id, now);
+  forget_if_old(request.id, at.now);
   auto seen = ids_.replay(request.id, ids_.fingerprint(parameters_of(request)));
-  if (seen && *seen) recorder_.depend();
+  if (seen.has_value() && *seen) at.note(recorder_.last_awaited());
   return seen;
 }
 
-Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) {
+Result<core::Verdict> Engine::try_take(const Take& request, Occasion at) {
   Operation operation = prepare(request.charges);
   if (!request.id.empty()) operation.hashes.push_back(ids_.hash_of(request.id));
   const Keyspace::GuardAll guard(keyspace_, operation.hashes);
   const auto act = [&]() -> Result<core::Verdict> {
-    if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
+    TRY(open_all(operation, at.now));
     operation.durable = durability_of(operation);
     auto verdict = admit_and_write(operation, request.mode);
     tell_usages(operation.meters, request.usages);
@@ -242,8 +240,8 @@ Result<core::Verdict> Engine::try_take(const TakeRequest& request, Instant now) 
   };
   auto verdict = request.id.empty()
                      ? act()
-                     : once(operation, request.id, parameters_of(request), now, act, request.remembers_denial);
-  tell(operation);
+                     : once(operation, request.id, parameters_of(request), at, act, request.remembers_denial);
+  at.note(tell(operation));
   return verdict;
 }
 
@@ -256,7 +254,7 @@ Result<Settlement> Engine::try_give(std::span<const Charge> charges, std::string
   if (!id.empty()) operation.hashes.push_back(ids_.hash_of(id));
   const Keyspace::GuardAll guard(keyspace_, operation.hashes);
   const auto give_all = [&]() -> Result<core::Verdict> {
-    if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
+    TRY(open_all(operation, now));
     Amount given = 0;
     for (MeterAccess& meter : operation.meters) {
       given += core::give_back(meter.rule->rule(), meter.state, meter.cost, meter.held(), meter.moment);
@@ -271,7 +269,7 @@ Result<Settlement> Engine::try_give(std::span<const Charge> charges, std::string
   const OperationIds::Parameters parameters{.kind = OperationKind::kGive, .charges = charges};
   const auto answer = id.empty() ? give_all() : once(operation, id, parameters, now, give_all);
   tell(operation);
-  if (!answer) return tl::make_unexpected(answer.error());
+  if (!answer.has_value()) return answer.error();
   return Settlement{.amount = answer->taken, .remaining = answer->remaining, .limit = answer->limit};
 }
 
@@ -283,7 +281,7 @@ Result<Reconciliation> Engine::reconcile(const Charge& charge, Amount used, Inst
   return with_eviction(now, [&] {
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<Reconciliation> {
       const Usage before = meter.usage();
-      if (auto set = set_used(meter, used, before.held); !set) return tl::make_unexpected(set.error());
+      TRY(set_used(meter, used, before.held));
       return Reconciliation{.used_before = before.used, .used_now = used};
     });
   });
@@ -293,12 +291,12 @@ Result<core::Shifted> Engine::shift(const Charge& charge, Instant since, Instant
   return with_eviction(now, [&] {
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<core::Shifted> {
       const Kind kind = meter.rule->rule().kind;
-      if (!core::can_shift(kind)) return tl::make_unexpected(core::cannot_shift(meter.limit_name, kind));
+      if (!core::can_shift(kind)) return core::cannot_shift(meter.limit_name, kind);
       if (core::is_windowed(kind) && since < meter.moment.window.start) return core::Shifted{.is_late = true};
       const Usage before = meter.usage();
       const Amount after = std::max<Amount>(0, before.used + charge.cost);
       if (after == before.used) return core::Shifted();
-      if (auto set = set_used(meter, after, before.held); !set) return tl::make_unexpected(set.error());
+      TRY(set_used(meter, after, before.held));
       return core::Shifted{.change = after - before.used};
     });
   });
@@ -306,8 +304,8 @@ Result<core::Shifted> Engine::shift(const Charge& charge, Instant since, Instant
 
 // What is held stays held, on top of it.
 Result<void> Engine::set_used(MeterAccess& meter, Amount used, Amount held) {
-  if (used + held > kAmountMax) return tl::make_unexpected(core::usage_too_large("amount", meter.limit_name));
-  if (!meters_.make_entry(meter)) return tl::make_unexpected(memory_.out_of_memory());
+  if (used + held > kAmountMax) return core::usage_too_large("amount", meter.limit_name);
+  if (!meters_.make_entry(meter)) return memory_.out_of_memory();
   core::set_used(meter.rule->rule(), meter.state, used + held, meter.moment);
   Meters::write(meter);
   recorder_.tell(Recorder::change_of(meter), Durable::kAlways);

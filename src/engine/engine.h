@@ -24,13 +24,14 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/requests.h"
+#include "core/operations.h"
 #include "core/statistics.h"
 #include "core/verdict.h"
 #include "engine/audit.h"
 #include "engine/hold_tags.h"
 #include "engine/keys.h"
 #include "engine/meters.h"
+#include "engine/occasion.h"
 #include "engine/operation_ids.h"
 #include "engine/records/recorder.h"
 #include "engine/table/keyspace.h"
@@ -47,10 +48,10 @@ struct Config {
   std::size_t ids_max = 10'000'000;
 };
 
-using core::CommitRequest;
-using core::HoldRequest;
+using core::Commit;
+using core::Hold;
 using core::Statistics;
-using core::TakeRequest;
+using core::Take;
 
 class Engine {
  public:
@@ -67,20 +68,21 @@ class Engine {
   Result<void> set_override(const Charge& charge, std::optional<Amount> amount, Instant now);
   [[nodiscard]] Result<std::optional<Amount>> override_of(const Charge& charge, Instant now);
 
-  Result<core::Verdict> take(const TakeRequest& request, Instant now);
+  // Tickets are told of takes. What else must be on disk waits for the last that had to, anyway (core::Effect).
+  Result<core::Verdict> take(const Take& request, Occasion at);
   // Takes each charge for itself, in order: answers[i] is what take() would answer to charges[i] alone. Their meters
   // are fetched from memory together.
-  void take_each(std::span<const Charge> charges, Instant now, std::span<Result<core::Verdict>> answers);
+  void take_each(std::span<const Charge> charges, Occasion at, std::span<Result<core::Verdict>> answers);
   // The answer that this take got before, by its id; none if the id is new. Nothing changes.
-  [[nodiscard]] Result<std::optional<core::Verdict>> recall(const TakeRequest& request, Instant now);
+  [[nodiscard]] Result<std::optional<core::Verdict>> recall(const Take& request, Occasion at);
   Result<Settlement> give(std::span<const Charge> charges, std::string_view id, Instant now);
   [[nodiscard]] Result<Usage> usage(const Charge& charge, Instant now);
   Result<Reconciliation> reconcile(const Charge& charge, Amount used, Instant now);
-  // Adds the charge's cost, which may be negative here; see core/requests.h.
+  // Adds the charge's cost, which may be negative here; see core/operations.h.
   Result<core::Shifted> shift(const Charge& charge, Instant since, Instant now);
 
-  Result<core::Verdict> hold(const HoldRequest& request, Instant now);
-  Result<Settlement> commit(const CommitRequest& request, Instant now);
+  Result<core::Verdict> hold(const Hold& request, Instant now);
+  Result<Settlement> commit(const Commit& request, Instant now);
   Result<Settlement> cancel(std::string_view id, Instant now);
   Result<Duration> extend(std::string_view id, Duration ttl, Instant now);
   [[nodiscard]] std::optional<HoldInfo> find_hold(std::string_view id, Instant now);
@@ -140,7 +142,7 @@ class Engine {
   void note_operation(Operation& operation, std::string_view id, const OperationRecord& record) const;
   static void note_new_parts(Operation& operation, const MeterAccess& meter, const HoldRecord& hold);
   void note_hold(HoldOperation& operation, std::span<const OpenPart> parts_before);
-  void tell(const Operation& operation) const;
+  core::Ticket tell(const Operation& operation) const;
   void tell(const LimitRecord& record) const;
   [[nodiscard]] static Durable durability_of(const Operation& operation);
   [[nodiscard]] Result<void> check_recording(Operation& operation) const;
@@ -149,20 +151,20 @@ class Engine {
   template <class Attempt>
   auto with_eviction(Instant now, Attempt attempt);
 
-  Result<core::Verdict> try_take(const TakeRequest& request, Instant now);
-  bool take_in_use(const Charge& charge, const MeterHash& hash, Instant now, core::Verdict& verdict);
+  Result<core::Verdict> try_take(const Take& request, Occasion at);
+  bool take_in_use(const Charge& charge, const MeterHash& hash, Occasion at, core::Verdict& verdict);
   Result<core::Verdict> admit_and_write(Operation& operation, Mode mode);
   template <class Do>
   Result<core::Verdict> once(Operation& operation, std::string_view id, const OperationIds::Parameters& parameters,
-                             Instant now, Do act, bool remembers_denial = true);
+                             Occasion at, Do act, bool remembers_denial = true);
   Result<void> set_used(MeterAccess& meter, Amount used, Amount held);
   Result<Settlement> try_give(std::span<const Charge> charges, std::string_view id, Instant now);
 
-  Result<core::Verdict> try_hold(const HoldRequest& request, Instant now);
-  Result<void> keep_hold(Operation& operation, const HoldRequest& request, OperationRecord record);
-  std::unique_ptr<HoldRecord> open_hold(Operation& operation, const HoldRequest& request, Instant now);
+  Result<core::Verdict> try_hold(const Hold& request, Instant now);
+  Result<void> keep_hold(Operation& operation, const Hold& request, OperationRecord record);
+  std::unique_ptr<HoldRecord> open_hold(Operation& operation, const Hold& request, Instant now);
   void open_charges(HoldOperation& operation);
-  Result<Settlement> settle_commit(HoldOperation& operation, const CommitRequest& request);
+  Result<Settlement> settle_commit(HoldOperation& operation, const Commit& request);
   template <class Use>
   auto with_open_hold(std::string_view id, Instant now, Use use) -> decltype(use(std::declval<HoldOperation&>()));
   [[nodiscard]] std::optional<HoldOperation> address_hold(std::string_view id) const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "engine/engine.h"
 #include "engine/operation.h"
 
@@ -13,10 +14,9 @@ namespace mete::engine {
 
 // A change of the rule waits for a snapshot that is being written; anything else does not.
 Result<void> Engine::define(const Limit& limit, Instant now) {
-  auto rule = rules_.acquire(limit);
-  if (!rule) return tl::make_unexpected(rule.error());
+  auto rule = TRY(rules_.acquire(limit));
   std::unique_lock revisions(revisions_mutex_, std::defer_lock);
-  while (!try_define(limit, *rule, revisions.owns_lock(), now)) {
+  while (!try_define(limit, rule, revisions.owns_lock(), now)) {
     redefiners_waiting_.fetch_add(1, std::memory_order_relaxed);
     revisions.lock();
     redefiners_waiting_.fetch_sub(1, std::memory_order_relaxed);
@@ -110,7 +110,7 @@ std::vector<std::string> Engine::limits() const {
 Result<void> Engine::set_override(const Charge& charge, std::optional<Amount> amount, Instant now) {
   return with_eviction(now, [&] {
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<void> {
-      if (!meters_.set_override(meter, amount)) return tl::make_unexpected(memory_.out_of_memory());
+      if (!meters_.set_override(meter, amount)) return memory_.out_of_memory();
       if (!recorder_.is_on()) return {};
       Encoder record;
       write_change(record, OverrideChange{meter.limit->generation, meter.key, amount});

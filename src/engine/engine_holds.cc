@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
 #include "engine/engine.h"
@@ -36,11 +37,11 @@ std::vector<OpenPart> part_keys(const HoldRecord& hold) {
 
 }  // namespace
 
-Result<core::Verdict> Engine::hold(const HoldRequest& request, Instant now) {
+Result<core::Verdict> Engine::hold(const Hold& request, Instant now) {
   return with_eviction(now, [&] { return try_hold(request, now); });
 }
 
-Result<core::Verdict> Engine::try_hold(const HoldRequest& request, Instant now) {
+Result<core::Verdict> Engine::try_hold(const Hold& request, Instant now) {
   Operation operation = prepare(request.charges);
   operation.hashes.push_back(ids_.hash_of(request.id));
   if (!request.tag.empty()) operation.hashes.push_back(tags_.hash_of(request.tag));
@@ -48,18 +49,14 @@ Result<core::Verdict> Engine::try_hold(const HoldRequest& request, Instant now) 
   forget_if_old(request.id, now);
   const std::uint64_t fingerprint = ids_.fingerprint(
       {.kind = OperationKind::kHold, .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
-  auto seen = ids_.replay(request.id, fingerprint);
-  if (!seen) return tl::make_unexpected(seen.error());
-  if (*seen) {
-    recorder_.depend();
-    return **seen;
-  }
+  auto seen = TRY(ids_.replay(request.id, fingerprint));
+  if (seen) return *seen;
 
-  if (auto opened = open_all(operation, now); !opened) return tl::make_unexpected(opened.error());
+  TRY(open_all(operation, now));
   const core::Verdict verdict = admit(operation.meters, Mode::kTake);
   if (verdict.is_allowed || !request.is_id_random) {
     const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = verdict};
-    if (auto kept = keep_hold(operation, request, record); !kept) return tl::make_unexpected(kept.error());
+    TRY(keep_hold(operation, request, record));
   }
   tell_usages(operation.meters, request.usages);
   tell(operation);
@@ -68,27 +65,26 @@ Result<core::Verdict> Engine::try_hold(const HoldRequest& request, Instant now) 
 
 // Makes every entry that is needed before it changes anything, so that a lack of memory leaves nothing half done.
 // Entries that were made in vain are empty, and swept away.
-Result<void> Engine::keep_hold(Operation& operation, const HoldRequest& request, OperationRecord record) {
-  auto id_entry = ids_.insert(request.id);
-  if (!id_entry) return tl::make_unexpected(id_entry.error());
+Result<void> Engine::keep_hold(Operation& operation, const Hold& request, OperationRecord record) {
+  auto id_entry = TRY(ids_.insert(request.id));
   if (record.verdict.is_allowed) {
     bool has_room = request.tag.empty() || tags_.make_entry(request.tag);
     for (MeterAccess& meter : operation.meters) {
       if (has_room && !meter.is_left_out) has_room = meters_.make_entry(meter) && meters_.make_parts(meter) != nullptr;
     }
     if (!has_room) {
-      ids_.forget(**id_entry);
-      return tl::make_unexpected(memory_.out_of_memory());
+      ids_.forget(*id_entry);
+      return memory_.out_of_memory();
     }
     record.hold = open_hold(operation, request, record.made_at).release();
   }
-  ids_.fill(**id_entry, record);
+  ids_.fill(*id_entry, record);
   note_operation(operation, request.id, record);
   return {};
 }
 
 // Charges the meters and gives each its part. Every entry is there.
-std::unique_ptr<HoldRecord> Engine::open_hold(Operation& operation, const HoldRequest& request, Instant now) {
+std::unique_ptr<HoldRecord> Engine::open_hold(Operation& operation, const Hold& request, Instant now) {
   auto hold = std::make_unique<HoldRecord>();
   hold->serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
   hold->expires_at = now + request.ttl;
@@ -173,7 +169,7 @@ auto Engine::with_open_hold(std::string_view id, Instant now, Use use)
       forget_if_old(id, now);
       operation = address_hold(id);
     }
-    if (!operation) return tl::make_unexpected(core::no_hold(id));
+    if (!operation) return core::no_hold(id);
     const Keyspace::GuardAll guard(keyspace_, operation->hashes);
     operation->hold = ids_.find_hold(id);
     if (operation->hold == nullptr || operation->hold->serial != operation->serial) continue;
@@ -182,7 +178,7 @@ auto Engine::with_open_hold(std::string_view id, Instant now, Use use)
     // A limit that was redefined after `now` has just let parts expire up to that instant, and raised the floor.
     operation->now = floor_.at_least(operation->now);
     const HoldState state = operation->hold->state_at(operation->now);
-    if (state != HoldState::kHeld) return tl::make_unexpected(core::not_open(id, state));
+    if (state != HoldState::kHeld) return core::not_open(id, state);
     return use(*operation);
   }
 }
@@ -207,24 +203,23 @@ void Engine::open_charges(HoldOperation& operation) {
   }
 }
 
-Result<Settlement> Engine::commit(const CommitRequest& request, Instant now) {
+Result<Settlement> Engine::commit(const Commit& request, Instant now) {
   return with_open_hold(request.id, now, [&](HoldOperation& operation) -> Result<Settlement> {
     return settle_commit(operation, request);
   });
 }
 
-Result<Settlement> Engine::settle_commit(HoldOperation& operation, const CommitRequest& request) {
+Result<Settlement> Engine::settle_commit(HoldOperation& operation, const Commit& request) {
   HoldRecord& hold = *operation.hold;
   const std::size_t count = hold.charges.size();
   if (!request.amounts.empty() && request.amounts.size() != count) {
-    return tl::make_unexpected(core::wrong_amount_count(count, request.amounts.size()));
+    return core::wrong_amount_count(count, request.amounts.size());
   }
   Amount committed = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Amount held = hold.charges[i].units;
     const Amount amount = request.amounts.empty() ? held : request.amounts[i];
-    if (amount > held && !request.allow_overage)
-      return tl::make_unexpected(core::exceeds_hold(hold.charges[i].limit, amount, held));
+    if (amount > held && !request.allow_overage) return core::exceeds_hold(hold.charges[i].limit, amount, held);
     committed += amount;
     MeterAccess* meter = operation.meter_of_charge[i];
     if (meter == nullptr) continue;
@@ -237,7 +232,7 @@ Result<Settlement> Engine::settle_commit(HoldOperation& operation, const CommitR
     if (meter.fits(meter.cost)) {
       meter.charge(meter.cost);
     } else if (!meter.is_shadow()) {
-      return tl::make_unexpected(core::overage_does_not_fit(meter.limit_name, meter.cost));
+      return core::overage_does_not_fit(meter.limit_name, meter.cost);
     }
   }
   for (std::size_t i = 0; i < request.amounts.size(); ++i) hold.charges[i].units = request.amounts[i];

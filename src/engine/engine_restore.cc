@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 #include "engine/engine.h"
 #include "engine/operation.h"
 
@@ -170,10 +171,9 @@ Result<void> Engine::Restorer::visit(LimitChange& change) {
     const LimitRecord* namesake = engine_.limits_.find(change.limit.name(), name_hash);
     if (namesake != nullptr) drop(*namesake);  // it was dropped and defined anew
   }
-  auto rule = engine_.rules_.acquire(change.limit);
-  if (!rule) return tl::make_unexpected(rule.error());
+  auto rule = TRY(engine_.rules_.acquire(change.limit));
   auto record = std::make_unique<LimitRecord>(change.limit, name_hash);
-  record->rule = *rule;
+  record->rule = rule;
   record->generation = change.generation;
   record->is_even = change.is_even;
   record->changed_at = change.changed_at;

@@ -135,7 +135,7 @@ void Engine::forget_if_old(std::string_view id, Instant now) {
 
 Result<UsagePage> Engine::scan(std::string_view limit, std::uint64_t cursor, std::size_t count, Instant now) {
   const std::optional<std::uint64_t> generation = generation_of(limit);
-  if (!generation) return tl::make_unexpected(core::unknown_limit(limit));
+  if (!generation) return core::unknown_limit(limit);
   const Instant at = floor_.at_least(now);
   UsagePage page;
   const auto is_full = [&] { return page.keys.size() >= count; };

@@ -32,6 +32,7 @@ struct Keys::Access {
   std::uint64_t hash = 0;
   std::string_view key;
   Instant now;
+  core::Ticket* ticket = nullptr;  // of the occasion
 
   Entry* entry = nullptr;  // null exactly if the type is kNone
   KeyType type = KeyType::kNone;
@@ -51,9 +52,9 @@ struct Keys::Access {
 
 // Calls use() with a key, opened under its lock.
 template <class Use>
-auto Keys::with_key(std::string_view key, Instant now, Use use) {
+auto Keys::with_key(std::string_view key, Occasion at, Use use) {
   const Keyspace::Guard guard(keyspace_, hash_of(key));
-  Access access = find(key, now);
+  Access access = find(key, at);
   forget_if_gone(access);
   return use(access);
 }

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "engine/key_access.h"
 
@@ -22,7 +23,7 @@ constexpr std::uint8_t payload_size(KeyType type) {
 }
 
 // The sum, kept within the bounds if it is to saturate; none if it is out of them.
-std::optional<std::int64_t> bounded_sum(std::int64_t value, const core::BoundedAdd& request) {
+std::optional<std::int64_t> bounded_sum(std::int64_t value, const core::AddBounded& request) {
   using Limits = std::numeric_limits<std::int64_t>;
   const std::int64_t lower = request.lower.value_or(Limits::min());
   const std::int64_t upper = request.upper.value_or(Limits::max());
@@ -47,11 +48,12 @@ Keys::Keys(Parts parts, std::uint64_t seed)
 
 std::uint64_t Keys::hash_of(std::string_view key) const { return base::hash_bytes(key, seed_); }
 
-Keys::Access Keys::find(std::string_view key, Instant now) const {
+Keys::Access Keys::find(std::string_view key, Occasion at) const {
   Access access;
   access.hash = hash_of(key);
   access.key = key;
-  access.now = floor_.at_least(now);
+  access.now = floor_.at_least(at.now);
+  access.ticket = at.ticket;
   if (Entry* entry = keyspace_.find(access.hash, kKeySpace, key)) load(access, *entry);
   return access;
 }
@@ -102,7 +104,7 @@ Result<void> Keys::write_counter(Access& access, std::int64_t value, Instant exp
     return {};
   }
   if (access.type != KeyType::kCounter && !make(access, KeyType::kCounter)) {
-    return tl::make_unexpected(memory_.out_of_memory());
+    return memory_.out_of_memory();
   }
   const CounterRecord record{value, expires_at};
   count_expiring(access.counter.is_expiring(), record.is_expiring());
@@ -113,10 +115,11 @@ Result<void> Keys::write_counter(Access& access, std::int64_t value, Instant exp
 
 void Keys::tell(const Access& access) const {
   if (!recorder_.is_on()) return;
+  const Occasion at(access.now, access.ticket);
   if (access.entry == nullptr) {
-    recorder_.tell(KeyChange{.key = access.key}, access.durable);
+    at.note(recorder_.tell(KeyChange{.key = access.key}, access.durable));
   } else if (access.durable == Durable::kAlways) {
-    recorder_.tell(change_of(*access.entry), access.durable);
+    at.note(recorder_.tell(change_of(*access.entry), access.durable));
   } else {
     recorder_.tell_soon(*access.entry, access.hash, [&] { return change_of(*access.entry); });
   }
@@ -204,7 +207,7 @@ Result<std::optional<std::int64_t>> Keys::get(std::string_view key, Instant now)
   });
 }
 
-Result<core::SetAnswer> Keys::set(const core::SetRequest& request, Instant now) {
+Result<core::SetAnswer> Keys::set(const core::SetCounter& request, Occasion at) {
   const auto attempt = [&](Access& access) -> Result<core::SetAnswer> {
     if (request.wants_old && !access.is_counter_or_none()) return core::wrong_type();
     core::SetAnswer answer;
@@ -216,13 +219,11 @@ Result<core::SetAnswer> Keys::set(const core::SetRequest& request, Instant now) 
     if (answer.is_out_of_reach) return answer;
     if (access.type == KeyType::kQuota) access.durable = Durable::kAlways;  // a definition that goes
     const Instant expires_at = request.expiry.resolve(access.counter.expires_at, access.now);
-    if (auto written = write_counter(access, request.value, expires_at); !written) {
-      return tl::make_unexpected(written.error());
-    }
+    TRY(write_counter(access, request.value, expires_at));
     answer.is_set = true;
     return answer;
   };
-  return with_room(now, [&] { return with_key(request.key, now, attempt); });
+  return with_room(at.now, [&] { return with_key(request.key, at, attempt); });
 }
 
 Result<std::optional<std::int64_t>> Keys::take_out(std::string_view key, Instant now) {
@@ -240,15 +241,13 @@ Result<std::int64_t> Keys::add(std::string_view key, std::int64_t by, Instant no
     if (access.type == KeyType::kThrottle) return core::wrong_type();
     std::int64_t sum = 0;
     if (__builtin_add_overflow(access.counter.value, by, &sum)) return core::counter_overflow();
-    if (auto written = write_counter(access, sum, access.counter.expires_at); !written) {
-      return tl::make_unexpected(written.error());
-    }
+    TRY(write_counter(access, sum, access.counter.expires_at));
     return sum;
   };
   return with_room(now, [&] { return with_key(key, now, attempt); });
 }
 
-Result<core::BoundedSum> Keys::add_bounded(const core::BoundedAdd& request, Instant now) {
+Result<core::BoundedSum> Keys::add_bounded(const core::AddBounded& request, Instant now) {
   const auto attempt = [&](Access& access) -> Result<core::BoundedSum> {
     if (!access.is_counter_or_none()) return core::wrong_type();
     core::BoundedSum answer{.value = access.counter.value, .applied = 0};
@@ -260,9 +259,7 @@ Result<core::BoundedSum> Keys::add_bounded(const core::BoundedAdd& request, Inst
     const bool keeps = request.expiry_only_if_none && access.counter.is_expiring();
     const core::Expiry& expiry = keeps ? core::Expiry::keep() : request.expiry;
     const Instant expires_at = expiry.resolve(access.counter.expires_at, access.now);
-    if (auto written = write_counter(access, *sum, expires_at); !written) {
-      return tl::make_unexpected(written.error());
-    }
+    TRY(write_counter(access, *sum, expires_at));
     return answer;
   };
   return with_room(now, [&] { return with_key(request.key, now, attempt); });
@@ -272,8 +269,8 @@ KeyType Keys::type(std::string_view key, Instant now) {
   return with_key(key, now, [](const Access& access) { return access.type; });
 }
 
-bool Keys::remove(std::string_view key, core::KeyReach reach, Instant now) {
-  return with_key(key, now, [&](Access& access) {
+bool Keys::remove(std::string_view key, core::KeyReach reach, Occasion at) {
+  return with_key(key, at, [&](Access& access) {
     if (access.entry == nullptr || !core::is_within(reach, access.type)) return false;
     forget_and_tell(access);
     return true;

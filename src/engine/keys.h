@@ -18,8 +18,9 @@
 #include <optional>
 #include <string_view>
 
-#include "core/key_requests.h"
+#include "core/key_operations.h"
 #include "core/verdict.h"
+#include "engine/occasion.h"
 #include "engine/records/recorder.h"
 #include "engine/table/keyspace.h"
 #include "engine/table/rule_table.h"
@@ -43,10 +44,11 @@ class Keys {
   Keys(Parts parts, std::uint64_t seed);
 
   [[nodiscard]] Result<std::optional<std::int64_t>> get(std::string_view key, Instant now);
-  Result<core::SetAnswer> set(const core::SetRequest& request, Instant now);
+  // Tickets are told of these two, which may undo a quota.
+  Result<core::SetAnswer> set(const core::SetCounter& request, Occasion at);
   Result<std::optional<std::int64_t>> take_out(std::string_view key, Instant now);
   Result<std::int64_t> add(std::string_view key, std::int64_t by, Instant now);
-  Result<core::BoundedSum> add_bounded(const core::BoundedAdd& request, Instant now);
+  Result<core::BoundedSum> add_bounded(const core::AddBounded& request, Instant now);
 
   Result<void> quota_set(std::string_view key, const core::QuotaRule& rule, Instant now);
   [[nodiscard]] Result<std::optional<core::QuotaStanding>> quota_get(std::string_view key, Instant now);
@@ -55,7 +57,7 @@ class Keys {
   Result<core::Verdict> throttle(std::string_view key, const core::ThrottleRequest& request, Instant now);
 
   [[nodiscard]] KeyType type(std::string_view key, Instant now);
-  bool remove(std::string_view key, core::KeyReach reach, Instant now);
+  bool remove(std::string_view key, core::KeyReach reach, Occasion at);
   [[nodiscard]] std::optional<Instant> expires_at(std::string_view key, Instant now);
   Result<bool> expire(std::string_view key, const core::Expiry& expiry, core::ExpiryCondition condition, Instant now);
   Result<bool> persist(std::string_view key, Instant now);
@@ -78,11 +80,11 @@ class Keys {
 
   [[nodiscard]] std::uint64_t hash_of(std::string_view key) const;
   // Wants the lock of the key's bucket.
-  [[nodiscard]] Access find(std::string_view key, Instant now) const;
+  [[nodiscard]] Access find(std::string_view key, Occasion at) const;
   static void load(Access& access, Entry& entry);
   void forget_if_gone(Access& access);
   template <class Use>
-  auto with_key(std::string_view key, Instant now, Use use);
+  auto with_key(std::string_view key, Occasion at, Use use);
   template <class Attempt>
   auto with_room(Instant now, Attempt attempt);
 

@@ -1,5 +1,6 @@
 // Keys with a rule of their own: quotas and throttles.
 
+#include "base/try.h"
 #include "core/refusals.h"
 #include "core/take.h"
 #include "core/validate.h"
@@ -55,7 +56,7 @@ bool Keys::change_rule(Access& access, const core::Rule& rule) {
 }
 
 Result<Amount> Keys::consume(Access& access, Amount units) {
-  if (auto ok = core::validate_consumption(units); !ok) return tl::make_unexpected(ok.error());
+  TRY(core::validate_consumption(units));
   core::Verdict verdict;
   if (!core::take(access.rule->rule(), access.state, units, access.moment, verdict)) return core::kQuotaDenied;
   write(access);
@@ -72,7 +73,7 @@ Result<void> Keys::quota_set(std::string_view key, const core::QuotaRule& rule, 
       return {};
     }
     if (access.type != KeyType::kNone) return core::wrong_type();
-    if (!make_ruled(access, KeyType::kQuota, rule_of(rule))) return tl::make_unexpected(memory_.out_of_memory());
+    if (!make_ruled(access, KeyType::kQuota, rule_of(rule))) return memory_.out_of_memory();
     tell(access);
     return {};
   };
@@ -103,7 +104,7 @@ Result<Amount> Keys::quota_take(std::string_view key, const core::QuotaRule& rul
     const bool is_new = access.type == KeyType::kNone;
     if (!is_new && access.type != KeyType::kQuota) return core::wrong_type();
     if (is_new && !make_ruled(access, KeyType::kQuota, rule_of(rule))) {
-      return tl::make_unexpected(memory_.out_of_memory());
+      return memory_.out_of_memory();
     }
     const auto left = consume(access, units);
     // One that was not consumed from is there all the same.
@@ -137,7 +138,7 @@ Result<core::Verdict> Keys::take_throttle(Access& access, const core::ThrottleRe
   // The rule changes even where the charge does not fit: the wait that was told is one under the new rule.
   if (!is_new) change_rule(access, rule);
   if (!is_charged) return verdict;
-  if (is_new && !make_ruled(access, KeyType::kThrottle, rule)) return tl::make_unexpected(memory_.out_of_memory());
+  if (is_new && !make_ruled(access, KeyType::kThrottle, rule)) return memory_.out_of_memory();
   access.state = state;
   write(access);
   tell(access);

@@ -1,6 +1,7 @@
 // Restoring meters: see engine_restore.cc.
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "engine/meters.h"
 
 namespace mete::engine {
@@ -8,7 +9,7 @@ namespace mete::engine {
 namespace {
 
 Error misfit(const LimitRecord& limit) {
-  return {ErrorCode::kInvalid, "a meter of '" + limit.definition.name() + "' does not fit the limit's kind"};
+  return base::invalid("a meter of '" + limit.definition.name() + "' does not fit the limit's kind");
 }
 
 OpenPart part_of(const PartChange& change) {
@@ -26,7 +27,7 @@ OpenPart part_of(const PartChange& change) {
 Result<void> Meters::restore(const LimitRecord& limit, std::uint64_t hash, const MeterChange& change) {
   const Space space(EntryType::kMeter, limit.number);
   const bool is_current = change.is_even == limit.is_even;
-  if (!is_current && limit.previous_rule == nullptr) return tl::make_unexpected(misfit(limit));
+  if (!is_current && limit.previous_rule == nullptr) return misfit(limit);
   if (is_current && limit.previous_rule != nullptr) catch_up_before_restoring(limit, hash, change.key);
   Entry* entry = keyspace_.find(hash, space, change.key);
   if (change.state.empty()) {
@@ -37,7 +38,7 @@ Result<void> Meters::restore(const LimitRecord& limit, std::uint64_t hash, const
     return {};
   }
   const core::Rule& rule = is_current ? limit.rule->rule() : limit.previous_rule->rule();
-  if (change.state.size() != core::state_size(rule.kind)) return tl::make_unexpected(misfit(limit));
+  if (change.state.size() != core::state_size(rule.kind)) return misfit(limit);
   std::uint8_t flags = 0;
   if (entry != nullptr) {
     flags = entry->flags;

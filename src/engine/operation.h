@@ -36,7 +36,7 @@ auto Engine::with_meter(const Charge& charge, Instant now, Use use) -> decltype(
   MeterAccess meter;
   meters_.address(charge, meter);
   const Keyspace::Guard guard(keyspace_, meter.hash);
-  if (!meters_.open(meter, floor_.at_least(now))) return tl::make_unexpected(core::unknown_limit(charge.limit));
+  if (!meters_.open(meter, floor_.at_least(now))) return core::unknown_limit(charge.limit);
   return use(meter);
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/hash.h"
 #include "core/refusals.h"
 
@@ -43,18 +44,18 @@ Result<std::optional<core::Verdict>> OperationIds::replay(std::string_view id, s
   if (entry == nullptr) return std::nullopt;
   const auto record = entry->load<OperationRecord>();
   if (record.fingerprint == fingerprint) return record.verdict;
-  return tl::make_unexpected(core::id_mismatch(id));
+  return core::id_mismatch(id);
 }
 
 Result<Entry*> OperationIds::insert(std::string_view id) {
   if (keyspace_.entry_count(EntryType::kOperation) >= ids_max_) {
-    return tl::make_unexpected(Error{ErrorCode::kOutOfMemory, "ids: all " + std::to_string(ids_max_) +
-                                                                  " are in use: raise ids_max, or keep ids for less "
-                                                                  "than id_retention"});
+    return base::out_of_memory("ids: all " + std::to_string(ids_max_) +
+                               " are in use: raise ids_max, or keep ids for less "
+                               "than id_retention");
   }
   Entry* entry = keyspace_.insert(hash_of(id), kOperationSpace, id, sizeof(OperationRecord));
   if (entry != nullptr) return entry;
-  return tl::make_unexpected(memory_.out_of_memory());
+  return memory_.out_of_memory();
 }
 
 void OperationIds::restore(std::string_view id, const OperationRecord& record) {

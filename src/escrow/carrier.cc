@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/try.h"
 
 namespace mete::escrow {
 
 namespace {
 
-constexpr auto kTendEvery = std::chrono::milliseconds(25);
-constexpr int kThreads = 8;
+constexpr Duration kTendEvery = std::chrono::milliseconds(25);
 
 OrderAnswer standing_of(const Settlement& settlement) {
   return {.verdict = {}, .standing = MeterStanding{settlement.remaining, settlement.limit}};
@@ -20,33 +20,22 @@ OrderAnswer answer_of(const core::Verdict& verdict) { return {.verdict = verdict
 
 }  // namespace
 
-Carrier::Carrier(Parts parts) : parts_(std::move(parts)), tender_([this] { tend_until_stopped(); }) {
-  for (int i = 0; i < kThreads; ++i) carriers_.emplace_back([this] { carry_until_stopped(); });
+Carrier::Carrier(Parts parts) : parts_(std::move(parts)) {
+  if (parts_.has_threads) thread_ = std::thread([this] { run(); });
 }
 
 Carrier::~Carrier() {
-  {
-    const std::scoped_lock lock(mutex_);
-    is_stopping_ = true;
+  if (thread_.joinable()) {
+    loop_.post([this] { finish(); });
+    thread_.join();
   }
-  tender_.join();
-  for (Order& order : parts_.shares.settle_all(parts_.clock.now())) carry_out_later(std::move(order));
-  {
-    const std::scoped_lock lock(mutex_);
-    is_drained_ = true;
-  }
-  wanted_.notify_all();
-  for (std::thread& thread : carriers_) thread.join();
-  // What draws have brought meanwhile.
+  // What draws have brought meanwhile; without a thread, everything.
   for (const Order& order : parts_.shares.settle_all(parts_.clock.now())) carry_out(order);
 }
 
 void Carrier::carry_out_later(Order order) {
-  {
-    const std::scoped_lock lock(mutex_);
-    queue_.push_back(std::move(order));
-  }
-  wanted_.notify_one();
+  if (!parts_.has_threads) return carry_out(order);
+  loop_.post([this, order = std::move(order)]() mutable { begin(std::move(order)); });
 }
 
 void Carrier::halt(Error reason) {
@@ -59,31 +48,42 @@ std::optional<Error> Carrier::halted() const {
   return halted_;
 }
 
-void Carrier::tend_until_stopped() {
-  for (;;) {
-    std::vector<Order> orders = parts_.shares.tend(parts_.clock.now());
-    {
-      const std::scoped_lock lock(mutex_);
-      if (is_stopping_) return;
-      for (Order& order : orders) queue_.push_back(std::move(order));
-    }
-    if (!orders.empty()) wanted_.notify_all();
-    std::this_thread::sleep_for(kTendEvery);
-  }
+void Carrier::run() {
+  tend_again_and_again();
+  loop_.run();
 }
 
-// What is in the queue when it stops is carried out: draws too, since somebody may wait for them.
-void Carrier::carry_until_stopped() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    wanted_.wait(lock, [this] { return is_drained_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    const Order order = std::move(queue_.front());
-    queue_.pop_front();
-    lock.unlock();
-    carry_out(order);
-    lock.lock();
+void Carrier::tend_again_and_again() {
+  if (is_finishing_) return;
+  for (Order& order : parts_.shares.tend(parts_.clock.now())) begin(std::move(order));
+  loop_.after(kTendEvery, [this] { tend_again_and_again(); });
+}
+
+void Carrier::begin(Order order) {
+  if (fibers_.under_way() >= kOrdersUnderWayMax) {
+    waiting_.push_back(std::move(order));
+    return;
   }
+  fibers_.run([this, order = std::move(order)] {
+    carry_out(order);
+    loop_.at_round_end([this] { end_order(); });
+  });
+}
+
+void Carrier::end_order() {
+  if (!waiting_.empty()) {
+    Order next = std::move(waiting_.front());
+    waiting_.pop_front();
+    begin(std::move(next));
+  }
+  if (is_finishing_ && !has_orders()) loop_.stop();
+}
+
+// Everything goes back; and what is under way comes to its end: draws too, since somebody may wait for them.
+void Carrier::finish() {
+  is_finishing_ = true;
+  for (Order& order : parts_.shares.settle_all(parts_.clock.now())) begin(std::move(order));
+  if (!has_orders()) loop_.stop();
 }
 
 void Carrier::carry_out(const Order& order) {
@@ -91,10 +91,14 @@ void Carrier::carry_out(const Order& order) {
   parts_.shares.finish(order, answer, parts_.clock.now());
 }
 
+void Carrier::tend() {
+  for (const Order& order : parts_.shares.tend(parts_.clock.now())) carry_out(order);
+}
+
 Result<OrderAnswer> Carrier::ask(const Order& order) {
   CHECK(order.kind != Order::Kind::kAsk);  // That is for who asks to carry out.
   if (order.kind == Order::Kind::kSettle) return order.is_stock ? settle_stock(order) : settle(order);
-  if (auto reason = halted()) return tl::make_unexpected(std::move(*reason));
+  if (auto reason = halted()) return std::move(*reason);
   return order.is_stock ? draw_stock(order) : draw(order);
 }
 
@@ -110,23 +114,23 @@ Result<OrderAnswer> Carrier::settle(const Order& order) {
 }
 
 Result<OrderAnswer> Carrier::draw_stock(const Order& order) {
-  if (const auto ok = parts_.book.begin_draw(order); !ok) return tl::make_unexpected(ok.error());
+  TRY(parts_.book.begin_draw(order));
   const Charge charge{order.limit, order.key, order.amount};
   const auto verdict = parts_.shared.take({.charges = {&charge, 1}, .id = order.id});
-  if (!verdict && verdict.error().code == ErrorCode::kUnavailable) return tl::make_unexpected(verdict.error());
-  const bool is_granted = verdict && verdict->is_allowed;
-  if (const auto ok = parts_.book.end_draw(order, is_granted); !ok) return tl::make_unexpected(ok.error());
+  if (!verdict.has_value() && verdict.error().code == ErrorCode::kUnavailable) return verdict.error();
+  const bool is_granted = verdict.has_value() && verdict->is_allowed;
+  TRY(parts_.book.end_draw(order, is_granted));
   return verdict.map(answer_of);
 }
 
 Result<OrderAnswer> Carrier::settle_stock(const Order& order) {
-  if (const auto ok = parts_.book.begin_return(order); !ok) return tl::make_unexpected(ok.error());
+  TRY(parts_.book.begin_return(order));
   const Charge charge{order.limit, order.key, order.amount};
   const auto settlement = parts_.shared.give({&charge, 1}, order.id);
   if (!settlement && settlement.error().code == ErrorCode::kUnavailable) {
-    return tl::make_unexpected(settlement.error());
+    return settlement.error();
   }
-  if (const auto ok = parts_.book.end_return(order); !ok) return tl::make_unexpected(ok.error());
+  TRY(parts_.book.end_return(order));
   return settlement.map(standing_of);
 }
 

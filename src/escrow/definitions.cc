@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "core/refusals.h"
 
 namespace mete::escrow {
@@ -18,19 +20,17 @@ bool is_reserved(std::string_view name) { return name.starts_with(kReservedPrefi
 
 Result<void> Definitions::load() {
   const std::scoped_lock changing(changing_);
-  const auto versions = parts_.shared.limit(kVersions);
-  if (!versions) return tl::make_unexpected(versions.error());
-  if (!*versions) {
-    if (auto ok = parts_.shared.define(stock(std::string(kVersions)).amount(kAmountMax)); !ok) return ok;
+  const auto versions = TRY(parts_.shared.limit(kVersions));
+  if (!versions) {
+    TRY(parts_.shared.define(stock(std::string(kVersions)).amount(kAmountMax)));
   }
   return read_all();
 }
 
 Result<void> Definitions::refresh() {
   const std::scoped_lock changing(changing_);
-  const auto now = version();
-  if (!now) return tl::make_unexpected(now.error());
-  if (*now == version_ && parts_.clock.now() - read_at_ < kReadEvery) return {};
+  const auto now = TRY(version());
+  if (now == version_ && parts_.clock.now() - read_at_ < kReadEvery) return {};
   return read_all();
 }
 
@@ -43,54 +43,48 @@ Result<std::uint64_t> Definitions::version() {
 // Afterwards every other node reads them anew.
 Result<void> Definitions::announce() {
   const Charge one{kVersions, kVersionKey, 1};
-  const auto raised = parts_.shared.take({.charges = {&one, 1}, .mode = Mode::kForce});
-  if (!raised) return tl::make_unexpected(raised.error());
+  TRY(parts_.shared.take({.charges = {&one, 1}, .mode = Mode::kForce}));
   return {};
 }
 
 Result<void> Definitions::read_local(Table& table) {
-  const auto names = parts_.local.limits();
-  if (!names) return tl::make_unexpected(names.error());
-  for (const std::string& name : *names) {
+  const auto names = TRY(parts_.local.limits());
+  for (const std::string& name : names) {
     if (is_reserved(name)) continue;
-    const auto limit = parts_.local.limit(name);
-    if (!limit) return tl::make_unexpected(limit.error());
-    if (!*limit) continue;
+    const auto limit = TRY(parts_.local.limit(name));
+    if (!limit) continue;
     const auto so_far = known(name);
-    const bool is_same = so_far && so_far->limit == **limit;
-    table.emplace(name, is_same ? so_far : std::make_shared<const Definition>(Definition{**limit, nullptr}));
+    const bool is_same = so_far && so_far->limit == *limit;
+    table.emplace(name, is_same ? so_far : std::make_shared<const Definition>(Definition{*limit, nullptr}));
   }
   return {};
 }
 
 Result<void> Definitions::read_all() {
-  const auto version_before = version();  // What is defined while this reads is read once more.
-  if (!version_before) return tl::make_unexpected(version_before.error());
+  const auto version_before = TRY(version());  // What is defined while this reads is read once more.
+
   Table table;
-  if (auto ok = read_local(table); !ok) return ok;
-  const auto names = parts_.shared.limits();
-  if (!names) return tl::make_unexpected(names.error());
-  for (const std::string& name : *names) {
+  TRY(read_local(table));
+  const auto names = TRY(parts_.shared.limits());
+  for (const std::string& name : names) {
     if (is_reserved(name)) continue;
-    const auto limit = parts_.shared.limit(name);
-    if (!limit) return tl::make_unexpected(limit.error());
-    if (!*limit) continue;  // Dropped since.
+    const auto limit = TRY(parts_.shared.limit(name));
+    if (!limit) continue;  // Dropped since.
     const auto so_far = known(name);
     auto definition =
-        so_far && so_far->limit == **limit ? Result<std::shared_ptr<const Definition>>(so_far) : make(**limit);
-    if (!definition) return tl::make_unexpected(definition.error());
-    table.insert_or_assign(name, std::move(*definition));
+        TRY(so_far && so_far->limit == *limit ? Result<std::shared_ptr<const Definition>>(so_far) : make(*limit));
+    table.insert_or_assign(name, std::move(definition));
   }
   for (const auto& [name, definition] : table) {
     if (known(name) == definition) continue;
-    if (auto ok = adopt(definition); !ok) return ok;
+    TRY(adopt(definition));
   }
   for (const std::string& name : this->names()) {
     if (!table.contains(name)) let_go(name);
   }
   const std::scoped_lock lock(mutex_);
   table_ = std::move(table);
-  version_ = *version_before;
+  version_ = version_before;
   read_at_ = parts_.clock.now();
   return {};
 }
@@ -100,9 +94,14 @@ Result<std::shared_ptr<const Definition>> Definitions::make(const Limit& limit) 
   if (limit.scope() != Scope::kEscrow || limit.is_shadow()) {
     return std::make_shared<const Definition>(Definition{limit, nullptr});
   }
-  const auto terms = terms_of(limit);
-  if (!terms) return tl::make_unexpected(terms.error());
-  return std::make_shared<const Definition>(Definition{limit, std::make_shared<const Terms>(*terms)});
+  // This node keeps its share of a stock under a longer name.
+  constexpr std::size_t kStockNameMax = kNameBytesMax - StockBook::kSharePrefix.size();
+  if (limit.kind() == Kind::kStock && limit.name().size() > kStockNameMax) {
+    return base::invalid("limit name: that of a stock of scope escrow has at most " + std::to_string(kStockNameMax) +
+                         " bytes, not " + std::to_string(limit.name().size()));
+  }
+  const auto terms = TRY(terms_of(limit));
+  return std::make_shared<const Definition>(Definition{limit, std::make_shared<const Terms>(terms)});
 }
 
 // What is drawn already goes by the new terms.
@@ -110,7 +109,7 @@ Result<void> Definitions::adopt(const std::shared_ptr<const Definition>& definit
   if (definition->is_drawn()) {
     const Limit& limit = definition->limit;
     if (limit.kind() == Kind::kStock) {
-      if (auto ok = parts_.book.open(limit.name()); !ok) return ok;
+      TRY(parts_.book.open(limit.name()));
     }
     parts_.shares.revise(limit.name(), definition->terms, parts_.clock.now());
   }
@@ -135,20 +134,18 @@ Result<void> Definitions::define(const Limit& limit) {
   const std::scoped_lock changing(changing_);
   const auto so_far = known(limit.name());
   if (so_far && so_far->is_here() != (limit.scope() == Scope::kNode)) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kInvalid,
-              "scope: limit '" + limit.name() + "' has scope " + std::string(to_string(so_far->limit.scope())) +
-                  ", and what is used of it cannot move: drop it first, or give the new one another name"});
+    return base::invalid("scope: limit '" + limit.name() + "' has scope " +
+                         std::string(to_string(so_far->limit.scope())) +
+                         ", and what is used of it cannot move: drop it first, or give the new one another name");
   }
-  auto definition = make(limit);
-  if (!definition) return tl::make_unexpected(definition.error());
-  const bool is_here = (*definition)->is_here();
+  auto definition = TRY(make(limit));
+  const bool is_here = definition->is_here();
   // A shared store that was wiped knows no limits, and grants nothing until somebody defines some.
   if (!is_here && parts_.registration != nullptr) {
-    if (auto confirmed = parts_.registration->confirm(); !confirmed) return confirmed;
+    TRY(parts_.registration->confirm());
   }
-  if (auto ok = (is_here ? parts_.local : parts_.shared).define(limit); !ok) return ok;
-  if (auto ok = adopt(*definition); !ok) return ok;
+  TRY((is_here ? parts_.local : parts_.shared).define(limit));
+  TRY(adopt(definition));
   return is_here ? Result<void>() : announce();
 }
 
@@ -159,10 +156,9 @@ Result<bool> Definitions::drop(std::string_view name) {
     let_go(name);
     return parts_.local.drop(name);
   }
-  const auto dropped = parts_.shared.drop(name);
-  if (!dropped) return dropped;
+  const auto dropped = TRY(parts_.shared.drop(name));
   let_go(name);
-  if (const auto ok = announce(); !ok) return tl::make_unexpected(ok.error());
+  TRY(announce());
   return dropped;
 }
 
@@ -172,17 +168,27 @@ std::shared_ptr<const Definition> Definitions::known(std::string_view name) cons
   return found == table_.end() ? nullptr : found->second;
 }
 
+std::size_t Definitions::count_here(std::span<const Charge> charges) const {
+  const std::shared_lock lock(mutex_);
+  std::string_view looked_up;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (charges[i].limit == looked_up) continue;
+    looked_up = charges[i].limit;
+    const auto found = table_.find(looked_up);
+    if (found == table_.end() || !found->second->is_here()) return i;
+  }
+  return charges.size();
+}
+
 // A limit that was defined elsewhere a moment ago is asked for.
 Result<std::shared_ptr<const Definition>> Definitions::find(std::string_view name) {
   if (auto definition = known(name)) return definition;
-  if (is_reserved(name)) return tl::make_unexpected(core::unknown_limit(name));
+  if (is_reserved(name)) return core::unknown_limit(name);
   const std::scoped_lock changing(changing_);
-  const auto limit = parts_.shared.limit(name);
-  if (!limit) return tl::make_unexpected(limit.error());
-  if (!*limit) return tl::make_unexpected(core::unknown_limit(name));
-  auto definition = make(**limit);
-  if (!definition) return definition;
-  if (const auto ok = adopt(*definition); !ok) return tl::make_unexpected(ok.error());
+  const auto limit = TRY(parts_.shared.limit(name));
+  if (!limit) return core::unknown_limit(name);
+  auto definition = TRY(make(*limit));
+  TRY(adopt(definition));
   return definition;
 }
 

@@ -14,9 +14,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +25,7 @@
 #include "escrow/shares.h"
 #include "escrow/stock_book.h"
 #include "escrow/terms.h"
+#include "net/fiber_mutex.h"
 #include "store/store.h"
 
 namespace mete::escrow {
@@ -66,6 +67,8 @@ class Definitions {
   [[nodiscard]] Result<std::shared_ptr<const Definition>> find(std::string_view name);
   // By what is known here; null if there is none. Asks nobody.
   [[nodiscard]] std::shared_ptr<const Definition> known(std::string_view name) const;
+  // How many of these, from the first on, are decided in this node's own store.
+  [[nodiscard]] std::size_t count_here(std::span<const Charge> charges) const;
   // With those of quota keys.
   [[nodiscard]] std::vector<std::string> names() const;
 
@@ -81,7 +84,7 @@ class Definitions {
   void let_go(std::string_view name);
 
   const Parts parts_;
-  std::mutex changing_;  // whoever changes definitions, here and there; taken before mutex_
+  net::FiberMutex changing_;  // whoever changes definitions, here and there; taken before mutex_
   std::uint64_t version_ = 0;
   Instant read_at_;
   mutable std::shared_mutex mutex_;

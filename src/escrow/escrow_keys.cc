@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "core/validate.h"
 
@@ -50,9 +52,8 @@ std::string quota_key(std::string_view name) {
 Result<Limit> quota_limit(std::string_view key, const core::QuotaRule& rule) {
   std::string name = quota_name(key);
   if (name.size() > kNameBytesMax) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "key: a quota of a cluster has a key of at most " +
-                                                              std::to_string(kNameBytesMax - kQuotaPrefix.size()) +
-                                                              " bytes"});
+    return base::invalid("key: a quota of a cluster has a key of at most " +
+                         std::to_string(kNameBytesMax - kQuotaPrefix.size()) + " bytes");
   }
   return window(std::move(name)).amount(rule.amount).per(rule.window).scope(Scope::kEscrow);
 }
@@ -68,24 +69,23 @@ std::shared_ptr<const Definition> EscrowKeys::quota(std::string_view key) const 
 }
 
 Result<bool> EscrowKeys::is_throttle(std::string_view key) {
-  return parts_.throttles.type(key).map([](KeyType type) { return type == KeyType::kThrottle; });
+  return parts_.throttles.run(core::TypeOfKey{key}).map([](KeyType type) { return type == KeyType::kThrottle; });
 }
 
 Result<void> EscrowKeys::check_counter(std::string_view key) {
   if (quota(key)) return core::wrong_type();
-  const auto other = is_throttle(key);
-  if (!other) return tl::make_unexpected(other.error());
-  if (*other) return core::wrong_type();
+  const auto other = TRY(is_throttle(key));
+  if (other) return core::wrong_type();
   return {};
 }
 
 // --- Quotas ----------------------------------------------------------------------------------------------------------
 
-Result<Amount> EscrowKeys::consume(std::string_view key, Amount units) {
-  if (auto ok = core::validate_consumption(units); !ok) return tl::make_unexpected(ok.error());
+Result<Amount> EscrowKeys::consume(std::string_view key, Amount units, store::Execution& execution) {
+  TRY(core::validate_consumption(units));
   const std::string name = quota_name(key);
   const Charge charge{name, key, units};
-  return parts_.store.take({.charges = {&charge, 1}}).map([](const core::Verdict& verdict) {
+  return parts_.store.run(core::Take{.charges = {&charge, 1}}, execution).map([](const core::Verdict& verdict) {
     return verdict.is_allowed ? verdict.remaining : core::kQuotaDenied;
   });
 }
@@ -94,144 +94,135 @@ Result<Amount> EscrowKeys::remaining(std::string_view key) {
   return parts_.store.usage({quota_name(key), key}).map([](const Usage& usage) { return usage.remaining; });
 }
 
-Result<void> EscrowKeys::do_quota_set(std::string_view key, const store::QuotaRule& rule) {
-  const auto limit = quota_limit(key, rule);
-  if (!limit) return tl::make_unexpected(limit.error());
-  if (!quota(key)) {
-    if (auto ok = check_counter(key); !ok) return ok;
-    if (parts_.counters.get(key, now())) return core::wrong_type();
+Result<void> EscrowKeys::perform(const core::SetQuota& set, store::Execution& /*execution*/) {
+  const auto limit = TRY(quota_limit(set.key, set.rule));
+  if (!quota(set.key)) {
+    TRY(check_counter(set.key));
+    if (parts_.counters.get(set.key, now())) return core::wrong_type();
   }
-  return parts_.definitions.define(*limit);
+  return parts_.definitions.define(limit);
 }
 
-Result<std::optional<store::QuotaStanding>> EscrowKeys::do_quota_get(std::string_view key) {
-  const auto definition = quota(key);
+Result<std::optional<store::QuotaStanding>> EscrowKeys::perform(const core::GetQuota& get,
+                                                                store::Execution& /*execution*/) {
+  const auto definition = quota(get.key);
   if (!definition) {
-    if (auto ok = check_counter(key); !ok) return tl::make_unexpected(ok.error());
-    if (parts_.counters.get(key, now())) return core::wrong_type();
+    TRY(check_counter(get.key));
+    if (parts_.counters.get(get.key, now())) return core::wrong_type();
     return std::nullopt;
   }
-  return remaining(key).map([&](Amount left) {
+  return remaining(get.key).map([&](Amount left) {
     return std::optional(store::QuotaStanding{.rule = rule_of(definition->limit), .remaining = left});
   });
 }
 
-Result<bool> EscrowKeys::do_quota_remove(std::string_view key) {
-  if (!quota(key)) {
-    if (auto ok = check_counter(key); !ok) return tl::make_unexpected(ok.error());
-    if (parts_.counters.get(key, now())) return core::wrong_type();
+Result<bool> EscrowKeys::perform(const core::RemoveQuota& remove, store::Execution& /*execution*/) {
+  if (!quota(remove.key)) {
+    TRY(check_counter(remove.key));
+    if (parts_.counters.get(remove.key, now())) return core::wrong_type();
   }
-  return parts_.definitions.drop(quota_name(key));
+  return parts_.definitions.drop(quota_name(remove.key));
 }
 
-Result<Amount> EscrowKeys::do_quota_take(std::string_view key, const store::QuotaRule& rule, Amount units) {
-  if (!quota(key)) {
+Result<Amount> EscrowKeys::perform(const core::TakeQuota& take, store::Execution& execution) {
+  if (!quota(take.key)) {
     // Another node may have defined it a moment ago; then its rule is that one's.
-    const auto elsewhere = parts_.definitions.find(quota_name(key));
-    if (!elsewhere && elsewhere.error().code != ErrorCode::kNoLimit) return tl::make_unexpected(elsewhere.error());
+    const auto elsewhere = parts_.definitions.find(quota_name(take.key));
+    if (!elsewhere && elsewhere.error().code != ErrorCode::kNoLimit) return elsewhere.error();
     if (!elsewhere) {
-      if (auto ok = do_quota_set(key, rule); !ok) return tl::make_unexpected(ok.error());
+      TRY(perform(core::SetQuota{take.key, take.rule}, execution));
     }
   }
-  return consume(key, units);
+  return consume(take.key, take.units, execution);
 }
 
 // --- Counters --------------------------------------------------------------------------------------------------------
 
-Result<std::optional<std::int64_t>> EscrowKeys::do_get(std::string_view key) {
-  if (quota(key)) return remaining(key).map([](Amount left) { return std::optional<std::int64_t>(left); });
-  if (auto ok = check_counter(key); !ok) return tl::make_unexpected(ok.error());
-  return parts_.counters.get(key, now());
+Result<std::optional<std::int64_t>> EscrowKeys::perform(const core::GetKey& get, store::Execution& /*execution*/) {
+  if (quota(get.key)) return remaining(get.key).map([](Amount left) { return std::optional<std::int64_t>(left); });
+  TRY(check_counter(get.key));
+  return parts_.counters.get(get.key, now());
 }
 
-Result<store::SetAnswer> EscrowKeys::do_set(const store::SetRequest& request) {
-  const auto type = do_type(request.key);
-  if (!type) return tl::make_unexpected(type.error());
-  const bool is_other = *type == KeyType::kQuota || *type == KeyType::kThrottle;
-  if (is_other && request.wants_old) return core::wrong_type();
-  if (!core::is_within(request.reach, *type)) {
+Result<store::SetAnswer> EscrowKeys::perform(const core::SetCounter& set, store::Execution& execution) {
+  const auto type = TRY(type_of(set.key));
+  const bool is_other = type == KeyType::kQuota || type == KeyType::kThrottle;
+  if (is_other && set.wants_old) return core::wrong_type();
+  if (!core::is_within(set.reach, type)) {
     return store::SetAnswer{.is_set = false, .old = {}, .is_out_of_reach = true};
   }
   if (is_other) {
-    if (request.condition == store::SetCondition::kIfAbsent) return store::SetAnswer{};
-    if (const auto removed = do_remove(request.key, request.reach); !removed) {
-      return tl::make_unexpected(removed.error());
-    }
-    store::SetRequest replacing = request;
+    if (set.condition == store::SetCondition::kIfAbsent) return store::SetAnswer{};
+    TRY(perform(core::RemoveKey{set.key, set.reach}, execution));
+    store::SetCounter replacing = set;
     replacing.condition = store::SetCondition::kAlways;
     return parts_.counters.set(replacing, now());
   }
-  return parts_.counters.set(request, now());
+  return parts_.counters.set(set, now());
 }
 
-Result<std::optional<std::int64_t>> EscrowKeys::do_take_out(std::string_view key) {
-  if (auto ok = check_counter(key); !ok) return tl::make_unexpected(ok.error());
-  return parts_.counters.take_out(key, now());
+Result<std::optional<std::int64_t>> EscrowKeys::perform(const core::TakeOut& take, store::Execution& /*execution*/) {
+  TRY(check_counter(take.key));
+  return parts_.counters.take_out(take.key, now());
 }
 
-Result<std::int64_t> EscrowKeys::do_add(std::string_view key, std::int64_t by) {
-  if (quota(key)) return consume(key, by);
-  if (auto ok = check_counter(key); !ok) return tl::make_unexpected(ok.error());
-  return parts_.counters.add(key, by, now());
+Result<std::int64_t> EscrowKeys::perform(const core::AddToCounter& add, store::Execution& execution) {
+  if (quota(add.key)) return consume(add.key, add.by, execution);
+  TRY(check_counter(add.key));
+  return parts_.counters.add(add.key, add.by, now());
 }
 
-Result<store::BoundedSum> EscrowKeys::do_add_bounded(const store::BoundedAdd& request) {
-  if (auto ok = check_counter(request.key); !ok) return tl::make_unexpected(ok.error());
-  return parts_.counters.add_bounded(request, now());
+Result<store::BoundedSum> EscrowKeys::perform(const core::AddBounded& add, store::Execution& /*execution*/) {
+  TRY(check_counter(add.key));
+  return parts_.counters.add_bounded(add, now());
 }
 
 // --- Throttles -------------------------------------------------------------------------------------------------------
 
-Result<core::Verdict> EscrowKeys::do_throttle(std::string_view key, const store::ThrottleRequest& request) {
-  if (quota(key) || parts_.counters.get(key, now())) return core::wrong_type();
-  return parts_.throttles.throttle(key, request);
+Result<core::Verdict> EscrowKeys::perform(const core::Throttle& throttle, store::Execution& execution) {
+  if (quota(throttle.key) || parts_.counters.get(throttle.key, now())) return core::wrong_type();
+  return parts_.throttles.run(throttle, execution);
 }
 
 // --- Any key ---------------------------------------------------------------------------------------------------------
 
-Result<KeyType> EscrowKeys::do_type(std::string_view key) {
+Result<KeyType> EscrowKeys::type_of(std::string_view key) {
   if (quota(key)) return KeyType::kQuota;
-  const auto other = is_throttle(key);
-  if (!other) return tl::make_unexpected(other.error());
-  return *other ? KeyType::kThrottle : parts_.counters.type(key, now());
+  const auto other = TRY(is_throttle(key));
+  return other ? KeyType::kThrottle : parts_.counters.type(key, now());
 }
 
-Result<bool> EscrowKeys::do_remove(std::string_view key, store::KeyReach reach) {
-  const auto type = do_type(key);
-  if (!type) return tl::make_unexpected(type.error());
-  if (!core::is_within(reach, *type)) return false;
-  if (*type == KeyType::kQuota) return parts_.definitions.drop(quota_name(key));
-  if (*type == KeyType::kThrottle) return parts_.throttles.remove(key, reach);
-  return parts_.counters.remove(key, now());
+Result<bool> EscrowKeys::perform(const core::RemoveKey& remove, store::Execution& execution) {
+  const auto type = TRY(type_of(remove.key));
+  if (!core::is_within(remove.reach, type)) return false;
+  if (type == KeyType::kQuota) return parts_.definitions.drop(quota_name(remove.key));
+  if (type == KeyType::kThrottle) return parts_.throttles.run(remove, execution);
+  return parts_.counters.remove(remove.key, now());
 }
 
-Result<std::optional<Instant>> EscrowKeys::do_expires_at(std::string_view key) {
-  const auto type = do_type(key);
-  if (!type) return tl::make_unexpected(type.error());
-  if (*type == KeyType::kQuota) return Instant::max();
-  if (*type == KeyType::kThrottle) return parts_.throttles.expires_at(key);
-  return parts_.counters.expires_at(key, now());
+Result<std::optional<Instant>> EscrowKeys::perform(const core::FindExpiry& find, store::Execution& execution) {
+  const auto type = TRY(type_of(find.key));
+  if (type == KeyType::kQuota) return Instant::max();
+  if (type == KeyType::kThrottle) return parts_.throttles.run(find, execution);
+  return parts_.counters.expires_at(find.key, now());
 }
 
-Result<bool> EscrowKeys::do_expire(std::string_view key, const store::Expiry& expiry,
-                                   store::ExpiryCondition condition) {
-  const auto type = do_type(key);
-  if (!type) return tl::make_unexpected(type.error());
-  if (*type == KeyType::kQuota || *type == KeyType::kThrottle) return core::no_expiry(*type);
-  return parts_.counters.expire(key, expiry, condition, now());
+Result<bool> EscrowKeys::perform(const core::ExpireKey& expire, store::Execution& /*execution*/) {
+  const auto type = TRY(type_of(expire.key));
+  if (type == KeyType::kQuota || type == KeyType::kThrottle) return core::no_expiry(type);
+  return parts_.counters.expire(expire.key, expire.expiry, expire.condition, now());
 }
 
-Result<bool> EscrowKeys::do_persist(std::string_view key) {
-  const auto type = do_type(key);
-  if (!type) return tl::make_unexpected(type.error());
-  if (*type == KeyType::kThrottle) return core::no_expiry(*type);
-  return *type == KeyType::kCounter && parts_.counters.persist(key, now());
+Result<bool> EscrowKeys::perform(const core::PersistKey& persist, store::Execution& /*execution*/) {
+  const auto type = TRY(type_of(persist.key));
+  if (type == KeyType::kThrottle) return core::no_expiry(type);
+  return type == KeyType::kCounter && parts_.counters.persist(persist.key, now());
 }
 
 // Counters, then throttles, then quotas: the cursor says how far it has come in which.
-Result<store::KeyPage> EscrowKeys::do_scan(std::uint64_t cursor, std::size_t count) {
-  const auto kind = static_cast<Listed>(cursor % kKinds);
-  const std::uint64_t place = cursor / kKinds;
+Result<store::KeyPage> EscrowKeys::perform(const core::ScanKeys& scan, store::Execution& execution) {
+  const auto kind = static_cast<Listed>(scan.cursor % kKinds);
+  const std::uint64_t place = scan.cursor / kKinds;
   store::KeyPage page;
   if (kind == Listed::kQuotas) {
     for (const std::string& name : parts_.definitions.names()) {
@@ -240,24 +231,21 @@ Result<store::KeyPage> EscrowKeys::do_scan(std::uint64_t cursor, std::size_t cou
     return page;
   }
   if (kind == Listed::kCounters) {
-    page = parts_.counters.scan(place, count, now());
+    page = parts_.counters.scan(place, scan.count, now());
   } else {
-    auto throttles = parts_.throttles.scan(place, count);
-    if (!throttles) return throttles;
-    page = std::move(*throttles);
+    page = TRY(parts_.throttles.run(core::ScanKeys{place, scan.count}, execution));
   }
   const auto next = static_cast<std::uint64_t>(kind) + 1;
   page.cursor = page.cursor == 0 ? next : page.cursor * kKinds + static_cast<std::uint64_t>(kind);
   return page;
 }
 
-Result<std::size_t> EscrowKeys::do_size() {
-  const auto throttles = parts_.throttles.size();
-  if (!throttles) return throttles;
+Result<std::size_t> EscrowKeys::perform(const core::CountKeys& /*count*/, store::Execution& execution) {
+  const std::size_t throttles = TRY(parts_.throttles.run(core::CountKeys(), execution));
   const std::vector<std::string> names = parts_.definitions.names();
   const auto quotas =
       std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(kQuotaPrefix); });
-  return parts_.counters.size() + *throttles + static_cast<std::size_t>(quotas);
+  return parts_.counters.size() + throttles + static_cast<std::size_t>(quotas);
 }
 
 void EscrowKeys::clear() {

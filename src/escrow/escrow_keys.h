@@ -15,45 +15,48 @@
 
 namespace mete::escrow {
 
-class EscrowKeys final : public store::Keys {
+class EscrowKeys {
  public:
   struct Parts {
     store::Store& store;  // decides on quotas, as limits
     Definitions& definitions;
     Counters& counters;
-    store::Keys& throttles;
+    store::Store& throttles;
   };
   explicit EscrowKeys(Parts parts) : parts_(parts) {}
+
+  Result<store::KeyType> perform(const core::TypeOfKey& find, store::Execution& /*execution*/) {
+    return type_of(find.key);
+  }
+  Result<std::optional<std::int64_t>> perform(const core::GetKey& get, store::Execution& execution);
+  Result<store::SetAnswer> perform(const core::SetCounter& set, store::Execution& execution);
+  Result<std::optional<std::int64_t>> perform(const core::TakeOut& take, store::Execution& execution);
+  Result<std::int64_t> perform(const core::AddToCounter& add, store::Execution& execution);
+  Result<store::BoundedSum> perform(const core::AddBounded& add, store::Execution& execution);
+  Result<void> perform(const core::SetQuota& set, store::Execution& execution);
+  Result<std::optional<store::QuotaStanding>> perform(const core::GetQuota& get, store::Execution& execution);
+  Result<bool> perform(const core::RemoveQuota& remove, store::Execution& execution);
+  Result<Amount> perform(const core::TakeQuota& take, store::Execution& execution);
+  Result<core::Verdict> perform(const core::Throttle& throttle, store::Execution& execution);
+  Result<bool> perform(const core::RemoveKey& remove, store::Execution& execution);
+  Result<std::optional<Instant>> perform(const core::FindExpiry& find, store::Execution& execution);
+  Result<bool> perform(const core::ExpireKey& expire, store::Execution& execution);
+  Result<bool> perform(const core::PersistKey& persist, store::Execution& execution);
+  Result<store::KeyPage> perform(const core::ScanKeys& scan, store::Execution& execution);
+  Result<std::size_t> perform(const core::CountKeys& count, store::Execution& execution);
 
   // Forgets every counter, here and, as they hear of it, at the other nodes. Quotas stay.
   void clear();
 
  private:
-  Result<std::optional<std::int64_t>> do_get(std::string_view key) override;
-  Result<store::SetAnswer> do_set(const store::SetRequest& request) override;
-  Result<std::optional<std::int64_t>> do_take_out(std::string_view key) override;
-  Result<std::int64_t> do_add(std::string_view key, std::int64_t by) override;
-  Result<store::BoundedSum> do_add_bounded(const store::BoundedAdd& request) override;
-  Result<void> do_quota_set(std::string_view key, const store::QuotaRule& rule) override;
-  Result<std::optional<store::QuotaStanding>> do_quota_get(std::string_view key) override;
-  Result<bool> do_quota_remove(std::string_view key) override;
-  Result<Amount> do_quota_take(std::string_view key, const store::QuotaRule& rule, Amount units) override;
-  Result<core::Verdict> do_throttle(std::string_view key, const store::ThrottleRequest& request) override;
-  Result<store::KeyType> do_type(std::string_view key) override;
-  Result<bool> do_remove(std::string_view key, store::KeyReach reach) override;
-  Result<std::optional<Instant>> do_expires_at(std::string_view key) override;
-  Result<bool> do_expire(std::string_view key, const store::Expiry& expiry, store::ExpiryCondition condition) override;
-  Result<bool> do_persist(std::string_view key) override;
-  Result<store::KeyPage> do_scan(std::uint64_t cursor, std::size_t count) override;
-  Result<std::size_t> do_size() override;
-
   [[nodiscard]] Instant now() const { return parts_.store.now(); }
   // Null if the key is no quota, by what is known here.
   [[nodiscard]] std::shared_ptr<const Definition> quota(std::string_view key) const;
   [[nodiscard]] Result<bool> is_throttle(std::string_view key);
   // An error unless the key is a counter, or nothing yet.
   [[nodiscard]] Result<void> check_counter(std::string_view key);
-  Result<Amount> consume(std::string_view key, Amount units);
+  [[nodiscard]] Result<store::KeyType> type_of(std::string_view key);
+  Result<Amount> consume(std::string_view key, Amount units, store::Execution& execution);
   Result<Amount> remaining(std::string_view key);
 
   const Parts parts_;

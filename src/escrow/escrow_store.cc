@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/random.h"
+#include "base/try.h"
 
 namespace mete::escrow {
 
@@ -86,28 +88,29 @@ EscrowStore::EscrowStore(EscrowParts parts)
                     .clock = clock_,
                     .registration = registration_.get()}),
       counters_({.node = parts.node, .incarnation = parts.incarnation}),
-      keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_->keys()}),
+      keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_}),
       share_tag_("mete-share:" + parts.node),
-      carrier_(std::make_unique<Carrier>(
-          Carrier::Parts{.shared = *shared_, .shares = shares_, .book = book_, .clock = clock_, .tag = share_tag_})),
+      carrier_(std::make_unique<Carrier>(Carrier::Parts{.shared = *shared_,
+                                                        .shares = shares_,
+                                                        .book = book_,
+                                                        .clock = clock_,
+                                                        .tag = share_tag_,
+                                                        .has_threads = parts.has_threads})),
       counter_clock_(std::make_unique<StoreClock>(*local_)),
       neighbours_(std::move(parts.peers)) {}
 
 Result<std::unique_ptr<EscrowStore>> EscrowStore::open(EscrowParts parts) {
   std::optional<PeerOptions> link = std::move(parts.link);
+  const bool has_threads = parts.has_threads;
   std::unique_ptr<EscrowStore> store(new EscrowStore(std::move(parts)));
-  if (auto ok = store->definitions_.load(); !ok) return tl::make_unexpected(ok.error());
-  if (auto ok = store->recover_stocks(); !ok) return tl::make_unexpected(ok.error());
-  if (auto ok = store->stranded_.look(*store->shared_, store->share_tag_, store->clock_.now()); !ok) {
-    return tl::make_unexpected(ok.error());
-  }
+  TRY(store->definitions_.load());
+  TRY(store->recover_stocks());
+  TRY(store->stranded_.look(*store->shared_, store->share_tag_, store->clock_.now()));
   if (link) {
     link->clock = store->counter_clock_.get();
-    auto links = PeerLinks::start(*link, store->counters_);
-    if (!links) return tl::make_unexpected(links.error());
-    store->links_ = std::move(*links);
+    store->links_ = TRY(PeerLinks::start(*link, store->counters_));
   }
-  store->watcher_ = std::thread([raw = store.get()] { raw->watch_until_stopped(); });
+  if (has_threads) store->watcher_ = std::thread([raw = store.get()] { raw->watch_until_stopped(); });
   return store;
 }
 
@@ -122,18 +125,25 @@ EscrowStore::~EscrowStore() {
 
 void EscrowStore::watch_until_stopped() {
   std::unique_lock lock(stop_mutex_);
-  Instant kept_at;
   do {
     lock.unlock();
-    // A shared store that is away is noticed where it is needed; what is known stays.
-    static_cast<void>(definitions_.refresh());
-    counters_.sweep(now());
-    if (clock_.now() - kept_at >= kRefreshEvery) {
-      keep_registration();
-      kept_at = clock_.now();
-    }
+    watch();
     lock.lock();
   } while (!stop_signal_.wait_for(lock, kWatchEvery, [this] { return is_stopping_; }));
+}
+
+void EscrowStore::watch() {
+  // A shared store that is away is noticed where it is needed; what is known stays.
+  static_cast<void>(definitions_.refresh());
+  counters_.sweep(now());
+  if (clock_.now() - kept_at_ < kRefreshEvery) return;
+  keep_registration();
+  kept_at_ = clock_.now();
+}
+
+void EscrowStore::tend() {
+  carrier_->tend();
+  watch();
 }
 
 void EscrowStore::keep_registration() {
@@ -173,12 +183,11 @@ ClusterStatus EscrowStore::status() {
 // a backup tell of what was spent since: they are not believed, and what they had stays used.
 Result<void> EscrowStore::recover_stocks() {
   if (registration_ != nullptr && registration_->is_new()) return forget_stocks();
-  const auto open = book_.open_orders();
-  if (!open) return tl::make_unexpected(open.error());
-  for (const StockBook::Open& each : *open) {
+  const auto open = TRY(book_.open_orders());
+  for (const StockBook::Open& each : open) {
     const bool is_too_old = each.order.kind == Order::Kind::kSettle && each.age >= kReturnAgeMax;
     if (is_too_old) {
-      if (auto ok = book_.end_return(each.order); !ok) return ok;
+      TRY(book_.end_return(each.order));
     } else {
       carrier_->carry_out(each.order);
     }
@@ -186,47 +195,46 @@ Result<void> EscrowStore::recover_stocks() {
   for (const std::string& name : definitions_.names()) {
     const auto definition = definitions_.known(name);
     if (!definition || !definition->is_drawn() || definition->limit.kind() != Kind::kStock) continue;
-    const auto entries = book_.shares_of(name);
-    if (!entries) return tl::make_unexpected(entries.error());
-    for (const StockBook::Entry& entry : *entries) shares_.restore({name, entry.key}, definition->terms, entry.units);
+    const auto entries = TRY(book_.shares_of(name));
+    for (const StockBook::Entry& entry : entries) shares_.restore({name, entry.key}, definition->terms, entry.units);
   }
   return {};
 }
 
 Result<void> EscrowStore::forget_stocks() {
-  const auto names = local_->limits();
-  if (!names) return tl::make_unexpected(names.error());
-  for (const std::string& name : *names) {
+  const auto names = TRY(local_->limits());
+  for (const std::string& name : names) {
     if (!name.starts_with(StockBook::kSharePrefix)) continue;
     const std::string limit = name.substr(StockBook::kSharePrefix.size());
-    if (auto ok = book_.close(limit); !ok) return ok;
-    if (auto ok = book_.open(limit); !ok) return ok;
+    TRY(book_.close(limit));
+    TRY(book_.open(limit));
   }
   return {};
 }
 
 // --- Definitions -----------------------------------------------------------------------------------------------------
 
-Result<void> EscrowStore::do_define(const Limit& limit) {
-  if (!limit.name().starts_with(kReservedPrefix)) return definitions_.define(limit);
-  return tl::make_unexpected(Error{ErrorCode::kInvalid,
-                                   "limit name must not start with 'mete.': such names are for what nodes keep for "
-                                   "themselves"});
+Result<void> EscrowStore::perform(const core::Define& define, store::Execution& /*execution*/) {
+  if (!define.limit.name().starts_with(kReservedPrefix)) return definitions_.define(define.limit);
+  return base::invalid(
+      "limit name must not start with 'mete.': such names are for what nodes keep for "
+      "themselves");
 }
 
-Result<bool> EscrowStore::do_drop(std::string_view name) {
-  if (name.starts_with(kReservedPrefix)) return false;
-  return definitions_.drop(name);
+Result<bool> EscrowStore::perform(const core::Drop& drop, store::Execution& /*execution*/) {
+  if (drop.name.starts_with(kReservedPrefix)) return false;
+  return definitions_.drop(drop.name);
 }
 
-Result<std::optional<Limit>> EscrowStore::do_limit(std::string_view name) {
-  const auto definition = definitions_.find(name);
+Result<std::optional<Limit>> EscrowStore::perform(const core::FindLimit& find, store::Execution& /*execution*/) {
+  const auto definition = definitions_.find(find.name);
   if (definition) return (*definition)->limit;
   if (definition.error().code == ErrorCode::kNoLimit) return std::nullopt;
-  return tl::make_unexpected(definition.error());
+  return definition.error();
 }
 
-Result<std::vector<std::string>> EscrowStore::do_limits() {
+Result<std::vector<std::string>> EscrowStore::perform(const core::ListLimits& /*list*/,
+                                                      store::Execution& /*execution*/) {
   std::vector<std::string> names = definitions_.names();
   std::erase_if(names, [](const std::string& name) { return name.starts_with(kReservedPrefix); });
   return names;
@@ -242,10 +250,9 @@ Result<std::optional<Amount>> EscrowStore::outstanding(std::string_view limit) {
   Amount held = 0;
   std::uint64_t cursor = 0;
   for (int page = 0; page < kOutstandingPagesMax; ++page) {
-    const auto usages = shared_->scan(limit, cursor, kOutstandingPage);
-    if (!usages) return tl::make_unexpected(usages.error());
-    for (const KeyUsage& each : usages->keys) held += each.usage.held;
-    cursor = usages->cursor;
+    const auto usages = TRY(shared_->scan(limit, cursor, kOutstandingPage));
+    for (const KeyUsage& each : usages.keys) held += each.usage.held;
+    cursor = usages.cursor;
     if (cursor == 0) break;
   }
   return std::max<Amount>(0, held - here.held_and_spent);
@@ -256,42 +263,47 @@ Result<store::Store*> EscrowStore::home_of(std::string_view limit) {
       [this](const auto& definition) { return definition->is_here() ? local_.get() : shared_.get(); });
 }
 
-Result<store::Store*> EscrowStore::settled_home_of(const store::MeterName& meter) {
-  auto home = home_of(meter.limit);
-  if (home && *home == shared_.get()) {
-    const Charge charge{meter.limit, meter.key, 0};
-    give_back({&charge, 1});
+namespace {
+
+// Whether nothing is known there of the hold.
+bool is_unknown(const Result<std::optional<HoldInfo>>& answer) { return answer.has_value() && !answer->has_value(); }
+template <class Answer>
+bool is_unknown(const Result<Answer>& answer) {
+  return !answer.has_value() && answer.error().code == ErrorCode::kNoHold;
+}
+
+}  // namespace
+
+template <class What>
+Result<typename What::Answer> EscrowStore::perform(const What& operation, store::Execution& execution) {
+  constexpr core::Traits kTraits = What::kTraits;
+  if constexpr (kTraits.home == core::Home::kHold) {
+    auto here = local_->run(operation, execution);
+    return is_unknown(here) ? shared_->run(operation) : std::move(here);
+  } else {
+    store::Store* const home = TRY(home_of(operation.meter.limit));
+    if constexpr (kTraits.effect != core::Effect::kReads) {
+      const Charge charge{operation.meter.limit, operation.meter.key, 0};
+      if (home == shared_.get()) give_back({&charge, 1});
+    }
+    return home->run(operation, execution);
   }
-  return home;
-}
-
-Result<void> EscrowStore::do_set_override(const store::MeterName& meter, std::optional<Amount> amount) {
-  const auto home = settled_home_of(meter);
-  if (!home) return tl::make_unexpected(home.error());
-  return (*home)->set_override(meter, amount);
-}
-
-Result<std::optional<Amount>> EscrowStore::do_override_of(const store::MeterName& meter) {
-  const auto home = home_of(meter.limit);
-  if (!home) return tl::make_unexpected(home.error());
-  return (*home)->override_of(meter);
 }
 
 // --- Looking and correcting ------------------------------------------------------------------------------------------
 
 // What the node has and has not spent is used there. While an order is under way, the two do not tell of the same time.
-Result<Usage> EscrowStore::do_usage(const store::MeterName& meter) {
-  const auto home = home_of(meter.limit);
-  if (!home) return tl::make_unexpected(home.error());
-  if (*home != shared_.get()) return (*home)->usage(meter);
+Result<Usage> EscrowStore::perform(const core::ReadUsage& read, store::Execution& execution) {
+  const auto home = TRY(home_of(read.meter.limit));
+  if (home != shared_.get()) return home->run(read, execution);
   for (int attempt = 0;; ++attempt) {
-    const auto before = shares_.look(meter, clock_.now());
+    const auto before = shares_.look(read.meter, clock_.now());
     if (before && before->has_order_under_way && attempt < kLooksMax) {
-      shares_.wait_for_change(meter, before->change, kLookPatience);
+      shares_.wait_for_change(read.meter, before->change, kLookPatience);
       continue;
     }
-    auto usage = shared_->usage(meter);
-    const auto look = shares_.look(meter, clock_.now());
+    auto usage = shared_->run(read);
+    const auto look = shares_.look(read.meter, clock_.now());
     if (!look) return usage;
     if (!usage) return usage.error().code == ErrorCode::kUnavailable ? as_known(*look) : usage;
     const bool is_same_time = !look->has_order_under_way && (!before || before->change == look->change);
@@ -299,133 +311,105 @@ Result<Usage> EscrowStore::do_usage(const store::MeterName& meter) {
   }
 }
 
-Result<Reconciliation> EscrowStore::do_reconcile(const store::MeterName& meter, Amount used) {
-  const auto home = settled_home_of(meter);
-  if (!home) return tl::make_unexpected(home.error());
-  return (*home)->reconcile(meter, used);
-}
-
-void EscrowStore::do_shift(const store::ShiftRequest& request, std::span<Result<store::Shifted>> answers) {
-  const auto home = home_of(request.limit);
-  if (!home) {
-    std::fill(answers.begin(), answers.end(), tl::make_unexpected(home.error()));
-    return;
+Result<void> EscrowStore::perform(const core::ShiftUsage& shifts, store::Execution& execution) {
+  store::Store* const home = TRY(home_of(shifts.limit));
+  if (home != shared_.get()) return home->run(shifts, execution);
+  for (const store::Shift& each : shifts.shifts) {
+    const Charge charge{shifts.limit, each.key, 0};
+    give_back({&charge, 1});
   }
-  (*home)->shift(request, answers);
+  return home->run(shifts);
 }
 
-Result<UsagePage> EscrowStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
-  const auto home = home_of(limit);
-  if (!home) return tl::make_unexpected(home.error());
-  return (*home)->scan(limit, cursor, count);
+Result<UsagePage> EscrowStore::perform(const core::ScanUsage& scan, store::Execution& execution) {
+  store::Store* const home = TRY(home_of(scan.limit));
+  if (home != shared_.get()) return home->run(scan, execution);
+  auto page = TRY(home->run(scan));
+  std::erase_if(page.keys, [&](KeyUsage& each) {
+    const auto look = shares_.look({scan.limit, each.key}, clock_.now());
+    if (!look) return false;
+    each.usage = without(each.usage, *look);
+    return each.usage.used + each.usage.held == 0;  // Drawn, and none of it spent.
+  });
+  return page;
 }
 
-Result<std::optional<core::Verdict>> EscrowStore::do_recall(const store::TakeRequest& request) {
-  const auto parts = split(request.charges);
-  if (!parts) return tl::make_unexpected(parts.error());
+Result<std::optional<core::Verdict>> EscrowStore::perform(const core::Recall& recall, store::Execution& execution) {
+  const auto parts = split(recall.take.charges);
+  if (!parts) {
+    if (parts.error().code != ErrorCode::kNoLimit) return parts.error();
+    auto here = TRY(local_->run(recall, execution));  // The answer outlives its limit.
+    if (here) return here;
+    return shared_->run(recall);
+  }
   const bool is_all_here = parts->drawn.empty() && parts->there.empty();
-  if (is_all_here) return local_->recall(request);
-  if (parts->here.empty()) return shared_->recall(request);
+  if (is_all_here) return local_->run(recall, execution);
+  if (parts->here.empty()) return shared_->run(recall);
   return std::nullopt;  // In parts; the parts know.
 }
 
 // What was spent of a share is held there until it is settled, and only what is used can be given back.
-Result<Settlement> EscrowStore::do_give(std::span<const Charge> charges, std::string_view id) {
-  const auto parts = split(charges);
-  if (!parts) return tl::make_unexpected(parts.error());
+Result<Settlement> EscrowStore::perform(const core::Give& give, store::Execution& execution) {
+  const auto parts = split(give.charges);
+  if (!parts) return where_remembered(parts.error(), give, execution);
   std::vector<Charge> there = parts->there.charges;
   there.insert(there.end(), parts->drawn.charges.begin(), parts->drawn.charges.end());
-  if (there.empty()) return local_->give(charges, id);
+  if (there.empty()) return local_->run(give, execution);
   give_back(parts->drawn.charges);
-  auto given = shared_->give(there, id);
+  auto given = shared_->give(there, give.id);
   if (!given || parts->here.empty()) return given;
-  const auto here = local_->give(parts->here.charges, id);
-  if (!here) return here;
-  Settlement whole = here->remaining < given->remaining ? *here : *given;
-  whole.amount = here->amount + given->amount;
+  const auto here = TRY(local_->run(core::Give{parts->here.charges, give.id}, execution));
+  Settlement whole = here.remaining < given->remaining ? here : *given;
+  whole.amount = here.amount + given->amount;
   return whole;
 }
 
 // --- Holds -----------------------------------------------------------------------------------------------------------
 
-Result<core::Verdict> EscrowStore::do_hold(const store::HoldRequest& request) {
-  const auto parts = split(request.charges);
-  if (!parts) return tl::make_unexpected(parts.error());
-  if (parts->drawn.empty() && parts->there.empty()) return local_->hold(request);
+Result<core::Verdict> EscrowStore::perform(const core::Hold& hold, store::Execution& execution) {
+  const auto parts = split(hold.charges);
+  if (!parts) return where_remembered(parts.error(), hold, execution);
+  if (parts->drawn.empty() && parts->there.empty()) return local_->run(hold, execution);
   if (!parts->here.empty()) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid,
-                                     "charges: a hold is of limits of scope node, or of limits of scope shared and "
-                                     "escrow, not of both: make two holds"});
+    return base::invalid(
+        "charges: a hold is of limits of scope node, or of limits of scope shared and "
+        "escrow, not of both: make two holds");
   }
   // What is missing there may be here; a denial of an id is final, so this comes first.
   give_back(parts->drawn.charges);
-  return shared_->hold(request);
+  return shared_->hold(hold);
 }
 
-template <class Do>
-auto EscrowStore::where_held(Do act) -> decltype(act(std::declval<store::Store&>())) {
-  auto answer = act(*local_);
-  if (answer || answer.error().code != ErrorCode::kNoHold) return answer;
-  return act(*shared_);
-}
-
-Result<Settlement> EscrowStore::do_commit(const store::CommitRequest& request) {
-  return where_held([&](store::Store& store) { return store.commit(request); });
-}
-
-Result<Settlement> EscrowStore::do_cancel(std::string_view id) {
-  return where_held([&](store::Store& store) { return store.cancel(id); });
-}
-
-Result<Duration> EscrowStore::do_extend(std::string_view id, Duration ttl) {
-  return where_held([&](store::Store& store) { return store.extend(id, ttl); });
-}
-
-Result<std::optional<HoldInfo>> EscrowStore::do_find_hold(std::string_view id) {
-  auto here = local_->find_hold(id);
-  if (!here || *here) return here;
-  return shared_->find_hold(id);
-}
-
-Result<std::vector<std::string>> EscrowStore::do_holds(const store::MeterName& meter, std::size_t count_max) {
-  const auto home = home_of(meter.limit);
-  if (!home) return tl::make_unexpected(home.error());
-  return (*home)->holds(meter, count_max);
-}
-
-Result<std::vector<std::string>> EscrowStore::do_holds_tagged(std::string_view tag) {
-  auto here = local_->holds_tagged(tag);
-  if (!here) return here;
-  const auto there = shared_->holds_tagged(tag);
-  if (!there) return there;
-  here->insert(here->end(), there->begin(), there->end());
-  std::sort(here->begin(), here->end());
+Result<std::vector<std::string>> EscrowStore::perform(const core::ListTagged& list, store::Execution& execution) {
+  auto here = TRY(local_->run(list, execution));
+  const auto there = TRY(shared_->run(list));
+  here.insert(here.end(), there.begin(), there.end());
+  std::sort(here.begin(), here.end());
   return here;
 }
 
 // Without those that nodes make for themselves: shares, and signs of life.
-Result<std::vector<HoldInfo>> EscrowStore::do_oldest_holds(std::size_t count_max) {
-  auto here = local_->oldest_holds(count_max);
-  if (!here) return here;
-  auto there = shared_->oldest_holds(count_max);
-  if (!there) return there;
-  std::move(there->begin(), there->end(), std::back_inserter(*here));
-  std::erase_if(*here, [](const HoldInfo& hold) { return hold.tag.starts_with(kReservedTag); });
-  std::stable_sort(here->begin(), here->end(), [](const HoldInfo& a, const HoldInfo& b) { return a.age > b.age; });
-  if (here->size() > count_max) here->resize(count_max);
+Result<std::vector<HoldInfo>> EscrowStore::perform(const core::OldestHolds& oldest, store::Execution& execution) {
+  auto here = TRY(local_->run(oldest, execution));
+  auto there = TRY(shared_->run(oldest));
+  std::move(there.begin(), there.end(), std::back_inserter(here));
+  std::erase_if(here, [](const HoldInfo& hold) { return hold.tag.starts_with(kReservedTag); });
+  std::stable_sort(here.begin(), here.end(), [](const HoldInfo& a, const HoldInfo& b) { return a.age > b.age; });
+  if (here.size() > oldest.count_max) here.resize(oldest.count_max);
   return here;
 }
 
 // --- All of it -------------------------------------------------------------------------------------------------------
 
 // What is shared is not this node's to forget.
-Result<void> EscrowStore::do_clear() {
+Result<void> EscrowStore::perform(const core::Clear& clear, store::Execution& execution) {
   for (const Order& order : shares_.settle_all(clock_.now())) carrier_->carry_out(order);
   keys_.clear();
-  return local_->clear();
+  return local_->run(clear, execution);
 }
 
-store::StoreStatistics EscrowStore::do_statistics() {
+Result<store::StoreStatistics> EscrowStore::perform(const core::ReadStatistics& /*read*/,
+                                                    store::Execution& /*execution*/) {
   store::StoreStatistics statistics = local_->statistics();
   statistics.limits = definitions_.names().size();
   statistics.unrecorded_admissions += open_admissions_.load(std::memory_order_relaxed);

@@ -48,15 +48,15 @@ struct EscrowParts {
   std::vector<std::string> peers = {};
   const Clock* clock = nullptr;  // how long things take; null: the machine's. Not owned
   base::Log* log = nullptr;      // not owned; may be left out
+  bool has_threads = true;       // false: nothing happens by itself, but in tend(); for tests that set the clock
 };
 
-class EscrowStore final : public store::Store {
+class EscrowStore final : public store::StoreOf<EscrowStore> {
  public:
   static Result<std::unique_ptr<EscrowStore>> open(EscrowParts parts);
   ~EscrowStore() override;
 
   [[nodiscard]] Instant now() const override { return local_->now(); }
-  [[nodiscard]] store::Keys* keys() override { return &keys_; }
   [[nodiscard]] bool draws_shares() const override { return true; }
   [[nodiscard]] Result<std::optional<Amount>> outstanding(std::string_view limit) override;
   [[nodiscard]] std::optional<store::RemoteStatus> remote() const override { return shared_->remote(); }
@@ -64,7 +64,12 @@ class EscrowStore final : public store::Store {
 
   [[nodiscard]] ClusterStatus status();
 
+  // What its threads do again and again, once: shares are drawn ahead and given back, definitions looked for.
+  void tend();
+
  private:
+  friend class store::StoreOf<EscrowStore>;
+
   // The charges of an operation by where they are decided, with their places in it.
   struct Part {
     std::vector<Charge> charges;
@@ -72,67 +77,85 @@ class EscrowStore final : public store::Store {
     std::vector<std::shared_ptr<const Definition>> definitions;
 
     [[nodiscard]] bool empty() const { return charges.empty(); }
+    // None of its limits denies anything.
+    [[nodiscard]] bool is_shadow() const;
   };
   struct Split {
     Part here;
     Part drawn;
     Part there;
+
+    [[nodiscard]] bool is_shadow() const { return here.is_shadow() && drawn.is_shadow() && there.is_shadow(); }
+  };
+  // Charges that are looked at together.
+  struct Piece {
+    store::Store* store = nullptr;  // null: a share, of one charge
+    std::span<const Charge> charges;
+    std::span<const std::size_t> places;
+    bool is_shadow = false;
   };
 
   explicit EscrowStore(EscrowParts parts);
 
-  Result<void> do_define(const Limit& limit) override;
-  Result<bool> do_drop(std::string_view name) override;
-  Result<std::optional<Limit>> do_limit(std::string_view name) override;
-  Result<std::vector<std::string>> do_limits() override;
-  Result<void> do_set_override(const store::MeterName& meter, std::optional<Amount> amount) override;
-  Result<std::optional<Amount>> do_override_of(const store::MeterName& meter) override;
-  Result<core::Verdict> do_take(const store::TakeRequest& request) override;
-  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
-  Result<std::optional<core::Verdict>> do_recall(const store::TakeRequest& request) override;
-  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
-  Result<core::Verdict> do_hold(const store::HoldRequest& request) override;
-  Result<Settlement> do_commit(const store::CommitRequest& request) override;
-  Result<Settlement> do_cancel(std::string_view id) override;
-  Result<Duration> do_extend(std::string_view id, Duration ttl) override;
-  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override;
-  Result<std::vector<std::string>> do_holds(const store::MeterName& meter, std::size_t count_max) override;
-  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
-  Result<Usage> do_usage(const store::MeterName& meter) override;
-  Result<Reconciliation> do_reconcile(const store::MeterName& meter, Amount used) override;
-  void do_shift(const store::ShiftRequest& request, std::span<Result<store::Shifted>> answers) override;
-  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
-  Result<void> do_clear() override;
-  store::StoreStatistics do_statistics() override;
+  // Where the limit is, or the hold. What changes a meter finds all of it there: the share goes back first.
+  template <class What>
+  Result<typename What::Answer> perform(const What& operation, store::Execution& execution);
+  template <class What>
+  requires core::kIsOnKeys<What> Result<typename What::Answer> perform(const What& operation,
+                                                                       store::Execution& execution) {
+    return keys_.perform(operation, execution);
+  }
+
+  Result<void> perform(const core::Define& define, store::Execution& execution);
+  Result<bool> perform(const core::Drop& drop, store::Execution& execution);
+  Result<std::optional<Limit>> perform(const core::FindLimit& find, store::Execution& execution);
+  Result<std::vector<std::string>> perform(const core::ListLimits& list, store::Execution& execution);
+  Result<core::Verdict> perform(const core::Take& take, store::Execution& execution);
+  Result<void> perform(const core::TakeEach& takes, store::Execution& execution);
+  Result<std::optional<core::Verdict>> perform(const core::Recall& recall, store::Execution& execution);
+  Result<Settlement> perform(const core::Give& give, store::Execution& execution);
+  Result<core::Verdict> perform(const core::Hold& hold, store::Execution& execution);
+  Result<std::vector<std::string>> perform(const core::ListTagged& list, store::Execution& execution);
+  Result<Usage> perform(const core::ReadUsage& read, store::Execution& execution);
+  Result<void> perform(const core::ShiftUsage& shifts, store::Execution& execution);
+  Result<UsagePage> perform(const core::ScanUsage& scan, store::Execution& execution);
+  Result<std::vector<HoldInfo>> perform(const core::OldestHolds& oldest, store::Execution& execution);
+  Result<void> perform(const core::Clear& clear, store::Execution& execution);
+  Result<store::StoreStatistics> perform(const core::ReadStatistics& read, store::Execution& execution);
 
   Result<void> recover_stocks();
   Result<void> forget_stocks();
   void watch_until_stopped();
+  void watch();
   void keep_registration();
 
   Result<Split> split(std::span<const Charge> charges);
+  // The answer that an operation with an id got before its limits were dropped; `error` if it got none.
+  template <class What>
+  Result<typename What::Answer> where_remembered(const Error& error, const What& operation,
+                                                 store::Execution& execution);
   // Decided from shares. False: the share has not enough, or there is none, and nothing has happened.
-  bool take_at_once(const Charge& charge, Instant now, Result<core::Verdict>& answer);
-  Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode);
+  bool take_at_once(const Charge& charge, Instant now, Result<core::Verdict>& answer, store::Execution& execution);
+  Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode,
+                                        store::Execution& execution);
   Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
-  Result<core::Verdict> take_shares(const Part& drawn);
+  Result<core::Verdict> take_shares(const Part& drawn, store::Execution& execution);
   Result<core::Verdict> peek_share(const Charge& charge);
-  void undo_share(const Charge& charge);
-  Result<void> note_spent(const Shares::Taking& taking, const Charge& charge);
+  core::Verdict undo_share(const Charge& charge, store::Execution& execution);
+  core::Verdict undo_shares(const Part& several, store::Execution& execution);
+  static Part joined(const Part& part);
+  Result<void> note_spent(const Shares::Taking& taking, const Charge& charge, store::Execution& execution);
   Result<core::Verdict> fail(const Definition& definition, const Charge& charge, const Error& error);
   // Decided elsewhere, or in parts.
-  Result<core::Verdict> take_there(const store::TakeRequest& request, const Part& drawn);
-  Result<core::Verdict> take_elsewhere(const store::TakeRequest& request, const Split& split);
-  Result<core::Verdict> take_apart(const store::TakeRequest& request, const Split& split);
-  Result<core::Verdict> peek_all(const Split& split);
+  Result<core::Verdict> take_there(const store::Take& request, const Part& drawn);
+  Result<core::Verdict> take_elsewhere(const store::Take& request, const Split& split, store::Execution& execution);
+  Result<core::Verdict> take_apart(const store::Take& request, const Split& split, store::Execution& execution);
+  Result<core::Verdict> peek_all(const Split& split, bool is_denied, store::Execution& execution);
+  Result<core::Verdict> peek_piece(const Piece& piece, std::span<const Charge> charges, store::Execution& execution);
   // What this node has of these meters goes back; returns when the shared store has it.
   void give_back(std::span<const Charge> charges);
-  // The store that has the limit; what this node has of the meter is given back to it.
+  // The store that has the limit.
   Result<store::Store*> home_of(std::string_view limit);
-  Result<store::Store*> settled_home_of(const store::MeterName& meter);
-  template <class Do>
-  auto where_held(Do act) -> decltype(act(std::declval<store::Store&>()));
 
   const std::unique_ptr<store::Store> local_;
   const std::unique_ptr<store::Store> shared_;
@@ -155,7 +178,18 @@ class EscrowStore final : public store::Store {
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;
   bool is_stopping_ = false;
+  Instant kept_at_;      // the registration; of who watches
   std::thread watcher_;  // last: it uses all of the above
 };
+
+template <class What>
+Result<typename What::Answer> EscrowStore::where_remembered(const Error& error, const What& operation,
+                                                            store::Execution& execution) {
+  if (error.code != ErrorCode::kNoLimit || operation.id.empty()) return error;
+  auto here = local_->run(operation, execution);
+  if (here.has_value() || here.error().code != ErrorCode::kNoLimit) return here;
+  auto there = shared_->run(operation);
+  return there.has_value() || there.error().code != ErrorCode::kNoLimit ? std::move(there) : error;
+}
 
 }  // namespace mete::escrow

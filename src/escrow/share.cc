@@ -34,7 +34,10 @@ constexpr Duration kAskPauseMin = milliseconds(100);
 constexpr Duration kAskPauseMax = seconds(2);
 
 Duration part(Duration length, std::int64_t divisor) { return Duration::from_ns(length.ns() / divisor); }
-Duration until(Instant instant, Instant now) { return std::max(instant - now, Duration()); }
+Duration until(Instant instant, Instant now) {
+  return instant == Instant::max() ? Duration::never() : std::max(instant - now, Duration());
+}
+Instant after(Duration length, Instant now) { return length.is_never() ? Instant::max() : now + length; }
 
 // Whether lots that were drawn under the one may be spent under the other.
 bool keeps_lots(const Terms& before, const Terms& after) {
@@ -129,6 +132,7 @@ Amount Share::unspend(Amount cost) {
     lot.left += back;
     undone += back;
   }
+  denial_.reset();
   return undone;
 }
 
@@ -144,11 +148,10 @@ core::Verdict Share::admitted(Amount cost, Amount here, Instant now) const {
 
 // The denial that is remembered may be of less: when that fits says nothing about what never does.
 core::Verdict Share::turned_down(Amount cost, Instant now) const {
-  const bool can_never_fit = cost > capacity_ || denial_->retry_at == Instant::max();
-  core::Verdict verdict = admitted(0, usable(now), now);
+  core::Verdict verdict = standing(now);
   verdict.is_allowed = false;
   verdict.violated = 1;
-  verdict.retry_after = can_never_fit ? Duration::never() : until(denial_->retry_at, now);
+  verdict.retry_after = cost > capacity_ ? Duration::never() : until(denial_->retry_at, now);
   return verdict;
 }
 
@@ -199,7 +202,7 @@ Amount Share::batch(Instant now) const {
 
 Order Share::draw(DrawNames& names, Instant now) {
   if (!draw_) {
-    draw_.emplace();
+    draw_ = Draw();
     draw_->terms = terms_;
     draw_->order = {.kind = Order::Kind::kDraw,
                     .limit = limit_,
@@ -232,7 +235,7 @@ void Share::answered(const Order& order, const core::Verdict& verdict, Instant n
   demand_.add(order.amount, now);
   round_trip_ = now - order.sent_at;
   know({verdict.remaining, verdict.limit}, now);
-  resets_at_ = now + verdict.reset_after;
+  resets_at_ = after(verdict.reset_after, now);
   if (verdict.is_allowed) {
     denial_.reset();
   } else {
@@ -250,7 +253,7 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
   denials_in_a_row_ = 0;
   last_batch_ = order.amount;
   know({verdict.remaining, verdict.limit}, now);
-  resets_at_ = now + verdict.reset_after;
+  resets_at_ = after(verdict.reset_after, now);
   window_ends_at_ = window_end(*terms, verdict.reset_after, order.sent_at);
   Lot lot = make_lot(*terms, order.id, order.amount, verdict, order.sent_at);
   if (!keeps_lots(*terms, *terms_)) return settle(lot, now);
@@ -267,13 +270,13 @@ void Share::denied(const Order& order, const core::Verdict& verdict, Instant now
   ++statistics_.denials;
   ++denials_in_a_row_;
   know({verdict.remaining, verdict.limit}, now);
-  resets_at_ = now + verdict.reset_after;
+  resets_at_ = after(verdict.reset_after, now);
   note_denial(order.amount, verdict, now);
 }
 
 void Share::note_denial(Amount need, const core::Verdict& verdict, Instant now) {
   const Duration pause = denial_ ? std::min(denial_->pause * 2, kDenialPauseMax) : kDenialPauseMin;
-  const Instant retry_at = verdict.retry_after.is_never() ? Instant::max() : now + verdict.retry_after;
+  const Instant retry_at = after(verdict.retry_after, now);
   denial_ = {.need = need, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
 }
 
@@ -288,7 +291,10 @@ Amount Share::known_remaining(Instant now) const {
   if (terms_->kind == Kind::kStock || !is_known_) return remaining_;
   if (now >= resets_at_) return capacity_;
   if (terms_->kind != Kind::kBucket) return remaining_;
-  const auto refill = base::multiply(base::to_unsigned((now - known_at_).ns()), base::to_unsigned(terms_->amount));
+  // Threads read the clock before they come here, and not in the order in which they do: an answer may be younger than
+  // `now`, and nothing has been refilled since.
+  const Duration since = std::max(now - known_at_, Duration());
+  const auto refill = base::multiply(base::to_unsigned(since.ns()), base::to_unsigned(terms_->amount));
   const auto units = base::div_floor(refill, base::to_unsigned(terms_->period.ns()));
   return std::min(capacity_, remaining_ + base::saturate(units, kAmountMax));
 }
@@ -362,6 +368,7 @@ void Share::settled(const Order& order, std::optional<MeterStanding> standing, I
   if (standing) {
     statistics_.returned += static_cast<std::uint64_t>(found->rest);
     know(*standing, now);
+    if (found->rest > 0) denial_.reset();
   }
   settling_.erase(found);
   erase_lots(lots_, [&](const Lot& lot) { return lot.id == order.id; });
@@ -414,6 +421,7 @@ void Share::tend(DrawNames& names, Instant now, std::vector<Order>& orders) {
 }
 
 void Share::settle_all(Instant now, std::vector<Order>& orders) {
+  denial_.reset();  // Whoever wants that changes the meter there.
   settle_lots(now);
   ask_settling(now, orders);
 }

@@ -36,7 +36,8 @@ namespace mete::escrow {
 // The ids of a node's draws: node, incarnation, sequence. No two are the same, whatever is lost or started again.
 class DrawNames {
  public:
-  DrawNames(std::string node, std::uint64_t incarnation) : prefix_(node + "." + std::to_string(incarnation) + ".") {}
+  DrawNames(const std::string& node, std::uint64_t incarnation)
+      : prefix_(node + "." + std::to_string(incarnation) + ".") {}
 
   std::string next(std::string_view key);
 
@@ -74,6 +75,10 @@ class alignas(64) Share {
   bool spend_at_once(Amount cost, Instant now, core::Verdict& verdict);
   // What was spent a moment ago, and not used; tells how much of it was the share's.
   Amount unspend(Amount cost);
+  // The answer to a take of nothing.
+  [[nodiscard]] core::Verdict standing(Instant now) const { return admitted(0, usable(now), now); }
+  // What the shared store said of the whole besides its answers to orders.
+  void know(const MeterStanding& standing, Instant now);
   // Whether the next draw should be made before it is needed.
   [[nodiscard]] bool wants_draw(Instant now) const;
 
@@ -135,7 +140,7 @@ class alignas(64) Share {
     Amount rest = 0;
     Instant until;  // then there is nothing to give it back to
   };
-  // What the shared store said no to.
+  // What the shared store said no to. It holds no more once this node has given something back.
   struct Denial {
     Amount need = 0;
     Instant until;     // not asked again before
@@ -150,7 +155,6 @@ class alignas(64) Share {
   void ask_settling(Instant now, std::vector<Order>& orders);
   void drop_dead(Instant now);
   void note_denial(Amount need, const core::Verdict& verdict, Instant now);
-  void know(const MeterStanding& standing, Instant now);
   [[nodiscard]] bool is_denied(Amount need, Instant now) const;
   [[nodiscard]] bool has_too_much(Instant now) const;
   // What is asked for in about a second; more of it of a limit that is asked seldom.

@@ -138,6 +138,13 @@ Shares::Undone Shares::unspend(const store::MeterName& meter, Amount cost) {
   return {.units = share->unspend(cost), .is_stock = share->terms()->kind == Kind::kStock};
 }
 
+void Shares::know(const store::MeterName& meter, const MeterStanding& standing, Instant now) {
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  if (Share* const share = find(shard, probe)) share->know(standing, now);
+}
+
 void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Instant now) {
   const store::MeterName meter{order.limit, order.key};
   const Probe probe = probe_of(meter);
@@ -159,15 +166,15 @@ void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Insta
     } else {
       share->denied(order, *answer->verdict, now);
     }
+    shard.changed.notify_all();
   }
-  shard.changed.notify_all();
 }
 
 bool Shares::wait_for_change(const store::MeterName& meter, std::uint64_t change, std::chrono::nanoseconds wait) {
   const Probe probe = probe_of(meter);
   Shard& shard = shard_of(probe);
   std::unique_lock lock(shard.lock);
-  return shard.changed.wait_for(lock, wait, [&] { return shard.changes != change; });
+  return shard.changed.wait(lock, net::Deadline::in(wait), [&] { return shard.changes != change; });
 }
 
 template <class Use>
@@ -240,6 +247,14 @@ std::optional<Shares::Look> Shares::look(const store::MeterName& meter, Instant 
               .capacity = share.capacity(),
               .has_order_under_way = share.has_order_under_way(),
               .change = shard.changes};
+}
+
+core::Verdict Shares::standing(const store::MeterName& meter, Instant now) {
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  const Share* const share = find(shard, probe);
+  return share == nullptr ? core::Verdict{.is_allowed = true} : share->standing(now);
 }
 
 Shares::LimitTotals Shares::totals(std::string_view limit) {

@@ -12,7 +12,6 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +24,7 @@
 #include "escrow/share.h"
 #include "escrow/statistics.h"
 #include "escrow/terms.h"
+#include "net/signal.h"
 #include "store/store.h"
 
 namespace mete::escrow {
@@ -69,6 +69,8 @@ class Shares {
     bool is_stock = false;
   };
   Undone unspend(const store::MeterName& meter, Amount cost);
+  // What the shared store said of the whole besides.
+  void know(const store::MeterName& meter, const MeterStanding& standing, Instant now);
   // An error that is not kUnavailable is a refusal: the order is not asked again.
   void finish(const Order& order, const Result<OrderAnswer>& answer, Instant now);
   // Returns when an order of this meter has ended since `change`, or at the deadline (false).
@@ -95,6 +97,8 @@ class Shares {
     std::uint64_t change = 0;          // what to wait for with wait_for_change()
   };
   [[nodiscard]] std::optional<Look> look(const store::MeterName& meter, Instant now);
+  // How it stands, as far as is known here: the answer to a take of nothing.
+  [[nodiscard]] core::Verdict standing(const store::MeterName& meter, Instant now);
   // Of all meters of a limit.
   struct LimitTotals {
     Amount outstanding = 0;  // charged in the shared store and not spent
@@ -114,7 +118,7 @@ class Shares {
   struct Table;  // of the shares, by their names
   struct alignas(64) Shard {
     base::Lock lock;
-    std::condition_variable_any changed;
+    net::Signal changed;
     std::uint64_t changes = 0;  // orders that have ended
     std::uint64_t decisions = 0;
     std::uint64_t local_decisions = 0;

@@ -1,4 +1,5 @@
 #include "escrow/stock_book.h"
+#include "base/try.h"
 
 #include <utility>
 
@@ -16,14 +17,15 @@ std::string draws_of(std::string_view limit) { return std::string(StockBook::kDr
 // What has been settled before is settled: this is the same step once more.
 template <class Answer>
 Result<void> done(const Answer& result) {
-  if (result || result.error().code == ErrorCode::kNoHold || result.error().code == ErrorCode::kExpired) return {};
-  return tl::make_unexpected(result.error());
+  if (result.has_value() || result.error().code == ErrorCode::kNoHold || result.error().code == ErrorCode::kExpired)
+    return {};
+  return result.error();
 }
 
 template <class Answer>
 Result<void> void_of(const Answer& result) {
-  if (result) return {};
-  return tl::make_unexpected(result.error());
+  if (result.has_value()) return {};
+  return result.error();
 }
 
 }  // namespace
@@ -31,8 +33,8 @@ Result<void> void_of(const Answer& result) {
 Result<void> StockBook::open(std::string_view limit) {
   for (const std::string& name : {share_of(limit), draws_of(limit)}) {
     const auto known = local_.limit(name);
-    if (known && *known) continue;
-    if (auto ok = local_.define(stock(name).amount(kAmountMax)); !ok) return ok;
+    if (known.has_value() && *known) continue;
+    TRY(local_.define(stock(name).amount(kAmountMax)));
   }
   return {};
 }
@@ -43,7 +45,7 @@ Result<void> StockBook::close(std::string_view limit) {
     const std::string prefix = std::string(limit) + '\0';
     std::erase_if(known_, [&](const std::string& meter) { return meter.starts_with(prefix); });
   }
-  if (const auto dropped = local_.drop(draws_of(limit)); !dropped) return tl::make_unexpected(dropped.error());
+  TRY(local_.drop(draws_of(limit)));
   return void_of(local_.drop(share_of(limit)));
 }
 
@@ -53,11 +55,9 @@ Result<void> StockBook::ensure_empty(std::string_view limit, std::string_view ke
   const std::scoped_lock lock(mutex_);
   if (known_.contains(meter)) return {};
   const std::string name = share_of(limit);
-  const auto usage = local_.usage({name, key});
-  if (!usage) return tl::make_unexpected(usage.error());
-  if (usage->used == 0) {
-    const auto emptied = local_.reconcile({name, key}, kAmountMax);
-    if (!emptied) return tl::make_unexpected(emptied.error());
+  const auto usage = TRY(local_.usage({name, key}));
+  if (usage.used == 0) {
+    TRY(local_.reconcile({name, key}, kAmountMax));
   }
   known_.insert(std::move(meter));
   return {};
@@ -65,23 +65,21 @@ Result<void> StockBook::ensure_empty(std::string_view limit, std::string_view ke
 
 Result<void> StockBook::hold(std::string_view limit, const Order& order, std::string_view tag) {
   const Charge charge{limit, order.key, order.amount};
-  const auto verdict = local_.hold({.charges = {&charge, 1}, .ttl = kHoldTtlMax, .id = order.id, .tag = tag});
-  if (!verdict) return tl::make_unexpected(verdict.error());
-  if (verdict->is_allowed) return {};
-  return tl::make_unexpected(Error{ErrorCode::kExceeds, "this node's books have less than " +
-                                                            std::to_string(order.amount) + " of limit '" + order.limit +
-                                                            "': nothing is given back"});
+  const auto verdict = TRY(local_.hold({.charges = {&charge, 1}, .ttl = kHoldTtlMax, .id = order.id, .tag = tag}));
+  if (verdict.is_allowed) return {};
+  return Error{ErrorCode::kExceeds, "this node's books have less than " + std::to_string(order.amount) + " of limit '" +
+                                        order.limit + "': nothing is given back"};
 }
 
 Result<void> StockBook::begin_draw(const Order& order) { return hold(draws_of(order.limit), order, kDrawTag); }
 
 Result<void> StockBook::end_draw(const Order& order, bool is_granted) {
   if (is_granted) {
-    if (auto ok = ensure_empty(order.limit, order.key); !ok) return ok;
+    TRY(ensure_empty(order.limit, order.key));
     const std::string name = share_of(order.limit);
     const Charge charge{name, order.key, order.amount};
     // Under an id of its own, so that the same draw adds to the share once.
-    if (auto ok = void_of(local_.give({&charge, 1}, order.id + "+")); !ok) return ok;
+    TRY(void_of(local_.give({&charge, 1}, order.id + "+")));
   }
   return done(local_.cancel(order.id));
 }
@@ -90,28 +88,27 @@ Result<void> StockBook::begin_return(const Order& order) { return hold(share_of(
 
 Result<void> StockBook::end_return(const Order& order) { return done(local_.commit({.id = order.id})); }
 
-Result<void> StockBook::spend(const store::MeterName& meter, Amount units) {
+Result<void> StockBook::spend(const store::MeterName& meter, Amount units, store::Execution& execution) {
   const std::string name = share_of(meter.limit);
   const Charge charge{name, meter.key, units};
-  return void_of(local_.take({.charges = {&charge, 1}, .mode = Mode::kForce}));
+  return void_of(local_.run(core::Take{.charges = {&charge, 1}, .mode = Mode::kForce}, execution));
 }
 
-Result<void> StockBook::unspend(const store::MeterName& meter, Amount units) {
+Result<void> StockBook::unspend(const store::MeterName& meter, Amount units, store::Execution& execution) {
   const std::string name = share_of(meter.limit);
   const Charge charge{name, meter.key, units};
-  return void_of(local_.give({&charge, 1}, {}));
+  return void_of(local_.run(core::Give{.charges = {&charge, 1}}, execution));
 }
 
 Result<std::vector<StockBook::Entry>> StockBook::shares_of(std::string_view limit) {
   std::vector<Entry> entries;
   std::uint64_t cursor = 0;
   do {
-    const auto page = local_.scan(share_of(limit), cursor, kPage);
-    if (!page) return tl::make_unexpected(page.error());
-    for (const KeyUsage& each : page->keys) {
+    const auto page = TRY(local_.scan(share_of(limit), cursor, kPage));
+    for (const KeyUsage& each : page.keys) {
       if (each.usage.used > 0 && each.usage.remaining > 0) entries.push_back({each.key, each.usage.remaining});
     }
-    cursor = page->cursor;
+    cursor = page.cursor;
   } while (cursor != 0);
   return entries;
 }
@@ -119,14 +116,12 @@ Result<std::vector<StockBook::Entry>> StockBook::shares_of(std::string_view limi
 Result<std::vector<StockBook::Open>> StockBook::open_orders() {
   std::vector<Open> all;
   for (const std::string_view tag : {kDrawTag, kReturnTag}) {
-    const auto ids = local_.holds_tagged(tag);
-    if (!ids) return tl::make_unexpected(ids.error());
+    const auto ids = TRY(local_.holds_tagged(tag));
     const std::string_view prefix = tag == kDrawTag ? kDrawPrefix : kSharePrefix;
-    for (const std::string& id : *ids) {
-      const auto hold = local_.find_hold(id);
-      if (!hold) return tl::make_unexpected(hold.error());
-      if (!*hold || (*hold)->charges.empty()) continue;
-      const HeldCharge& charge = (*hold)->charges[0];
+    for (const std::string& id : ids) {
+      const auto hold = TRY(local_.find_hold(id));
+      if (!hold || hold->charges.empty()) continue;
+      const HeldCharge& charge = hold->charges[0];
       if (!charge.limit.starts_with(prefix)) continue;
       all.push_back({{.kind = tag == kDrawTag ? Order::Kind::kDraw : Order::Kind::kSettle,
                       .limit = charge.limit.substr(prefix.size()),
@@ -136,7 +131,7 @@ Result<std::vector<StockBook::Open>> StockBook::open_orders() {
                       .is_stock = true,
                       .ttl = {},
                       .sent_at = {}},
-                     (*hold)->age});
+                     hold->age});
     }
   }
   return all;

@@ -14,12 +14,12 @@
 #include <mete/result.h>
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "escrow/terms.h"
+#include "net/fiber_mutex.h"
 #include "store/store.h"
 
 namespace mete::escrow {
@@ -31,6 +31,7 @@ class StockBook {
 
   static constexpr std::string_view kSharePrefix = "mete.share:";
   static constexpr std::string_view kDrawPrefix = "mete.draw:";
+  static_assert(kDrawPrefix.size() <= kSharePrefix.size(), "the longest name that a stock may have goes by the longer");
 
   // Makes the limits for a stock of that name.
   Result<void> open(std::string_view limit);
@@ -43,8 +44,8 @@ class StockBook {
   // Before a part of the share is given back, and when that has its answer.
   Result<void> begin_return(const Order& order);
   Result<void> end_return(const Order& order);
-  Result<void> spend(const store::MeterName& meter, Amount units);
-  Result<void> unspend(const store::MeterName& meter, Amount units);
+  Result<void> spend(const store::MeterName& meter, Amount units, store::Execution& execution);
+  Result<void> unspend(const store::MeterName& meter, Amount units, store::Execution& execution);
 
   // What is written here of a stock: for a node that starts.
   struct Entry {
@@ -64,7 +65,7 @@ class StockBook {
   Result<void> ensure_empty(std::string_view limit, std::string_view key);
 
   store::Store& local_;
-  std::mutex mutex_;
+  net::FiberMutex mutex_;                  // held while the store of this node is asked
   std::unordered_set<std::string> known_;  // meters that are there: limit, '\0', key
 };
 

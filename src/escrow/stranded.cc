@@ -1,4 +1,5 @@
 #include "escrow/stranded.h"
+#include "base/try.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,14 +7,12 @@
 namespace mete::escrow {
 
 Result<void> Stranded::look(store::Store& shared, std::string_view tag, Instant now) {
-  const auto ids = shared.holds_tagged(tag);
-  if (!ids) return tl::make_unexpected(ids.error());
+  const auto ids = TRY(shared.holds_tagged(tag));
   std::vector<Lost> lost;
-  for (std::size_t i = 0; i < std::min(ids->size(), kHoldsMax); ++i) {
-    const auto hold = shared.find_hold((*ids)[i]);
-    if (!hold) return tl::make_unexpected(hold.error());
-    if (!*hold || (*hold)->state != HoldState::kHeld) continue;
-    for (const HeldCharge& charge : (*hold)->charges) lost.push_back({charge.amount, now + (*hold)->expires_in});
+  for (std::size_t i = 0; i < std::min(ids.size(), kHoldsMax); ++i) {
+    const auto hold = TRY(shared.find_hold(ids[i]));
+    if (!hold || hold->state != HoldState::kHeld) continue;
+    for (const HeldCharge& charge : hold->charges) lost.push_back({charge.amount, now + hold->expires_in});
   }
   const std::scoped_lock lock(mutex_);
   lost_ = std::move(lost);

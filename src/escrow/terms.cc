@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/errors.h"
 #include "base/math.h"
 
 namespace mete::escrow {
@@ -48,9 +49,9 @@ Result<Terms> terms_of(const Limit& limit) {
                                                  : limit.period().value_or(kPeriodMax);
   terms.ttl = limit.kind() == Kind::kBucket ? time_to_fill(terms) : terms.period;
   if (terms.ttl > kHoldTtlMax) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid,
-                                     "scope: escrow needs a limit that comes back within 366 days: "
-                                     "use shared, or a shorter period"});
+    return base::invalid(
+        "scope: escrow needs a limit that comes back within 366 days: "
+        "use shared, or a shorter period");
   }
   return terms;
 }

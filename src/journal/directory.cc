@@ -1,4 +1,5 @@
 #include "journal/directory.h"
+#include "base/try.h"
 
 #include <algorithm>
 #include <charconv>
@@ -41,10 +42,9 @@ std::string segment_name(std::uint64_t number) { return numbered(kSegmentPrefix,
 std::string snapshot_name(std::uint64_t number) { return numbered(kSnapshotPrefix, number); }
 
 Result<Directory> read_directory(FileSystem& files, const std::string& directory) {
-  const auto names = files.list(directory);
-  if (!names) return tl::unexpected(names.error());
+  const auto names = TRY(files.list(directory));
   Directory found;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     if (const auto segment = number_of(name, kSegmentPrefix)) found.segments.push_back(*segment);
     if (const auto snapshot = number_of(name, kSnapshotPrefix)) found.snapshots.push_back(*snapshot);
     if (name.ends_with(kTemporaryEnding)) found.temporary.push_back(name);
@@ -56,17 +56,16 @@ Result<Directory> read_directory(FileSystem& files, const std::string& directory
 }
 
 Result<std::unique_ptr<File>> create_temporary(FileSystem& files, const std::string& directory, std::string_view name) {
-  const auto found = read_directory(files, directory);
-  if (!found) return tl::unexpected(found.error());
-  if (std::find(found->temporary.begin(), found->temporary.end(), temporary_name(name)) != found->temporary.end()) {
-    if (auto removed = remove_temporary(files, directory, name); !removed) return tl::unexpected(removed.error());
+  const auto found = TRY(read_directory(files, directory));
+  if (std::find(found.temporary.begin(), found.temporary.end(), temporary_name(name)) != found.temporary.end()) {
+    TRY(remove_temporary(files, directory, name));
   }
   return files.open(path_of(directory, temporary_name(name)), FileSystem::Mode::kCreate);
 }
 
 Result<void> publish_temporary(FileSystem& files, const std::string& directory, std::string_view name) {
   const std::string path = path_of(directory, name);
-  if (auto renamed = files.rename(path_of(directory, temporary_name(name)), path); !renamed) return renamed;
+  TRY(files.rename(path_of(directory, temporary_name(name)), path));
   return files.sync_directory(directory);
 }
 
@@ -75,17 +74,16 @@ Result<void> remove_temporary(FileSystem& files, const std::string& directory, s
 }
 
 Result<void> remove_before(FileSystem& files, const std::string& directory, std::uint64_t number) {
-  const auto found = read_directory(files, directory);
-  if (!found) return tl::unexpected(found.error());
+  const auto found = TRY(read_directory(files, directory));
   std::vector<std::string> names;
-  for (const std::uint64_t snapshot : found->snapshots) {
+  for (const std::uint64_t snapshot : found.snapshots) {
     if (snapshot < number) names.push_back(snapshot_name(snapshot));
   }
-  for (const std::uint64_t segment : found->segments) {
+  for (const std::uint64_t segment : found.segments) {
     if (segment < number) names.push_back(segment_name(segment));
   }
   for (const std::string& name : names) {
-    if (auto removed = files.remove(path_of(directory, name)); !removed) return removed;
+    TRY(files.remove(path_of(directory, name)));
   }
   if (names.empty()) return {};
   return files.sync_directory(directory);

@@ -45,7 +45,7 @@ Result<void> Flusher::wait(Ticket ticket) {
     failure = journal_.failure();
     return failure.has_value();
   });
-  if (failure) return tl::unexpected(*std::move(failure));
+  if (failure) return *std::move(failure);
   return {};
 }
 

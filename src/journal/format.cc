@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/errors.h"
 #include "journal/crc32c.h"
 
 namespace mete::journal {
@@ -117,10 +118,9 @@ std::optional<Position> parse_slot(std::string_view bytes) {
 
 Error damage(const DamagedPlace& place, std::string_view problem) {
   const std::string directory(place.directory);
-  return {ErrorCode::kUnavailable, directory + "/" + std::string(place.file) + " is damaged at byte " +
-                                       std::to_string(place.offset) + ": " + std::string(problem) +
-                                       "; restore a backup, or save what can be read with 'mete repair " + directory +
-                                       "'"};
+  return base::unavailable(directory + "/" + std::string(place.file) + " is damaged at byte " +
+                           std::to_string(place.offset) + ": " + std::string(problem) +
+                           "; restore a backup, or save what can be read with 'mete repair " + directory + "'");
 }
 
 }  // namespace mete::journal

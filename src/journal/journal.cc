@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/monotonic.h"
+#include "base/try.h"
 #include "journal/directory.h"
 
 namespace mete::journal {
@@ -42,12 +43,9 @@ Journal::Journal(FileSystem& files, Config config, Watermark watermark)
 
 Result<std::unique_ptr<Journal>> Journal::start(FileSystem& files, Config config) {
   const Continuation behind = config.continuation;
-  auto watermark = Watermark::open(files, config.directory, {behind.next_segment, 0});
-  if (!watermark) return tl::unexpected(watermark.error());
-  std::unique_ptr<Journal> journal(new Journal(files, std::move(config), std::move(*watermark)));
-  if (auto begun = journal->begin_segment(behind.next_segment, behind.previous_length); !begun) {
-    return tl::unexpected(begun.error());
-  }
+  auto watermark = TRY(Watermark::open(files, config.directory, {behind.next_segment, 0}));
+  std::unique_ptr<Journal> journal(new Journal(files, std::move(config), std::move(watermark)));
+  TRY(journal->begin_segment(behind.next_segment, behind.previous_length));
   return journal;
 }
 
@@ -98,11 +96,10 @@ Result<void> Journal::write_out() {
 
 Result<std::uint64_t> Journal::rotate() {
   const std::lock_guard flushing(flush_mutex_);
-  const auto done = attempt([this] {
+  TRY(attempt([this] {
     auto written = write_batch(SegmentWriter::SyncFollows::kYes);
     return written ? seal_and_begin() : written;
-  });
-  if (!done) return tl::unexpected(done.error());
+  }));
   return segment_->number();
 }
 
@@ -114,7 +111,7 @@ void Journal::wait_for_room() {
 
 template <class Step>
 Result<void> Journal::attempt(const Step& step) {
-  if (auto before = failure()) return tl::unexpected(*std::move(before));
+  if (auto before = failure()) return *std::move(before);
   Result<void> done = step();
   if (!done) keep(done.error());
   return done;
@@ -142,9 +139,9 @@ Ticket Journal::take_buffer() {
 
 Result<void> Journal::write_batch(SegmentWriter::SyncFollows sync_follows) {
   const Ticket ticket = take_buffer();
-  if (auto written = write_taken(sync_follows); !written) return written;
+  TRY(write_taken(sync_follows));
   if (sync_follows == SegmentWriter::SyncFollows::kNo) return {};
-  if (auto synced = sync_segment(); !synced) return synced;
+  TRY(sync_segment());
   synced_.store(ticket, std::memory_order_release);
   return {};
 }
@@ -180,8 +177,8 @@ bool Journal::wants_mark(Instant now) const {
 Result<void> Journal::sync_segment() {
   if (segment_->synced().offset == segment_->written()) return {};
   const std::uint64_t start_ns = base::monotonic_ns();
-  if (auto synced = segment_->sync(); !synced) return synced;
-  if (auto advanced = watermark_.advance(segment_->synced()); !advanced) return advanced;
+  TRY(segment_->sync());
+  TRY(watermark_.advance(segment_->synced()));
   const std::lock_guard lock(status_mutex_);
   ++syncs_total_;
   last_sync_us_ = (base::monotonic_ns() - start_ns) / 1000;
@@ -189,21 +186,19 @@ Result<void> Journal::sync_segment() {
 }
 
 Result<void> Journal::seal_and_begin() {
-  if (auto sealed = segment_->seal(); !sealed) return sealed;
+  TRY(segment_->seal());
   return begin_segment(segment_->number() + 1, segment_->written());
 }
 
 Result<void> Journal::begin_segment(std::uint64_t number, std::uint64_t previous_length) {
-  auto segment = SegmentWriter::create(files_, config_.directory,
+  segment_ = TRY(SegmentWriter::create(files_, config_.directory,
                                        {.kind = FileKind::kSegment,
                                         .number = number,
                                         .seed = config_.seed,
                                         .created = config_.now(),
-                                        .previous_length = previous_length});
-  if (!segment) return tl::unexpected(segment.error());
-  segment_ = std::move(*segment);
+                                        .previous_length = previous_length}));
   marked_at_ = 0;
-  if (auto based = watermark_.set_base(segment_->synced()); !based) return based;
+  TRY(watermark_.set_base(segment_->synced()));
   const std::lock_guard lock(status_mutex_);
   bytes_before_[number] = bytes_;
   bytes_ += segment_->written();
@@ -212,16 +207,15 @@ Result<void> Journal::begin_segment(std::uint64_t number, std::uint64_t previous
 }
 
 Result<void> Journal::remove_before(std::uint64_t number) {
-  auto removed = journal::remove_before(files_, config_.directory, number);
-  if (!removed) return removed;
+  TRY(journal::remove_before(files_, config_.directory, number));
   const std::lock_guard lock(status_mutex_);
   CHECK(number <= newest_segment_);
   const auto found = bytes_before_.find(number);
-  if (found == bytes_before_.end()) return removed;
+  if (found == bytes_before_.end()) return {};
   oldest_segment_ = number;
   bytes_removed_ = found->second;
   bytes_before_.erase(bytes_before_.begin(), found);
-  return removed;
+  return {};
 }
 
 std::optional<Error> Journal::failure() const {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::journal {
 
@@ -24,7 +25,7 @@ constexpr mode_t kFileMode = 0640;
 constexpr mode_t kDirectoryMode = 0750;
 constexpr std::size_t kProcessIdBytesMax = 20;
 
-tl::unexpected<Error> failed(const std::string& what, int reason = errno) {
+Error failed(const std::string& what, int reason = errno) {
   return base::unavailable(what + " failed: " + std::error_code(reason, std::generic_category()).message());
 }
 
@@ -172,7 +173,7 @@ Result<std::vector<std::string>> PosixFileSystem::list(const std::string& direct
 Result<void> PosixFileSystem::make_directory(const std::string& path) {
   if (is_directory(path)) return {};
   const std::string parent = parent_of(path);
-  if (auto made = make_directory(parent); !made) return made;
+  TRY(make_directory(parent));
   if (::mkdir(path.c_str(), kDirectoryMode) != 0 && errno != EEXIST) return failed("making the directory " + path);
   if (!is_directory(path)) return failed("making the directory " + path, ENOTDIR);
   return sync_directory(parent);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "journal/file_system.h"
 
 namespace mete::journal {
@@ -39,19 +40,16 @@ RecordFile::RecordFile(std::unique_ptr<File> file, std::uint64_t size)
     : file_(std::move(file)), size_(size), buffer_(std::min<std::uint64_t>(kReadBufferBytes, size)) {}
 
 Result<RecordFile> RecordFile::open(FileSystem& files, const std::string& path) {
-  auto file = files.open(path, FileSystem::Mode::kRead);
-  if (!file) return tl::unexpected(file.error());
-  const auto size = (*file)->size();
-  if (!size) return tl::unexpected(size.error());
-  return RecordFile(std::move(*file), *size);
+  auto file = TRY(files.open(path, FileSystem::Mode::kRead));
+  const auto size = TRY(file->size());
+  return RecordFile(std::move(file), size);
 }
 
 Result<ParsedHeader> RecordFile::read_header(FileKind kind) {
   std::array<char, kFileHeaderBytes> bytes{};
-  const auto got = read_all(*file_, 0, bytes);
-  if (!got) return tl::unexpected(got.error());
+  const auto got = TRY(read_all(*file_, 0, bytes));
   move_to(std::min<std::uint64_t>(kFileHeaderBytes, size_));
-  return parse_header({bytes.data(), *got}, kind);
+  return parse_header({bytes.data(), got}, kind);
 }
 
 void RecordFile::move_to(std::uint64_t offset) {
@@ -65,11 +63,10 @@ Result<void> RecordFile::fill() {
   end_ -= at_;
   at_ = 0;
   const std::size_t room = std::min<std::uint64_t>(buffer_.size() - end_, size_ - start_ - end_);
-  const auto got = read_all(*file_, start_ + end_, {buffer_.data() + end_, room});
-  if (!got) return tl::unexpected(got.error());
-  end_ += *got;
+  const auto got = TRY(read_all(*file_, start_ + end_, {buffer_.data() + end_, room}));
+  end_ += got;
   // Shorter than when it was opened: it was cut meanwhile.
-  if (*got < room) size_ = start_ + end_;
+  if (got < room) size_ = start_ + end_;
   return {};
 }
 
@@ -79,7 +76,7 @@ Result<ParsedRecord> RecordFile::parse(const Framing& framing) {
     // As large as a record says that it is, if it can be that.
     if (at_ == 0 && end_ == buffer_.size())
       buffer_.resize(std::min(2 * buffer_.size(), kRecordBytesMax + kReadBufferBytes));
-    if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
+    TRY(fill());
     parsed = framing.parse(rest());
   }
   return parsed;
@@ -95,7 +92,7 @@ Result<std::uint64_t> RecordFile::skip(const Framing& framing, Wanted wanted) {
   std::uint64_t passed = 0;
   while (true) {
     if (end_ - at_ < kReadBufferBytes / 2 && start_ + end_ < size_) {
-      if (auto filled = fill(); !filled) return tl::unexpected(filled.error());
+      TRY(fill());
     }
     if (at_ == end_) return passed;
     if (const std::size_t zeros = zeros_to_pass(rest()); zeros > 0) {
@@ -103,9 +100,8 @@ Result<std::uint64_t> RecordFile::skip(const Framing& framing, Wanted wanted) {
       continue;
     }
     if (may_be_record(rest(), wanted)) {
-      const auto parsed = parse(framing);
-      if (!parsed) return tl::unexpected(parsed.error());
-      if (parsed->kind == ParsedRecord::Kind::kRecord) return passed;
+      const auto parsed = TRY(parse(framing));
+      if (parsed.kind == ParsedRecord::Kind::kRecord) return passed;
     }
     if (buffer_[at_] != 0) ++passed;
     ++at_;

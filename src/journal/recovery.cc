@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "journal/directory.h"
 #include "journal/format.h"
 #include "journal/record_file.h"
@@ -42,10 +43,10 @@ class Recovery {
   Result<void> add_size(const std::string& name);
 
   [[nodiscard]] std::string path(std::string_view name) const { return request_.directory + "/" + std::string(name); }
-  [[nodiscard]] tl::unexpected<Error> damaged(const RecordPosition& place, std::string_view problem) const {
-    return tl::unexpected(damage({request_.directory, place.file, place.offset}, problem));
+  [[nodiscard]] Error damaged(const RecordPosition& place, std::string_view problem) const {
+    return damage({request_.directory, place.file, place.offset}, problem);
   }
-  [[nodiscard]] tl::unexpected<Error> too_new(const RecordPosition& place, std::string_view problem) const {
+  [[nodiscard]] Error too_new(const RecordPosition& place, std::string_view problem) const {
     return base::unavailable(path(place.file) + " cannot be read from byte " + std::to_string(place.offset) +
                              " on: " + std::string(problem) + "; use the program that wrote it");
   }
@@ -67,16 +68,16 @@ class Recovery {
 };
 
 Result<Recovered> Recovery::run() {
-  if (auto found = find(); !found) return tl::unexpected(found.error());
-  if (auto dropped = drop_unborn_segment(); !dropped) return tl::unexpected(dropped.error());
-  if (auto checked = check_sequence(); !checked) return tl::unexpected(checked.error());
+  TRY(find());
+  TRY(drop_unborn_segment());
+  TRY(check_sequence());
   recovered_.is_new = !has_snapshot() && segments_.empty();
   if (has_snapshot()) {
-    if (auto read = read_snapshot(); !read) return tl::unexpected(read.error());
+    TRY(read_snapshot());
   }
-  if (auto read = read_segments(); !read) return tl::unexpected(read.error());
+  TRY(read_segments());
   if (request_.mode == RecoveryMode::kStart) {
-    if (auto cleaned = clean_up(); !cleaned) return tl::unexpected(cleaned.error());
+    TRY(clean_up());
   }
   const std::uint64_t first = std::max<std::uint64_t>(recovered_.snapshot_number, 1);
   recovered_.continuation = {.next_segment = segments_.empty() ? first : segments_.back() + 1,
@@ -89,13 +90,11 @@ Result<Recovered> Recovery::run() {
 // The watermark before the files: of a journal that is being written, it is then behind what is read of them.
 Result<void> Recovery::find() {
   auto found = read_directory(files_, request_.directory);
-  if (!found) return tl::unexpected(found.error());
+  if (!found) return found.error();
   if (found->has_watermark) {
-    const auto watermark = read_watermark(files_, request_.directory);
-    if (!watermark) return tl::unexpected(watermark.error());
-    watermark_ = *watermark;
+    watermark_ = TRY(read_watermark(files_, request_.directory));
     found = read_directory(files_, request_.directory);
-    if (!found) return tl::unexpected(found.error());
+    if (!found) return found.error();
   } else if (!found->segments.empty()) {
     return damaged({kWatermarkName, 0}, "the file is missing");
   }
@@ -105,20 +104,18 @@ Result<void> Recovery::find() {
   }
   temporary_ = std::move(found->temporary);
   if (has_snapshot()) {
-    if (auto added = add_size(snapshot_name(recovered_.snapshot_number)); !added) return added;
+    TRY(add_size(snapshot_name(recovered_.snapshot_number)));
   }
   for (const std::uint64_t segment : segments_) {
-    if (auto added = add_size(segment_name(segment)); !added) return added;
+    TRY(add_size(segment_name(segment)));
   }
   return {};
 }
 
 Result<void> Recovery::add_size(const std::string& name) {
-  const auto file = files_.open(path(name), FileSystem::Mode::kRead);
-  if (!file) return tl::unexpected(file.error());
-  const auto size = (*file)->size();
-  if (!size) return tl::unexpected(size.error());
-  progress_.bytes_total += *size;
+  const auto file = TRY(files_.open(path(name), FileSystem::Mode::kRead));
+  const auto size = TRY(file->size());
+  progress_.bytes_total += size;
   return {};
 }
 
@@ -126,11 +123,9 @@ Result<void> Recovery::add_size(const std::string& name) {
 // was being created when the process ended.
 Result<void> Recovery::drop_unborn_segment() {
   if (segments_.empty() || watermark_ >= Position{segments_.back(), kFileHeaderBytes}) return {};
-  auto file = RecordFile::open(files_, path(segment_name(segments_.back())));
-  if (!file) return tl::unexpected(file.error());
-  const auto header = file->read_header(FileKind::kSegment);
-  if (!header) return tl::unexpected(header.error());
-  if (header->kind != ParsedHeader::Kind::kBroken || file->size() > kFileHeaderBytes) return {};
+  auto file = TRY(RecordFile::open(files_, path(segment_name(segments_.back()))));
+  const auto header = TRY(file.read_header(FileKind::kSegment));
+  if (header.kind != ParsedHeader::Kind::kBroken || file.size() > kFileHeaderBytes) return {};
   unborn_segment_ = segments_.back();
   segments_.pop_back();
   return {};
@@ -150,11 +145,9 @@ Result<void> Recovery::check_sequence() const {
 }
 
 Result<RecordFile> Recovery::open(const std::string& name, std::uint64_t number, FileKind kind) {
-  auto file = RecordFile::open(files_, path(name));
-  if (!file) return file;
-  const auto parsed = file->read_header(kind);
-  if (!parsed) return tl::unexpected(parsed.error());
-  if (auto taken = take(*parsed, name, number); !taken) return tl::unexpected(taken.error());
+  auto file = TRY(RecordFile::open(files_, path(name)));
+  const auto parsed = TRY(file.read_header(kind));
+  TRY(take(parsed, name, number));
   return file;
 }
 
@@ -186,58 +179,54 @@ Result<void> Recovery::deliver(const Record& record, const RecordPosition& place
 
 Result<void> Recovery::read_snapshot() {
   const std::string name = snapshot_name(recovered_.snapshot_number);
-  auto file = open(name, recovered_.snapshot_number, FileKind::kSnapshot);
-  if (!file) return tl::unexpected(file.error());
+  auto file = TRY(open(name, recovered_.snapshot_number, FileKind::kSnapshot));
   recovered_.snapshot_created = header_.created;
-  recovered_.snapshot.bytes = file->size();
+  recovered_.snapshot.bytes = file.size();
   while (true) {
-    const RecordPosition place{name, file->offset()};
-    const auto parsed = file->next(*framing_);
-    if (!parsed) return tl::unexpected(parsed.error());
-    if (parsed->kind == ParsedRecord::Kind::kUnknown) return too_new(place, parsed->problem);
-    if (parsed->kind != ParsedRecord::Kind::kRecord) return damaged(place, parsed->problem);
-    if (parsed->record.type == RecordType::kEnd) {
+    const RecordPosition place{name, file.offset()};
+    const auto parsed = TRY(file.next(*framing_));
+    if (parsed.kind == ParsedRecord::Kind::kUnknown) return too_new(place, parsed.problem);
+    if (parsed.kind != ParsedRecord::Kind::kRecord) return damaged(place, parsed.problem);
+    if (parsed.record.type == RecordType::kEnd) {
       const End end{.records = recovered_.snapshot.records, .bytes = place.offset - kFileHeaderBytes};
-      if (parse_end(parsed->record.body) != end) return damaged(place, "records are missing before it");
-      if (!file->is_at_end()) return damaged({name, file->offset()}, "the file goes on after its end");
+      if (parse_end(parsed.record.body) != end) return damaged(place, "records are missing before it");
+      if (!file.is_at_end()) return damaged({name, file.offset()}, "the file goes on after its end");
       return {};
     }
-    if (parsed->record.type != RecordType::kChanges) return damaged(place, "the record does not belong here");
-    if (auto done = deliver(parsed->record, place, recovered_.snapshot); !done) return done;
+    if (parsed.record.type != RecordType::kChanges) return damaged(place, "the record does not belong here");
+    TRY(deliver(parsed.record, place, recovered_.snapshot));
   }
 }
 
 Result<void> Recovery::read_segments() {
   for (const std::uint64_t number : segments_) {
-    if (auto read = read_segment(number, number == segments_.back()); !read) return read;
+    TRY(read_segment(number, number == segments_.back()));
   }
   return {};
 }
 
 Result<void> Recovery::read_segment(std::uint64_t number, bool is_last) {
   const std::string name = segment_name(number);
-  auto file = open(name, number, FileKind::kSegment);
-  if (!file) return tl::unexpected(file.error());
+  auto file = TRY(open(name, number, FileKind::kSegment));
   // Of the first one nothing is read that stands before it.
   if (number != segments_.front() && header_.previous_length != last_length_) {
     return damaged({segment_name(number - 1), last_length_},
                    "it should be " + std::to_string(header_.previous_length) + " bytes long");
   }
-  last_length_ = file->offset();
-  while (!file->is_at_end()) {
-    const RecordPosition place{name, file->offset()};
-    const auto parsed = file->next(*framing_);
-    if (!parsed) return tl::unexpected(parsed.error());
-    if (parsed->kind == ParsedRecord::Kind::kUnknown) return too_new(place, parsed->problem);
-    if (parsed->kind != ParsedRecord::Kind::kRecord) {
-      if (!is_last) return damaged(place, parsed->problem);
-      if (auto judged = judge_tail(*file, place, parsed->problem); !judged) return judged;
+  last_length_ = file.offset();
+  while (!file.is_at_end()) {
+    const RecordPosition place{name, file.offset()};
+    const auto parsed = TRY(file.next(*framing_));
+    if (parsed.kind == ParsedRecord::Kind::kUnknown) return too_new(place, parsed.problem);
+    if (parsed.kind != ParsedRecord::Kind::kRecord) {
+      if (!is_last) return damaged(place, parsed.problem);
+      TRY(judge_tail(file, place, parsed.problem));
       break;
     }
-    last_length_ = file->offset();
-    if (parsed->record.type == RecordType::kChanges) {
-      if (auto done = deliver(parsed->record, place, recovered_.journal); !done) return done;
-    } else if (const auto mark = parse_mark(parsed->record.body); mark && parsed->record.type == RecordType::kMark) {
+    last_length_ = file.offset();
+    if (parsed.record.type == RecordType::kChanges) {
+      TRY(deliver(parsed.record, place, recovered_.journal));
+    } else if (const auto mark = parse_mark(parsed.record.body); mark && parsed.record.type == RecordType::kMark) {
       recovered_.latest_time = std::max(recovered_.latest_time, mark->time);
     } else {
       return damaged(place, "the record does not belong here");
@@ -255,20 +244,17 @@ Result<void> Recovery::judge_tail(RecordFile& file, const RecordPosition& place,
   if (watermark_ > Position{header_.number, place.offset}) return damaged(place, problem);
   std::uint64_t bytes = 0;
   while (true) {
-    const auto passed = file.skip(*framing_, Wanted::kMarks);
-    if (!passed) return tl::unexpected(passed.error());
-    bytes += *passed;
+    const auto passed = TRY(file.skip(*framing_, Wanted::kMarks));
+    bytes += passed;
     if (file.is_at_end()) break;
-    const auto parsed = file.next(*framing_);
-    if (!parsed) return tl::unexpected(parsed.error());
-    const auto mark = parse_mark(parsed->record.body);
+    const auto parsed = TRY(file.next(*framing_));
+    const auto mark = parse_mark(parsed.record.body);
     if (mark && mark->synced_through > place.offset) {
-      const auto was_unfinished = is_whole_by_now(file, place);
-      if (!was_unfinished) return tl::unexpected(was_unfinished.error());
-      if (!*was_unfinished) return damaged(place, problem);
+      const auto was_unfinished = TRY(is_whole_by_now(file, place));
+      if (!was_unfinished) return damaged(place, problem);
       break;
     }
-    bytes += parsed->record.bytes();
+    bytes += parsed.record.bytes();
   }
   is_last_longer_ = true;
   if (bytes > 0) recovered_.cut = Recovered::Cut{std::string(place.file), place.offset, bytes};
@@ -279,38 +265,36 @@ Result<void> Recovery::judge_tail(RecordFile& file, const RecordPosition& place,
 Result<bool> Recovery::is_whole_by_now(RecordFile& file, const RecordPosition& place) {
   if (request_.mode == RecoveryMode::kStart) return false;
   file.move_to(place.offset);
-  const auto parsed = file.next(*framing_);
-  if (!parsed) return tl::unexpected(parsed.error());
-  return parsed->kind == ParsedRecord::Kind::kRecord;
+  const auto parsed = TRY(file.next(*framing_));
+  return parsed.kind == ParsedRecord::Kind::kRecord;
 }
 
 // What was read counts from now on, so first of all it is made sure that it stays: a process that was killed may have
 // left it, and its name, unsynced.
 Result<void> Recovery::clean_up() {
   if (!segments_.empty()) {
-    if (auto cut = cut_last_segment(); !cut) return cut;
+    TRY(cut_last_segment());
   }
   if (!recovered_.is_new) {
-    if (auto synced = files_.sync_directory(request_.directory); !synced) return synced;
+    TRY(files_.sync_directory(request_.directory));
   }
   std::vector<std::string> names = std::move(temporary_);
   if (unborn_segment_) names.push_back(segment_name(*unborn_segment_));
   for (const std::string& name : names) {
-    if (auto removed = files_.remove(path(name)); !removed) return removed;
+    TRY(files_.remove(path(name)));
   }
   if (!names.empty()) {
-    if (auto synced = files_.sync_directory(request_.directory); !synced) return synced;
+    TRY(files_.sync_directory(request_.directory));
   }
   return remove_before(files_, request_.directory, recovered_.snapshot_number);
 }
 
 Result<void> Recovery::cut_last_segment() {
-  const auto file = files_.open(path(segment_name(segments_.back())), FileSystem::Mode::kWrite);
-  if (!file) return tl::unexpected(file.error());
+  const auto file = TRY(files_.open(path(segment_name(segments_.back())), FileSystem::Mode::kWrite));
   if (is_last_longer_) {
-    if (auto cut = (*file)->truncate(last_length_); !cut) return cut;
+    TRY(file->truncate(last_length_));
   }
-  return (*file)->sync();
+  return file->sync();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "journal/directory.h"
 #include "journal/format.h"
 #include "journal/record_file.h"
@@ -57,12 +58,10 @@ class Salvage {
 };
 
 Result<Salvaged> Salvage::run() {
-  auto found = read_directory(files_, request_.directory);
-  if (!found) return tl::unexpected(found.error());
-  found_ = std::move(*found);
-  if (auto seed = find_seed(); !seed) return tl::unexpected(seed.error());
-  if (auto read = read_snapshot(); !read) return tl::unexpected(read.error());
-  if (auto read = read_segments(); !read) return tl::unexpected(read.error());
+  found_ = TRY(read_directory(files_, request_.directory));
+  TRY(find_seed());
+  TRY(read_snapshot());
+  TRY(read_segments());
   check_watermark();
   for (const auto& numbers : {found_.snapshots, found_.segments}) {
     if (!numbers.empty()) salvaged_.next_number = std::max(salvaged_.next_number, numbers.back() + 1);
@@ -91,7 +90,7 @@ Result<void> Salvage::find_seed() {
 Result<void> Salvage::read_snapshot() {
   if (found_.snapshots.empty()) return {};
   const Subject subject{FileKind::kSnapshot, found_.snapshots.back()};
-  if (auto read = read_file(subject); !read) return read;
+  TRY(read_file(subject));
   if (!end_) {
     tell(subject.name(), salvaged_.snapshot.bytes, salvaged_.snapshot.bytes, "its end is missing");
   } else if (end_->records != salvaged_.snapshot.records) {
@@ -110,7 +109,7 @@ Result<void> Salvage::read_segments() {
       tell(segment_name(expected), 0, 0, "the file is missing");
       last_length_ = 0;
     }
-    if (auto read = read_file({FileKind::kSegment, number}); !read) return read;
+    TRY(read_file({FileKind::kSegment, number}));
     expected = number + 1;
   }
   return {};
@@ -169,7 +168,7 @@ Result<void> Salvage::read_records(RecordFile& file, const Subject& subject) {
     }
     if (parsed->kind == ParsedRecord::Kind::kRecord) {
       if (is_segment) last_length_ = file.offset();
-      if (auto taken = take_record(parsed->record, subject, place); !taken) return taken;
+      TRY(take_record(parsed->record, subject, place));
     } else if (auto passed = pass_over(file, subject, parsed->problem); !passed) {
       tell(name, place.offset, file.size(), passed.error().message);
       return {};
@@ -193,10 +192,9 @@ Result<void> Salvage::take_record(const Record& record, const Subject& subject, 
 
 Result<void> Salvage::pass_over(RecordFile& file, const Subject& subject, const char* problem) {
   const std::uint64_t from = file.offset();
-  const auto passed = file.skip(*framing_, RecordFile::Wanted::kAny);
-  if (!passed) return tl::unexpected(passed.error());
+  const auto passed = TRY(file.skip(*framing_, RecordFile::Wanted::kAny));
   // Zeros up to the end of a segment were reserved, and never written to.
-  const bool is_reserve = *passed == 0 && file.is_at_end() && subject.kind == FileKind::kSegment;
+  const bool is_reserve = passed == 0 && file.is_at_end() && subject.kind == FileKind::kSegment;
   if (!is_reserve) tell(subject.name(), from, file.offset(), problem);
   return {};
 }
@@ -221,7 +219,7 @@ void Salvage::check_watermark() {
 Result<Salvaged> salvage(FileSystem& files, const SalvageRequest& request) { return Salvage(files, request).run(); }
 
 Result<void> complete_repair(FileSystem& files, const std::string& directory, std::uint64_t number) {
-  if (auto replaced = replace_watermark(files, directory, {number, 0}); !replaced) return replaced;
+  TRY(replace_watermark(files, directory, {number, 0}));
   return remove_before(files, directory, number);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "journal/directory.h"
 #include "journal/file_system.h"
 
@@ -20,21 +21,20 @@ constexpr std::array<char, kSmallBatchBytes> kZeros{};
 
 Result<std::unique_ptr<SegmentWriter>> SegmentWriter::create(FileSystem& files, const std::string& directory,
                                                              const FileHeader& header) {
-  auto file = files.open(directory + "/" + segment_name(header.number), FileSystem::Mode::kCreate);
-  if (!file) return tl::unexpected(file.error());
+  auto file = TRY(files.open(directory + "/" + segment_name(header.number), FileSystem::Mode::kCreate));
   const auto bytes = encode(header);
-  if (auto written = write_all(**file, 0, view_of(bytes)); !written) return tl::unexpected(written.error());
-  if (auto synced = (*file)->sync(); !synced) return tl::unexpected(synced.error());
-  if (auto synced = files.sync_directory(directory); !synced) return tl::unexpected(synced.error());
-  return std::unique_ptr<SegmentWriter>(new SegmentWriter(header.number, std::move(*file)));
+  TRY(write_all(*file, 0, view_of(bytes)));
+  TRY(file->sync());
+  TRY(files.sync_directory(directory));
+  return std::unique_ptr<SegmentWriter>(new SegmentWriter(header.number, std::move(file)));
 }
 
 Result<void> SegmentWriter::write(std::string_view batch, SyncFollows sync_follows) {
   const std::uint64_t end = written_ + batch.size();
   if (sync_follows == SyncFollows::kYes && batch.size() < kSmallBatchBytes && end > reserved_) {
-    if (auto reserved = reserve(end); !reserved) return reserved;
+    TRY(reserve(end));
   }
-  if (auto written = write_all(*file_, written_, batch); !written) return written;
+  TRY(write_all(*file_, written_, batch));
   written_ = end;
   reserved_ = std::max(reserved_, end);
   return {};
@@ -44,14 +44,14 @@ Result<void> SegmentWriter::reserve(std::uint64_t end) {
   end = reserved_ + std::max<std::uint64_t>(kReserveBytes, end - reserved_);
   while (reserved_ < end) {
     const std::size_t size = std::min<std::uint64_t>(kZeros.size(), end - reserved_);
-    if (auto written = write_all(*file_, reserved_, view_of(kZeros).substr(0, size)); !written) return written;
+    TRY(write_all(*file_, reserved_, view_of(kZeros).substr(0, size)));
     reserved_ += size;
   }
   return {};
 }
 
 Result<void> SegmentWriter::sync() {
-  if (auto synced = file_->sync(); !synced) return synced;
+  TRY(file_->sync());
   synced_ = written_;
   return {};
 }
@@ -59,7 +59,7 @@ Result<void> SegmentWriter::sync() {
 Result<void> SegmentWriter::seal() {
   CHECK(synced_ == written_);
   if (reserved_ == written_) return {};
-  if (auto cut = file_->truncate(written_); !cut) return cut;
+  TRY(file_->truncate(written_));
   reserved_ = written_;
   return file_->sync();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "journal/directory.h"
 #include "journal/file_system.h"
 
@@ -24,9 +25,8 @@ SnapshotWriter::SnapshotWriter(FileSystem& files, Config config, std::unique_ptr
 }
 
 Result<std::unique_ptr<SnapshotWriter>> SnapshotWriter::create(FileSystem& files, Config config) {
-  auto file = create_temporary(files, config.directory, snapshot_name(config.number));
-  if (!file) return tl::unexpected(file.error());
-  return std::unique_ptr<SnapshotWriter>(new SnapshotWriter(files, std::move(config), std::move(*file)));
+  auto file = TRY(create_temporary(files, config.directory, snapshot_name(config.number)));
+  return std::unique_ptr<SnapshotWriter>(new SnapshotWriter(files, std::move(config), std::move(file)));
 }
 
 SnapshotWriter::~SnapshotWriter() {
@@ -42,7 +42,7 @@ Result<void> SnapshotWriter::append(std::string_view body) {
 }
 
 Result<void> SnapshotWriter::write_buffer() {
-  if (auto written = write_all(*file_, written_, buffer_.view()); !written) return written;
+  TRY(write_all(*file_, written_, buffer_.view()));
   written_ += buffer_.size();
   buffer_.clear();
   return {};
@@ -52,8 +52,8 @@ Result<void> SnapshotWriter::finish() {
   CHECK(!is_finished_);
   const auto end = encode(End{.records = records_, .bytes = bytes() - kFileHeaderBytes});
   framing_.append(buffer_, {RecordType::kEnd, view_of(end)});
-  if (auto written = write_buffer(); !written) return written;
-  if (auto synced = file_->sync(); !synced) return synced;
+  TRY(write_buffer());
+  TRY(file_->sync());
   auto published = publish_temporary(files_, config_.directory, snapshot_name(config_.number));
   is_finished_ = published.has_value();
   return published;

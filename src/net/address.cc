@@ -23,7 +23,7 @@ constexpr std::string_view kHostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGH
 
 static_assert(kSocketPathBytesMax + 1 == sizeof(sockaddr_un::sun_path));
 
-tl::unexpected<Error> refuse(std::string_view text, std::string_view reason) {
+Error refuse(std::string_view text, std::string_view reason) {
   return base::invalid("\"" + std::string(text) + "\" is no address: " + std::string(reason) +
                        "; write 127.0.0.1:6380, [::1]:6380, host.example:6380 or unix:/run/mete.sock");
 }

@@ -14,24 +14,24 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/time_text.h"
+#include "base/try.h"
 #include "net/connect.h"
+#include "net/fiber.h"
 
 namespace mete::net {
 
 namespace {
 
-tl::unexpected<Error> lost(std::string reason) { return base::unavailable(std::move(reason)); }
+Error lost(std::string reason) { return base::unavailable(std::move(reason)); }
 
 }  // namespace
 
 Result<ClientSocket> ClientSocket::open(const Address& address, const TlsClient* tls, const Deadline& deadline,
                                         std::string_view how_to_start) {
-  auto socket = connect_to(address, deadline, how_to_start);
-  if (!socket) return tl::unexpected(socket.error());
-  if (tls == nullptr) return ClientSocket(std::move(*socket), nullptr);
-  auto session = tls->shake_hands(*socket, address, deadline);
-  if (!session) return tl::unexpected(session.error());
-  return ClientSocket(std::move(*socket), std::move(*session));
+  auto socket = TRY(connect_to(address, deadline, how_to_start));
+  if (tls == nullptr) return ClientSocket(std::move(socket), nullptr);
+  auto session = TRY(tls->shake_hands(socket, address, deadline));
+  return ClientSocket(std::move(socket), std::move(session));
 }
 
 Result<void> ClientSocket::write(std::string_view bytes, const Deadline& deadline) {
@@ -40,9 +40,9 @@ Result<void> ClientSocket::write(std::string_view bytes, const Deadline& deadlin
     if (!attempt.failure.empty()) return lost(std::move(attempt.failure));
     bytes.remove_prefix(attempt.bytes);
     if (attempt.awaited == 0) continue;
-    if (auto done = wait(attempt.awaited, deadline); !done) return done;
+    TRY(wait(attempt.awaited, deadline));
   }
-  return Done{};
+  return {};
 }
 
 Result<std::size_t> ClientSocket::read(std::span<char> room, const Deadline& deadline) {
@@ -50,7 +50,7 @@ Result<std::size_t> ClientSocket::read(std::span<char> room, const Deadline& dea
     Attempt attempt = try_read(room);
     if (!attempt.failure.empty()) return lost(std::move(attempt.failure));
     if (attempt.bytes > 0) return attempt.bytes;
-    if (auto done = wait(attempt.awaited, deadline); !done) return tl::unexpected(done.error());
+    TRY(wait(attempt.awaited, deadline));
   }
 }
 
@@ -111,7 +111,7 @@ ClientSocket::Attempt ClientSocket::try_read(std::span<char> room) {
 }
 
 Result<void> ClientSocket::wait(short events, const Deadline& deadline) const {
-  if (wait_for_socket(socket_.get(), events, deadline)) return Done{};
+  if (wait_for_socket(socket_.get(), events, deadline)) return {};
   return lost("no answer within " + base::duration_text(deadline.timeout()));
 }
 

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
-#include <future>
-#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -19,6 +19,8 @@
 
 #include "base/errors.h"
 #include "base/time_text.h"
+#include "net/fiber.h"
+#include "net/signal.h"
 
 namespace mete::net {
 
@@ -28,7 +30,7 @@ namespace {
 constexpr int kKeepAliveSeconds = 15;
 constexpr int kKeepAliveProbes = 3;
 
-tl::unexpected<Error> cannot_connect(const Address& address, int error, std::string_view how_to_start) {
+Error cannot_connect(const Address& address, int error, std::string_view how_to_start) {
   std::string message = "cannot connect to " + address.to_string() + ": ";
   if (error == ECONNREFUSED || error == ENOENT) {
     message += error == ENOENT ? "no such file" : "connection refused";
@@ -47,12 +49,24 @@ tl::unexpected<Error> cannot_connect(const Address& address, int error, std::str
 
 using Found = Result<std::vector<SocketAddress>>;
 
+// A look-up that somebody waits for, or has given up.
+struct LookUp {
+  std::mutex mutex;
+  Signal is_done;
+  std::optional<Found> found;  // under the mutex
+};
+
 Found resolve_in_time(const Address& address, const Deadline& deadline) {
   if (address.is_unix() || is_ip_address(address.host) || deadline.timeout().is_never()) return resolve(address);
-  std::packaged_task<Found()> task([address] { return resolve(address); });
-  std::future<Found> found = task.get_future();
-  std::thread(std::move(task)).detach();
-  if (found.wait_for(std::chrono::nanoseconds(deadline.left().ns())) == std::future_status::ready) return found.get();
+  const auto look_up = std::make_shared<LookUp>();
+  std::thread([look_up, address] {
+    Found found = resolve(address);
+    const std::lock_guard guard(look_up->mutex);
+    look_up->found = std::move(found);
+    look_up->is_done.notify_all();
+  }).detach();
+  std::unique_lock lock(look_up->mutex);
+  if (look_up->is_done.wait(lock, deadline, [&] { return look_up->found.has_value(); })) return *look_up->found;
   return base::unavailable("cannot find the host '" + address.host + "' within " +
                            base::duration_text(deadline.timeout()) + "; does the name server answer?");
 }
@@ -81,7 +95,7 @@ void set_options(const Descriptor& socket) {
 
 Result<Descriptor> connect_to(const Address& address, const Deadline& deadline, std::string_view how_to_start) {
   const Found found = resolve_in_time(address, deadline);
-  if (!found) return tl::unexpected(found.error());
+  if (!found) return found.error();
   int error = EADDRNOTAVAIL;
   std::size_t remaining = found->size();
   for (const SocketAddress& each : *found) {
@@ -92,17 +106,6 @@ Result<Descriptor> connect_to(const Address& address, const Deadline& deadline, 
     return socket;
   }
   return cannot_connect(address, error, how_to_start);
-}
-
-bool wait_for_socket(int socket, short events, const Deadline& deadline) {
-  constexpr std::int64_t kMillisecondsMax = std::numeric_limits<int>::max();
-  pollfd waiting = {.fd = socket, .events = events, .revents = 0};
-  int ready = 0;
-  do {
-    const Duration left = deadline.left();
-    ready = ::poll(&waiting, 1, left.is_never() ? -1 : static_cast<int>(std::min(left.ms(), kMillisecondsMax)));
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
 }
 
 }  // namespace mete::net

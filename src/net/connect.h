@@ -15,7 +15,4 @@ namespace mete::net {
 // A name is looked up on a thread of its own, which may outlive the call: the system's resolver knows no deadline.
 Result<Descriptor> connect_to(const Address& address, const Deadline& deadline, std::string_view how_to_start = {});
 
-// Waits until the socket can be read (POLLIN) or written (POLLOUT); false if it is not so before the deadline.
-bool wait_for_socket(int socket, short events, const Deadline& deadline);
-
 }  // namespace mete::net

@@ -86,7 +86,7 @@ bool Connection::read() {
     if (is_kept) {
       input_.advance_to(to + received.bytes);
       process_kept();
-    } else if (state_ == State::kBlocked) {
+    } else if (state_ == State::kBlocked || is_serving_) {
       input_.append({to, received.bytes});
     } else {
       process({to, received.bytes});
@@ -101,7 +101,7 @@ void Connection::end_input() {
   is_input_over_ = true;
   is_finishing_soon_ = true;
   if (state_ == State::kBlocked && session_->answers_half_closed()) return;
-  if (state_ == State::kOpen && wants_drain_) return;
+  if (state_ == State::kOpen && (wants_drain_ || is_serving_)) return;
   const bool has_more_to_send =
       (state_ == State::kOpen && has_answers()) || (state_ == State::kBlocked && !withheld_.empty());
   if (has_more_to_send) {
@@ -113,24 +113,61 @@ void Connection::end_input() {
 
 // Input that lies in the shared buffer: what is left of it is kept.
 void Connection::process(std::string_view input) {
+  if (set_.fibers() != nullptr) {
+    input_.append(input);
+    return serve_on_fiber(0);
+  }
   base::Output& answers = set_.answer_buffer();
   const auto [consumed, next, ticket] = session_->receive(input, answers, limits_.output_max);
   if (consumed < input.size() && next != Session::Next::kClose) input_.append(input.substr(consumed));
-  after(next, ticket);
+  after(next, ticket, answers);
 }
 
 // `ticket` is of what is in the answer buffer already.
 void Connection::process_kept(Ticket ticket) {
-  if (state_ != State::kOpen) return;
+  if (state_ != State::kOpen || is_serving_) return;
+  if (set_.fibers() != nullptr) return serve_on_fiber(ticket);
   base::Output& answers = set_.answer_buffer();
   const auto received = session_->receive(input_.view(), answers, limits_.output_max);
   input_.drop(received.consumed);
   if (input_.empty()) input_ = base::Output();
-  after(received.next, std::max(ticket, received.ticket));
+  after(received.next, std::max(ticket, received.ticket), answers);
 }
 
-void Connection::after(Session::Next next, Ticket ticket) {
-  base::Output& answers = set_.answer_buffer();
+// The session gets buffers that are its own for as long as it is at work: the loop's are used by others meanwhile.
+void Connection::serve_on_fiber(Ticket ticket) {
+  is_serving_ = true;
+  std::unique_ptr<Serving> serving = set_.borrow_serving();
+  std::swap(serving->input, input_);
+  std::swap(serving->answers, set_.answer_buffer());
+  set_.fibers()->run([this, ticket, serving = serving.release()] { serve(*serving, ticket); });
+}
+
+void Connection::serve(Serving& borrowed, Ticket ticket) {
+  std::unique_ptr<Serving> serving(&borrowed);
+  for (;;) {
+    const auto received = session_->receive(serving->input.view(), serving->answers, limits_.output_max);
+    const bool has_more_come = !input_.empty();
+    serving->input.drop(received.consumed);
+    // What is left stands in front of what has come meanwhile.
+    serving->input.append(input_.view());
+    input_.clear();
+    ticket = std::max(ticket, received.ticket);
+    if (state_ == State::kClosed) break;
+    if (received.next == Session::Next::kRead && has_more_come) continue;
+    is_serving_ = false;
+    if (received.next != Session::Next::kClose) std::swap(input_, serving->input);
+    if (input_.empty()) input_ = base::Output();
+    after(received.next, ticket, serving->answers);
+    set_.give_back(std::move(serving));
+    return;
+  }
+  is_serving_ = false;
+  set_.give_back(std::move(serving));
+  leave_set();
+}
+
+void Connection::after(Session::Next next, Ticket ticket, base::Output& answers) {
   if (next == Session::Next::kBlock) state_ = State::kBlocked;
   if (next == Session::Next::kClose || (next == Session::Next::kRead && is_finishing_soon_)) {
     state_ = State::kFinishing;
@@ -222,6 +259,7 @@ bool Connection::resume(std::string_view answer, Ticket ticket) {
 }
 
 void Connection::release(Ticket reached) {
+  if (state_ == State::kClosed) return;
   const bool was_empty = output_.empty();
   withheld_.release(reached, output_);
   if (was_empty && !output_.empty()) {
@@ -233,7 +271,7 @@ void Connection::release(Ticket reached) {
 }
 
 void Connection::lose_withheld() {
-  if (withheld_.empty()) return;
+  if (withheld_.empty() || state_ == State::kClosed) return;
   withheld_.clear();
   input_ = base::Output();
   session_->on_lost(output_);
@@ -262,6 +300,10 @@ void Connection::close() {
   state_ = State::kClosed;
   set_.loop().forget(socket_.get());
   socket_.close();
+  if (!is_serving_) leave_set();
+}
+
+void Connection::leave_set() {
   session_.reset();
   set_.remove(*this);
 }
@@ -273,7 +315,7 @@ void Connection::finish() {
     bytes_max -= std::min(bytes_max, ConnectionSet::kReadBytes);
   }
   is_finishing_soon_ = true;
-  if (state_ == State::kOpen && !wants_drain_) {
+  if (state_ == State::kOpen && !wants_drain_ && !is_serving_) {
     const bool is_quiet = has_nothing_under_way();
     state_ = State::kFinishing;
     if (!has_answers()) end_output();
@@ -300,6 +342,7 @@ void Connection::check_time(std::uint64_t now_ns) {
       case State::kLingering:
         return has_passed(active_at_ns_, now_ns, kLingerMax);
       case State::kOpen:
+        if (is_serving_) return !output_.empty() && has_passed(active_at_ns_, now_ns, limits_.stall_max);
         if (!has_answers() && has_passed(active_at_ns_, now_ns, limits_.idle_max) && !session_->may_be_silent())
           return true;
         if (waiting_since_ns_ != 0 && has_passed(waiting_since_ns_, now_ns, limits_.request_max)) return true;
@@ -314,16 +357,17 @@ void Connection::check_time(std::uint64_t now_ns) {
 void Connection::time_out() {
   if (state_ == State::kOpen && output_.empty()) {
     session_->on_timeout(set_.answer_buffer());
-    after(Session::Next::kClose, 0);
+    after(Session::Next::kClose, 0, set_.answer_buffer());
   } else {
     close();
   }
 }
 
 void Connection::update_interest() {
+  const bool keeps = state_ == State::kBlocked || (state_ == State::kOpen && is_serving_);
   const bool reads = state_ == State::kLingering ||
-                     (!is_input_over_ && ((state_ == State::kOpen && !wants_drain_ && !is_output_full()) ||
-                                          (state_ == State::kBlocked && input_.size() < limits_.input_max)));
+                     (!is_input_over_ && ((keeps && input_.size() < limits_.input_max) ||
+                                          (state_ == State::kOpen && !keeps && !wants_drain_ && !is_output_full())));
   std::uint32_t wanted = reads ? EPOLLIN : 0U;
   // An open client's end shows when it is read again: what it has sent before comes first.
   if (state_ == State::kBlocked && !is_input_over_) wanted |= EPOLLRDHUP;

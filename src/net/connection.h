@@ -4,6 +4,9 @@
 // what is incomplete, or what the socket does not take at once, is kept with the connection. While a client does not
 // read its answers, its input is not read either; one that keeps that up is cut off.
 //
+// Where the set has fibers, the session works on one of them, since it may wait for another server: until it is done,
+// what arrives is kept, and a connection that is closed lives on without its socket.
+//
 // Answers with a ticket, and all that comes after them, are withheld until the set is told that the ticket is reached.
 // Meanwhile input is read and served on, as far as there is room for answers.
 //
@@ -25,6 +28,7 @@ namespace mete::net {
 
 class ConnectionSet;
 struct Protocol;
+struct Serving;
 
 struct ConnectionLimits {
   std::size_t input_max = std::size_t{2} << 20;     // bytes kept of a request that is not complete
@@ -75,7 +79,9 @@ class Connection final : public EventHandler {
   void end_input();
   void process(std::string_view input);
   void process_kept(Ticket ticket = 0);
-  void after(Session::Next next, Ticket ticket);
+  void serve_on_fiber(Ticket ticket);
+  void serve(Serving& borrowed, Ticket ticket);
+  void after(Session::Next next, Ticket ticket, base::Output& answers);
   // False if the connection is closed.
   bool send_or_keep(std::string_view answers);
   void flush();
@@ -86,9 +92,10 @@ class Connection final : public EventHandler {
   [[nodiscard]] bool is_output_full() const { return output_.size() + withheld_.size() >= limits_.output_max; }
   // Whether the session stopped because of its output, and there is room again.
   [[nodiscard]] bool can_go_on() const {
-    return state_ == State::kOpen && wants_drain_ && output_.empty() && !is_output_full();
+    return state_ == State::kOpen && !is_serving_ && wants_drain_ && output_.empty() && !is_output_full();
   }
   void go_on_next_round();
+  void leave_set();
   Transferred receive(char* to, std::size_t bytes_max);
   Transferred send(std::string_view bytes);
   void time_out();
@@ -104,6 +111,7 @@ class Connection final : public EventHandler {
   base::Output output_;             // what the socket has not taken yet
   Withheld withheld_;               // what follows the output, and waits for its ticket
   State state_ = State::kOpen;
+  bool is_serving_ = false;         // a fiber is at work for it
   bool wants_drain_ = false;        // the session stopped because the output was full
   bool is_finishing_soon_ = false;  // when all that has arrived is answered
   bool is_input_over_ = false;      // the client has ended its side

@@ -10,11 +10,14 @@ namespace mete::net {
 namespace {
 
 constexpr Duration kTimeCheckEvery = std::chrono::seconds(1);
+// Of sessions that have been served: so many buffers are kept for the next, unless they have grown.
+constexpr std::size_t kSpareMax = 256;
+constexpr std::size_t kSpareBytesMax = std::size_t{64} << 10;
 
 }  // namespace
 
-ConnectionSet::ConnectionSet(EventLoop& loop)
-    : loop_(loop), read_buffer_(new char[kReadBytes]) {  // NOLINT: not filled on purpose
+ConnectionSet::ConnectionSet(EventLoop& loop, Fibers* fibers)
+    : loop_(loop), fibers_(fibers), read_buffer_(new char[kReadBytes]) {  // NOLINT: not filled on purpose
   check_time();
 }
 
@@ -36,6 +39,21 @@ void ConnectionSet::remove(Connection& connection) {
   loop_.bury(std::move(found->second));
   connections_.erase(found);
   if (connections_.empty() && when_empty_) loop_.post(std::exchange(when_empty_, nullptr));
+}
+
+std::unique_ptr<Serving> ConnectionSet::borrow_serving() {
+  if (spare_.empty()) return std::make_unique<Serving>();
+  auto serving = std::move(spare_.back());
+  spare_.pop_back();
+  return serving;
+}
+
+void ConnectionSet::give_back(std::unique_ptr<Serving> serving) {
+  const bool is_small = serving->input.capacity() <= kSpareBytesMax && serving->answers.capacity() <= kSpareBytesMax;
+  if (spare_.size() >= kSpareMax || !is_small) return;
+  serving->input.clear();
+  serving->answers.clear();
+  spare_.push_back(std::move(serving));
 }
 
 void ConnectionSet::finish_all(EventLoop::Task done) {

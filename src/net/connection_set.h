@@ -13,6 +13,7 @@
 
 #include "net/connection.h"
 #include "net/event_loop.h"
+#include "net/fiber.h"
 
 namespace mete::net {
 
@@ -24,6 +25,12 @@ struct Protocol {
   std::function<void()> on_closed;  // after each of its connections
 };
 
+// What a session works with while it is on a fiber.
+struct Serving {
+  base::Output input;
+  base::Output answers;
+};
+
 struct Traffic {
   std::atomic<std::uint64_t> bytes_in{0};
   std::atomic<std::uint64_t> bytes_out{0};
@@ -33,7 +40,8 @@ class ConnectionSet {
  public:
   static constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
-  explicit ConnectionSet(EventLoop& loop);
+  // `fibers`, of the same loop: for sessions that may wait for other servers; null: none does.
+  explicit ConnectionSet(EventLoop& loop, Fibers* fibers = nullptr);
   ConnectionSet(const ConnectionSet&) = delete;
   ConnectionSet& operator=(const ConnectionSet&) = delete;
   ~ConnectionSet();
@@ -64,6 +72,7 @@ class ConnectionSet {
   void lose_withheld();
 
   [[nodiscard]] EventLoop& loop() { return loop_; }
+  [[nodiscard]] Fibers* fibers() { return fibers_; }
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
   [[nodiscard]] const Traffic& traffic() const { return traffic_; }
   void count_in(std::size_t bytes) { add_to(traffic_.bytes_in, bytes); }
@@ -72,6 +81,9 @@ class ConnectionSet {
   // Shared by the connections, each in its turn.
   [[nodiscard]] char* read_buffer() { return read_buffer_.get(); }
   [[nodiscard]] base::Output& answer_buffer() { return answers_; }
+  // Each for one fiber, until it is given back.
+  [[nodiscard]] std::unique_ptr<Serving> borrow_serving();
+  void give_back(std::unique_ptr<Serving> serving);
 
  private:
   struct Waiting {
@@ -87,9 +99,11 @@ class ConnectionSet {
   }
 
   EventLoop& loop_;
+  Fibers* const fibers_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::unique_ptr<char[]> read_buffer_;  // NOLINT(modernize-avoid-c-arrays)
   base::Output answers_;
+  std::vector<std::unique_ptr<Serving>> spare_;
   std::deque<Waiting> withheld_;  // of some, the connection has gone
   Traffic traffic_;
   EventLoop::TimerId time_check_ = 0;

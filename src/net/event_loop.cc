@@ -19,6 +19,8 @@ constexpr int kEventsPerRound = 256;
 // So many cancelled timers may wait for their time without being thrown out.
 constexpr std::size_t kCancelledTimersKept = 64;
 
+thread_local EventLoop* current_loop = nullptr;
+
 }  // namespace
 
 // A descriptor that becomes readable when another thread has posted something.
@@ -82,13 +84,16 @@ void EventLoop::cancel(TimerId timer) {
   std::make_heap(timers_.begin(), timers_.end());
 }
 
+EventLoop* EventLoop::current() { return current_loop; }
+
 void EventLoop::post(Task task) {
+  bool is_first = false;
   {
     const std::lock_guard lock(posted_mutex_);
     posted_.push_back(std::move(task));
-    has_posted_.store(true, std::memory_order_release);
+    is_first = !has_posted_.exchange(true, std::memory_order_acq_rel);
   }
-  wakeup_->signal();
+  if (is_first) wakeup_->signal();  // The loop is on its way to the others.
 }
 
 void EventLoop::stop() {
@@ -96,6 +101,7 @@ void EventLoop::stop() {
 }
 
 void EventLoop::run() {
+  current_loop = this;
   while (!is_stopping_) {
     wait();
     run_timers();
@@ -104,6 +110,7 @@ void EventLoop::run() {
     buried_.clear();
   }
   is_stopping_ = false;
+  current_loop = nullptr;
 }
 
 void EventLoop::wait() {

@@ -49,6 +49,9 @@ class EventLoop {
   TimerId after(Duration delay, Task task);
   void cancel(TimerId timer);
 
+  // The loop that runs on this thread; null: none does.
+  static EventLoop* current();
+
   // Runs the task soon, on this loop's thread, in the order of posting.
   void post(Task task);
 

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::net {
 
@@ -63,11 +64,10 @@ Result<Descriptor> listen_on(const SocketAddress& address, int& reason) {
 }  // namespace
 
 Result<std::vector<Descriptor>> listen_on(const Address& address) {
-  const auto addresses = resolve(address);
-  if (!addresses) return tl::unexpected(addresses.error());
+  const auto addresses = TRY(resolve(address));
   std::vector<Descriptor> sockets;
   std::optional<Error> unavailable;
-  for (const SocketAddress& one : *addresses) {
+  for (const SocketAddress& one : addresses) {
     int reason = 0;
     auto socket = listen_on(one, reason);
     if (socket) {
@@ -75,10 +75,10 @@ Result<std::vector<Descriptor>> listen_on(const Address& address) {
     } else if (reason == EADDRNOTAVAIL || reason == EAFNOSUPPORT) {
       unavailable = socket.error();  // "localhost" is [::1] too, also where there is no IPv6.
     } else {
-      return tl::unexpected(socket.error());
+      return socket.error();
     }
   }
-  if (sockets.empty()) return tl::unexpected(*unavailable);
+  if (sockets.empty()) return *unavailable;
   return sockets;
 }
 

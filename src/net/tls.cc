@@ -18,7 +18,7 @@ namespace mete::net {
 
 namespace {
 
-tl::unexpected<Error> cannot_load(const std::string& what, const std::string& file, std::string_view content) {
+Error cannot_load(const std::string& what, const std::string& file, std::string_view content) {
   return base::invalid("cannot load the " + what + " from " + file + ": " + tls_file_problem(file, content));
 }
 

@@ -12,14 +12,14 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "net/connect.h"
+#include "net/fiber.h"
 #include "net/tls.h"
 
 namespace mete::net {
 
 namespace {
 
-tl::unexpected<Error> cannot_start(std::string_view remedy) {
+Error cannot_start(std::string_view remedy) {
   return base::unavailable("cannot start TLS: " + tls_failure() + "; " + std::string(remedy));
 }
 
@@ -28,7 +28,7 @@ struct NamedFile {
   const std::string& file;
 };
 
-tl::unexpected<Error> cannot_read(std::string_view kind, const NamedFile& named, std::string_view content) {
+Error cannot_read(std::string_view kind, const NamedFile& named, std::string_view content) {
   return base::invalid(std::string(kind) + " '" + std::string(named.name) + "': cannot use '" + named.file +
                        "': " + tls_file_problem(named.file, content));
 }
@@ -129,7 +129,7 @@ Result<TlsSession> TlsClient::shake_hands(const Descriptor& socket, const Addres
     const int result = SSL_connect(session.get());
     if (result == 1) return session;
     const short events = awaited_by_tls(session, result);
-    if (events == 0) return tl::unexpected(handshake_failure(session, address));
+    if (events == 0) return handshake_failure(session, address);
     if (!wait_for_socket(socket.get(), events, deadline)) {
       return base::unavailable("no answer to TLS from " + address.to_string() +
                                "; does the server speak TLS on this port?");
@@ -141,12 +141,11 @@ Error TlsClient::handshake_failure(const TlsSession& session, const Address& add
   const std::string what = "cannot use TLS with " + address.to_string() + ": ";
   const long verdict = SSL_get_verify_result(session.get());
   if (verdict != X509_V_OK) {
-    return {ErrorCode::kUnavailable, what + X509_verify_cert_error_string(verdict) +
-                                         "; name the authority that signed the server's certificate with " +
-                                         std::string(names_.ca)};
+    return base::unavailable(what + X509_verify_cert_error_string(verdict) +
+                             "; name the authority that signed the server's certificate with " +
+                             std::string(names_.ca));
   }
-  return {ErrorCode::kUnavailable,
-          what + tls_failure() + "; does the server speak TLS on this port?" + certificate_hint()};
+  return base::unavailable(what + tls_failure() + "; does the server speak TLS on this port?" + certificate_hint());
 }
 
 std::string TlsClient::certificate_hint() const {

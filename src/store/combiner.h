@@ -9,12 +9,13 @@
 #pragma once
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <mutex>
 #include <span>
 #include <vector>
+
+#include "net/signal.h"
 
 namespace mete::store {
 
@@ -25,8 +26,8 @@ class Combiner {
       : under_way_max_(std::max<std::size_t>(under_way_max, 1)),
         together_max_(std::max<std::size_t>(together_max, 1)) {}
 
-  // Has run(calls) called with this call among them, in this thread or in that of another of them, and returns what
-  // that returned. `run`, a function of span<Call* const>, is the same for all, and does not throw.
+  // Has run(calls) called with this call among them, by this caller or by another of them, and returns what that
+  // returned. `run`, a function of span<Call* const>, is the same for all, and does not throw.
   template <class Run>
   bool join(Call& call, Run run) {
     Member self;
@@ -39,7 +40,7 @@ class Combiner {
       } else {
         self.call = &call;
         waiting_.push_back(&self);
-        self.has_changed.wait(lock, [&] { return self.state != State::kWaits; });
+        self.has_changed.wait(lock, net::Deadline::in(Duration::never()), [&] { return self.state != State::kWaits; });
         if (self.state == State::kDone) return self.result;
       }
       take_waiting(others, calls);
@@ -67,13 +68,13 @@ class Combiner {
     Call* call = nullptr;
     State state = State::kWaits;
     bool result = false;
-    std::condition_variable has_changed;
+    net::Signal has_changed;
   };
 
   // With mutex_ locked, all of these.
   static void change(Member& member, State state) {
     member.state = state;
-    member.has_changed.notify_one();  // under the lock: the member may be gone right after it
+    member.has_changed.notify_one();
   }
 
   void take_waiting(std::vector<Member*>& others, std::vector<Call*>& calls) {

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "store/store.h"
 
 namespace mete {
 
 namespace {
 
-// Puts names to a verdict: each violated limit once, in the order of the charges.
+// Puts names to a verdict.
 void describe(const core::Verdict& verdict, std::span<const Charge> charges, Decision& decision) {
   decision.is_allowed = verdict.is_allowed;
   decision.taken = verdict.taken;
@@ -16,11 +17,8 @@ void describe(const core::Verdict& verdict, std::span<const Charge> charges, Dec
   decision.limit = verdict.limit;
   decision.retry_after = verdict.retry_after;
   decision.reset_after = verdict.reset_after;
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (!verdict.is_violated_by(i)) continue;
-    auto& names = decision.violated;
-    if (std::find(names.begin(), names.end(), charges[i].limit) == names.end()) names.emplace_back(charges[i].limit);
-  }
+  const core::LimitNames names = core::violated_limits(charges, verdict);
+  decision.violated.assign(names.begin(), names.end());
 }
 
 bool uses_more(const KeyUsage& a, const KeyUsage& b) {
@@ -34,7 +32,10 @@ Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 Limiter::~Limiter() = default;
 
-Result<void> Limiter::define(const Limit& limit) { return store::define_in_scope(*store_, limit); }
+Result<void> Limiter::define(const Limit& limit) {
+  TRY(store::check_scope(*store_, limit));
+  return store_->define(limit);
+}
 
 Result<bool> Limiter::drop(std::string_view name) { return store_->drop(name); }
 
@@ -51,10 +52,9 @@ Result<void> Limiter::clear_override(std::string_view limit, std::string_view ke
 }
 
 Result<Decision> Limiter::take(std::span<const Charge> charges, const TakeOptions& options) {
-  const auto verdict = store_->take({.charges = charges, .mode = options.mode, .id = options.id});
-  if (!verdict) return tl::make_unexpected(verdict.error());
+  const auto verdict = TRY(store_->take({.charges = charges, .mode = options.mode, .id = options.id}));
   Decision decision;
-  describe(*verdict, charges, decision);
+  describe(verdict, charges, decision);
   return decision;
 }
 
@@ -88,10 +88,9 @@ Result<HoldDecision> Limiter::hold(std::span<const Charge> charges, Duration ttl
   HoldDecision decision;
   const bool is_id_random = options.id.empty();
   decision.id = is_id_random ? store_->new_hold_id(charges) : std::string(options.id);
-  const auto verdict = store_->hold(
-      {.charges = charges, .ttl = ttl, .id = decision.id, .is_id_random = is_id_random, .tag = options.tag});
-  if (!verdict) return tl::make_unexpected(verdict.error());
-  describe(*verdict, charges, decision);
+  const auto verdict = TRY(store_->hold(
+      {.charges = charges, .ttl = ttl, .id = decision.id, .is_id_random = is_id_random, .tag = options.tag}));
+  describe(verdict, charges, decision);
   if (!decision.allowed() && is_id_random) decision.id.clear();
   return decision;
 }
@@ -139,16 +138,15 @@ Result<std::vector<KeyUsage>> Limiter::top(std::string_view limit, std::size_t c
   constexpr std::size_t kPageKeys = 1000;
   std::vector<KeyUsage> heaviest;  // a heap with the lightest of them on top
   for (std::uint64_t cursor = 0;;) {
-    auto page = store_->scan(limit, cursor, kPageKeys);
-    if (!page) return tl::make_unexpected(page.error());
-    for (KeyUsage& key : page->keys) {
+    auto page = TRY(store_->scan(limit, cursor, kPageKeys));
+    for (KeyUsage& key : page.keys) {
       heaviest.push_back(std::move(key));
       std::push_heap(heaviest.begin(), heaviest.end(), uses_more);
       if (heaviest.size() <= count) continue;
       std::pop_heap(heaviest.begin(), heaviest.end(), uses_more);
       heaviest.pop_back();
     }
-    cursor = page->cursor;
+    cursor = page.cursor;
     if (cursor == 0) break;
   }
   std::sort_heap(heaviest.begin(), heaviest.end(), uses_more);

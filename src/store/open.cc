@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "base/time_text.h"
+#include "base/try.h"
 #include "journal/posix_file_system.h"
 #include "store/embedded/embedded_store.h"
 #include "store/etcd/etcd_store.h"
@@ -28,7 +29,7 @@ constexpr std::string_view kRedis = "redis";  // redis:, rediss:, redis+sentinel
 }  // namespace
 
 Result<void> check_url(std::string_view url) {
-  const auto done = [](const auto& /*parsed*/) { return Done{}; };
+  const auto done = [](const auto& /*parsed*/) {};
   if (url.starts_with(kEmbedded)) return {};
   if (postgres::is_postgres_url(url)) return postgres::parse_url(url).map(done);
   if (servers::is_mete_url(url)) return servers::parse_url(url).map(done);
@@ -50,7 +51,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
                          base::duration_text(options.id_retention));
   }
   if (options.ids_max == 0) return base::invalid("ids_max must be at least 1");
-  if (auto ok = check_url(url); !ok) return tl::make_unexpected(ok.error());
+  TRY(check_url(url));
   if (url == kEmbedded) return std::make_unique<EmbeddedStore>(options);
   if (url.starts_with(kEmbedded)) {
     static journal::PosixFileSystem files;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "core/requests.h"
+#include "core/operations.h"
 #include "core/verdict.h"
 
 namespace mete::store {
@@ -33,7 +33,7 @@ inline core::Verdict admit_as_fresh(Amount taken, Amount limit, std::span<Usage>
 
 // None unless each of the take's limits is known to be open. `find` tells what of a limit is known, by its name.
 template <class Find>
-std::optional<core::Verdict> admit_if_open(const core::TakeRequest& request, Find find) {
+std::optional<core::Verdict> admit_if_open(const core::Take& request, Find find) {
   Amount taken = 0;
   Amount least = kAmountMax;
   for (const Charge& charge : request.charges) {

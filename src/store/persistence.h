@@ -1,17 +1,12 @@
 // Persistence: what a store that keeps its own files tells and does about them.
 //
-// Tickets: an operation that must be on disk before it is answered gets one. On most threads it waits for it before it
-// returns. A thread that serves many clients does not: while a Deferral lives on it, operations only note their
-// tickets, and whoever holds the Deferral sends the answers once synced() has reached its ticket.
-//
-//     Deferral deferral;
-//     … operations …
-//     if (deferral.ticket() > persistence->synced()) { persistence->request_sync(); … answer when it is reached … }
+// Tickets: an operation that must be on disk before it is answered gets one. Mostly it waits for it before it returns;
+// whoever serves many clients does not, and sends the answers once synced() has reached their ticket: core/execution.h.
 //
 // The first write or sync that fails is the last one: from then on failure() says why, nothing that must reach the disk
 // is acknowledged any more, and a restart is the only way out. Reads go on.
 //
-// Thread safety: every call from any thread. A Deferral belongs to its thread.
+// Thread safety: every call from any thread.
 #pragma once
 
 #include <mete/result.h>
@@ -22,27 +17,11 @@
 #include <optional>
 #include <string>
 
+#include "core/execution.h"
+
 namespace mete::store {
 
-using Ticket = std::uint64_t;  // 0: nothing to wait for
-
-class Deferral {
- public:
-  Deferral();
-  Deferral(const Deferral&) = delete;
-  Deferral& operator=(const Deferral&) = delete;
-  ~Deferral();
-
-  // The highest ticket of the operations so far.
-  [[nodiscard]] Ticket ticket() const { return ticket_; }
-
-  // For a store: the present thread's deferral; null if it waits itself.
-  static Deferral* current();
-  void note(Ticket ticket) { ticket_ = ticket > ticket_ ? ticket : ticket_; }
-
- private:
-  Ticket ticket_ = 0;
-};
+using core::Ticket;
 
 struct LoadProgress {
   std::uint64_t bytes_done = 0;

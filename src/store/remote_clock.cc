@@ -5,15 +5,16 @@
 #include <limits>
 #include <string>
 
+#include "base/errors.h"
 #include "base/time_text.h"
 
 namespace mete::store {
 
 namespace {
 
-tl::unexpected<Error> too_fine(std::string_view field, const std::string& told) {
-  return tl::make_unexpected(Error{ErrorCode::kInvalid, std::string(field) + " must be whole microseconds, not " +
-                                                            told + ": this store's clock counts microseconds"});
+Error too_fine(std::string_view field, const std::string& told) {
+  return base::invalid(std::string(field) + " must be whole microseconds, not " + told +
+                       ": this store's clock counts microseconds");
 }
 
 std::int64_t local_us() {

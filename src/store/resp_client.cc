@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
+#include "base/time_text.h"
+#include "base/try.h"
 #include "wire/resp_command.h"
 
 namespace mete::store {
@@ -23,27 +26,25 @@ RespClient::RespClient(const RespClientOptions& options, net::ClientSocket socke
     : address_(options.address), socket_(std::move(socket)), first_hint_(hint_for(options)) {}
 
 Result<RespClient> RespClient::open(const RespClientOptions& options, const net::Deadline& deadline) {
-  auto socket = net::ClientSocket::open(options.address, options.tls, deadline, options.how_to_start);
-  if (!socket) return tl::unexpected(socket.error());
-  RespClient client(options, std::move(*socket));
-  if (auto done = client.authenticate(options, deadline); !done) return tl::unexpected(done.error());
+  auto socket = TRY(net::ClientSocket::open(options.address, options.tls, deadline, options.how_to_start));
+  RespClient client(options, std::move(socket));
+  TRY(client.authenticate(options, deadline));
   return client;
 }
 
 Result<void> RespClient::authenticate(const RespClientOptions& options, const net::Deadline& deadline) {
-  if (options.password.empty()) return Done{};
+  if (options.password.empty()) return {};
   std::vector<std::string_view> words = {"AUTH"};
   if (!options.user.empty()) words.emplace_back(options.user);
   words.emplace_back(options.password);
-  const auto reply = call(words, deadline);
-  if (!reply) return tl::unexpected(reply.error());
-  if (!reply->is_error()) return Done{};
-  return tl::unexpected(Error{ErrorCode::kInvalid, address_.to_string() + " refused the password: " + reply->text +
-                                                       "; check it, and the user if one is named"});
+  const auto reply = TRY(call(words, deadline));
+  if (!reply.is_error()) return {};
+  return base::invalid(address_.to_string() + " refused the password: " + reply.text +
+                       "; check it, and the user if one is named");
 }
 
 Result<wire::RespValue> RespClient::call(std::span<const std::string_view> words, const net::Deadline& deadline) {
-  if (auto done = send(wire::encode_command(words), deadline); !done) return tl::unexpected(done.error());
+  TRY(send(wire::encode_command(words), deadline));
   return receive(deadline);
 }
 
@@ -53,19 +54,17 @@ Result<void> RespClient::send(std::string_view bytes, const net::Deadline& deadl
 
 Result<wire::RespValue> RespClient::receive(const net::Deadline& deadline) {
   for (;;) {
-    auto reply = next();
-    if (!reply) return tl::unexpected(reply.error());
-    if (*reply) return std::move(**reply);
-    if (auto done = read_more(deadline); !done) return tl::unexpected(done.error());
+    auto reply = TRY(next());
+    if (reply) return std::move(*reply);
+    TRY(read_more(deadline));
   }
 }
 
 Result<std::optional<wire::RespValue>> RespClient::next() {
   for (;;) {
     auto reply = parser_.next();
-    if (!reply) {
-      return tl::unexpected(
-          Error{reply.error().code, address_.to_string() + " does not speak RESP: " + reply.error().message});
+    if (!reply.has_value()) {
+      return Error{reply.error().code, address_.to_string() + " does not speak RESP: " + reply.error().message};
     }
     if (!*reply || (*reply)->type != wire::RespType::kPush) return reply;
   }
@@ -74,16 +73,19 @@ Result<std::optional<wire::RespValue>> RespClient::next() {
 Result<void> RespClient::read_more(const net::Deadline& deadline) {
   std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by reading
   const auto read = socket_.read(room, deadline);
-  if (!read) return tl::unexpected(lost(read.error().message));
+  if (!read) return lost(read.error().message);
   has_received_ = true;
   parser_.append({room.data(), *read});
-  return Done{};
+  return {};
+}
+
+Error RespClient::no_answer(const net::Deadline& deadline) const {
+  return lost("no answer within " + base::duration_text(deadline.timeout()));
 }
 
 Error RespClient::lost(std::string_view reason) const {
-  return {ErrorCode::kUnavailable, "lost the connection to " + address_.to_string() + ": " + std::string(reason) +
-                                       "; whether the command was carried out is not known" +
-                                       (has_received_ ? "" : first_hint_)};
+  return base::unavailable("lost the connection to " + address_.to_string() + ": " + std::string(reason) +
+                           "; whether the command was carried out is not known" + (has_received_ ? "" : first_hint_));
 }
 
 }  // namespace mete::store

@@ -46,6 +46,9 @@ class RespClient {
     return call(std::span(words.begin(), words.size()), deadline);
   }
 
+  // Why there is no reply, of a call whose time is over.
+  [[nodiscard]] Error no_answer(const net::Deadline& deadline) const;
+
   [[nodiscard]] const net::Address& address() const { return address_; }
   [[nodiscard]] net::ClientSocket& socket() { return socket_; }
   net::Descriptor release_socket() && { return std::move(socket_).release(); }

@@ -4,7 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/time_text.h"
+#include "base/try.h"
 #include "wire/text.h"
 #include "wire/uri.h"
 
@@ -12,9 +14,7 @@ namespace mete::store {
 
 namespace {
 
-tl::unexpected<Error> refuse(std::string_view reason) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, std::string(reason)});
-}
+Error refuse(std::string_view reason) { return base::invalid(std::string(reason)); }
 
 // "user:password", "user:", ":password", or nothing.
 Result<Credentials> parse_credentials(std::string_view text) {
@@ -39,22 +39,19 @@ Result<net::Address> parse_host(std::string_view text, std::uint16_t default_por
 }
 
 Result<void> set_timeout(ServerUrl& url, const std::string& text) {
-  return parse_timeout(text).map([&](Duration timeout) {
-    url.timeout = timeout;
-    return Done{};
-  });
+  return parse_timeout(text).map([&](Duration timeout) { url.timeout = timeout; });
 }
 
 Result<void> set_verify(ServerUrl& url, const std::string& text) {
   if (text != "yes" && text != "no") return refuse("verify is yes or no, and not " + wire::quote(text));
   url.tls.verify = text == "yes";
-  return Done{};
+  return {};
 }
 
 template <std::string net::TlsClientOptions::*File>
 Result<void> set_file(ServerUrl& url, const std::string& text) {
   url.tls.*File = text;
-  return Done{};
+  return {};
 }
 
 struct Parameter {
@@ -93,9 +90,7 @@ Result<UrlPieces> split_url(std::string_view rest) {
   if (slash != std::string_view::npos) pieces.path = rest.substr(slash + 1);
   const std::size_t at = pieces.hosts.rfind('@');
   if (at != std::string_view::npos) {
-    auto credentials = parse_credentials(pieces.hosts.substr(0, at));
-    if (!credentials) return tl::unexpected(credentials.error());
-    pieces.credentials = std::move(*credentials);
+    pieces.credentials = TRY(parse_credentials(pieces.hosts.substr(0, at)));
     pieces.hosts.remove_prefix(at + 1);
   } else if (whole.find('@') != std::string_view::npos) {
     // What would be shown as a bad host or path may be a part of the password.
@@ -109,9 +104,8 @@ Result<std::vector<net::Address>> parse_hosts(std::string_view text, std::uint16
   for (bool is_last = false; !is_last;) {
     const std::size_t comma = text.find(',');
     is_last = comma == std::string_view::npos;
-    auto address = parse_host(text.substr(0, comma), default_port);
-    if (!address) return tl::unexpected(address.error());
-    hosts.push_back(std::move(*address));
+    auto address = TRY(parse_host(text.substr(0, comma), default_port));
+    hosts.push_back(std::move(address));
     if (!is_last) text.remove_prefix(comma + 1);
     if (hosts.size() > kUrlHostsMax) return refuse("more than " + std::to_string(kUrlHostsMax) + " hosts");
   }
@@ -124,7 +118,7 @@ Result<bool> set_parameter(ServerUrl& url, std::string_view name, const std::str
   if (parameter->needs_tls && !url.has_tls) {
     return refuse("the parameter " + std::string(name) + " needs TLS, which is an 's' more in the scheme");
   }
-  return parameter->set(url, value).map([](Done) { return true; });
+  return parameter->set(url, value).map([] { return true; });
 }
 
 Result<void> parse_parameters(std::string_view query, ServerUrl& url) {
@@ -132,13 +126,12 @@ Result<void> parse_parameters(std::string_view query, ServerUrl& url) {
   if (!given) return refuse("its parameters, behind the '?', are not written as name=value&name=value");
   for (const auto& [name, value] : *given) {
     if (value.empty()) return refuse("the parameter " + name + " has no value");
-    const auto is_set = set_parameter(url, name, value);
-    if (!is_set) return tl::unexpected(is_set.error());
-    if (!*is_set) {
+    const auto is_set = TRY(set_parameter(url, name, value));
+    if (!is_set) {
       return refuse("it knows no parameter " + wire::quote(name) + "; there are timeout, ca, cert, key and verify");
     }
   }
-  return Done{};
+  return {};
 }
 
 Result<std::unique_ptr<net::TlsClient>> load_tls(const ServerUrl& url) {

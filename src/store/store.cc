@@ -3,161 +3,66 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/random.h"
-#include "core/validate.h"
-#include "store/checks.h"
 
 namespace mete::store {
 
 namespace {
 
-Result<void> validate_meter(const MeterName& meter) {
-  return all_of(core::validate_name(meter.limit), core::validate_key(meter.key));
+Result<void> validate(const core::ShiftUsage& shifts, const Shift& shift) {
+  TRY(core::validate(MeterName{shifts.limit, shift.key}));
+  return core::validate_change(shift.change);
 }
 
-Result<void> validate_take(const TakeRequest& request) {
-  return all_of(core::validate_charges(request.charges, core::CostRange::kFromZero),
-                core::validate_mode(request.charges, request.mode, request.id));
+// Those answers that were not made, because nothing could be done.
+template <class Answer>
+Result<void> tell_all(const Result<void>& done, std::span<Result<Answer>> answers) {
+  if (!done) std::fill(answers.begin(), answers.end(), Result<Answer>(done.error()));
+  return done;
 }
 
 }  // namespace
 
-Result<void> Store::define(const Limit& limit) {
-  return checked(core::validate_limit(limit), [&] { return do_define(limit); });
+Result<std::optional<core::Verdict>> Store::run(const core::Recall& recall, Execution& execution) {
+  TRY(core::validate(recall));
+  if (recall.take.id.empty()) return std::nullopt;
+  return perform_checked(recall, execution);
 }
 
-Result<bool> Store::drop(std::string_view name) {
-  return checked(core::validate_name(name), [&] { return do_drop(name); });
-}
-
-Result<std::optional<Limit>> Store::limit(std::string_view name) {
-  return checked(core::validate_name(name), [&] { return do_limit(name); });
-}
-
-Result<std::vector<std::string>> Store::limits() { return do_limits(); }
-
-Result<void> Store::set_override(const MeterName& meter, std::optional<Amount> amount) {
-  return checked(all_of(validate_meter(meter), core::validate_amount(amount.value_or(1))),
-                 [&] { return do_set_override(meter, amount); });
-}
-
-Result<std::optional<Amount>> Store::override_of(const MeterName& meter) {
-  return checked(validate_meter(meter), [&] { return do_override_of(meter); });
-}
-
-Result<core::Verdict> Store::take(const TakeRequest& request) {
-  const bool is_plain = request.charges.size() == 1 && request.mode == Mode::kTake && request.id.empty();
-  if (is_plain && core::is_plainly_valid(request.charges[0])) return do_take(request);
-  return checked(validate_take(request), [&] { return do_take(request); });
-}
-
-void Store::take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  CHECK(answers.size() == charges.size());
-  if (std::all_of(charges.begin(), charges.end(), core::is_plainly_valid)) {
-    do_take_each(charges, answers);
-    return;
+Result<void> Store::run(const core::TakeEach& takes, Execution& execution) {
+  CHECK(takes.answers.size() == takes.charges.size());
+  const auto is_valid = [](const Charge& charge) { return core::is_plainly_valid(charge); };
+  if (std::all_of(takes.charges.begin(), takes.charges.end(), is_valid)) {
+    return tell_all(perform_checked(takes, execution), takes.answers);
   }
-  for (std::size_t i = 0; i < charges.size(); ++i) answers[i] = take({.charges = charges.subspan(i, 1)});
+  for (std::size_t i = 0; i < takes.charges.size(); ++i) {
+    takes.answers[i] = run(Take{.charges = takes.charges.subspan(i, 1)}, execution);
+  }
+  return {};
 }
 
-void Store::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  for (std::size_t i = 0; i < charges.size(); ++i) answers[i] = do_take({.charges = charges.subspan(i, 1)});
-}
-
-Result<std::optional<core::Verdict>> Store::recall(const TakeRequest& request) {
-  if (auto ok = validate_take(request); !ok) return tl::make_unexpected(ok.error());
-  if (request.id.empty()) return std::nullopt;
-  return do_recall(request);
-}
-
-Result<Settlement> Store::give(std::span<const Charge> charges, std::string_view id) {
-  return checked(all_of(core::validate_charges(charges, core::CostRange::kFromOne), core::validate_id(id)),
-                 [&] { return do_give(charges, id); });
+Result<void> Store::run(const core::ShiftUsage& shifts, Execution& execution) {
+  CHECK(shifts.answers.size() == shifts.shifts.size());
+  const auto is_valid = [&](const Shift& shift) { return validate(shifts, shift).has_value(); };
+  if (std::all_of(shifts.shifts.begin(), shifts.shifts.end(), is_valid)) {
+    return tell_all(perform_checked(shifts, execution), shifts.answers);
+  }
+  for (std::size_t i = 0; i < shifts.shifts.size(); ++i) {
+    if (auto ok = validate(shifts, shifts.shifts[i]); !ok) {
+      shifts.answers[i] = std::move(ok).error();
+    } else {
+      std::ignore = run(shifts.part(i, 1), execution);
+    }
+  }
+  return {};
 }
 
 std::string Store::new_hold_id(std::span<const Charge> /*charges*/) const { return base::random_id(); }
 
-Result<core::Verdict> Store::hold(const HoldRequest& request) {
-  return checked(
-      all_of(core::validate_charges(request.charges, core::CostRange::kFromOne), core::validate_ttl(request.ttl),
-             core::validate_id(request.id), core::validate_tag(request.tag)),
-      [&] { return do_hold(request); });
-}
-
-Result<Settlement> Store::commit(const CommitRequest& request) {
-  if (auto ok = core::validate_hold_id(request.id); !ok) return tl::make_unexpected(ok.error());
-  for (const Amount amount : request.amounts) {
-    if (auto ok = core::validate_used(amount); !ok) return tl::make_unexpected(ok.error());
-  }
-  return do_commit(request);
-}
-
-Result<Settlement> Store::cancel(std::string_view id) {
-  return checked(core::validate_hold_id(id), [&] { return do_cancel(id); });
-}
-
-Result<Duration> Store::extend(std::string_view id, Duration ttl) {
-  return checked(all_of(core::validate_hold_id(id), core::validate_ttl(ttl)), [&] { return do_extend(id, ttl); });
-}
-
-Result<std::optional<HoldInfo>> Store::find_hold(std::string_view id) {
-  return checked(core::validate_hold_id(id), [&] { return do_find_hold(id); });
-}
-
-Result<std::vector<std::string>> Store::holds(const MeterName& meter, std::size_t count_max) {
-  return checked(validate_meter(meter), [&] { return do_holds(meter, count_max); });
-}
-
-Result<std::vector<std::string>> Store::holds_tagged(std::string_view tag) {
-  return checked(core::validate_tag(tag), [&] { return do_holds_tagged(tag); });
-}
-
-Result<Usage> Store::usage(const MeterName& meter) {
-  return checked(validate_meter(meter), [&] { return do_usage(meter); });
-}
-
-Result<Reconciliation> Store::reconcile(const MeterName& meter, Amount used) {
-  return checked(all_of(validate_meter(meter), core::validate_used(used)), [&] { return do_reconcile(meter, used); });
-}
-
-void Store::shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
-  CHECK(answers.size() == request.shifts.size());
-  const auto validate = [&](const Shift& shift) {
-    return all_of(validate_meter({request.limit, shift.key}), core::validate_change(shift.change));
-  };
-  const auto is_valid = [&](const Shift& shift) { return validate(shift).has_value(); };
-  if (std::all_of(request.shifts.begin(), request.shifts.end(), is_valid)) {
-    do_shift(request, answers);
-    return;
-  }
-  for (std::size_t i = 0; i < request.shifts.size(); ++i) {
-    if (auto ok = validate(request.shifts[i]); !ok) {
-      answers[i] = tl::make_unexpected(std::move(ok.error()));
-    } else {
-      do_shift({.limit = request.limit, .since = request.since, .shifts = request.shifts.subspan(i, 1)},
-               answers.subspan(i, 1));
-    }
-  }
-}
-
-Result<UsagePage> Store::scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
-  return checked(core::validate_name(limit), [&] { return do_scan(limit, cursor, count); });
-}
-
-Result<std::vector<HoldInfo>> Store::oldest_holds(std::size_t count_max) { return do_oldest_holds(count_max); }
-
-Result<void> Store::clear() { return do_clear(); }
-
-StoreStatistics Store::statistics() { return do_statistics(); }
-
 Result<void> check_scope(const Store& store, const Limit& limit) {
   if (limit.scope() != Scope::kEscrow || store.draws_shares()) return {};
-  return tl::make_unexpected(
-      Error{ErrorCode::kInvalid, "scope: escrow needs shared and node in [escrow] of mete.toml: use node or shared"});
-}
-
-Result<void> define_in_scope(Store& store, const Limit& limit) {
-  return checked(check_scope(store, limit), [&] { return store.define(limit); });
+  return base::invalid("scope: escrow needs shared and node in [escrow] of mete.toml: use node or shared");
 }
 
 }  // namespace mete::store

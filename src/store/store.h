@@ -1,94 +1,68 @@
 // Store: the seam between the limiter and where its state lives. A store gives the core atomicity and a clock.
 //
-// The public calls check their arguments, once for all stores, and pass on what is valid; an adapter implements the
-// private ones. Thread safety: every call from any thread.
+//     run(operation) ──▶ validate(operation), once for all stores ──▶ execute() ──▶ the adapter's perform(operation)
+//
+// An adapter derives from StoreOf<itself> and has a perform(const core::Take&) for each operation, or a template of it
+// for those that it treats alike. One that decides by a clock of this process, or keeps files, gets the execution too:
+// perform(const core::Take&, Execution&). Thread safety: every call from any thread.
 //
 // Adding a store: a folder below src/store with an adapter, a scheme in open.cc, and the store's name in the list of
 // tests/conformance: the suite there is the definition of done.
 #pragma once
 
-#include <mete/decision.h>
-#include <mete/limit.h>
 #include <mete/result.h>
 
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include "core/requests.h"
-#include "core/statistics.h"
-#include "core/verdict.h"
-#include "store/keys.h"
+#include "base/try.h"
+#include "core/execution.h"
+#include "store/calls.h"
+#include "store/operation.h"
 #include "store/persistence.h"
 #include "store/remote.h"
 
 namespace mete::store {
 
-using core::CommitRequest;
-using core::HoldRequest;
-using core::Shift;
-using core::Shifted;
-using core::ShiftRequest;
-using core::TakeRequest;
-using StoreStatistics = core::Statistics;
+using core::Execution;
 
-// A (limit, key).
-struct MeterName {
-  std::string_view limit;
-  std::string_view key;
-};
+class Keys;
 
-class Store {
+class Store : public Calls<Store> {
  public:
   Store() = default;
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
-  Result<void> define(const Limit& limit);
-  Result<bool> drop(std::string_view name);
-  [[nodiscard]] Result<std::optional<Limit>> limit(std::string_view name);
-  [[nodiscard]] Result<std::vector<std::string>> limits();
-  Result<void> set_override(const MeterName& meter, std::optional<Amount> amount);
-  // The key's own amount; none if it has the limit's.
-  [[nodiscard]] Result<std::optional<Amount>> override_of(const MeterName& meter);
+  // Checks the operation, carries it out, and returns its answer; and in the execution's ticket, what its answer has to
+  // wait for.
+  template <class What>
+  Result<typename What::Answer> run(const What& operation, Execution& execution) {
+    TRY(core::validate(operation));
+    return perform_checked(operation, execution);
+  }
+  Result<std::optional<core::Verdict>> run(const core::Recall& recall, Execution& execution);
+  // The answers are told in their places; what is not valid is refused by itself.
+  Result<void> run(const core::TakeEach& takes, Execution& execution);
+  Result<void> run(const core::ShiftUsage& shifts, Execution& execution);
+  // On its own: when it returns, what must be on disk is there.
+  template <class What>
+  Result<typename What::Answer> run(const What& operation) {
+    Execution execution;
+    return run(operation, execution);
+  }
 
-  Result<core::Verdict> take(const TakeRequest& request);
-  // Takes each charge for itself, in order: answers[i] is what take() would answer to charges[i] alone. For takes that
-  // have arrived together: on the way to the store they share what each would have to wait for.
-  void take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers);
-  // The answer that this take got before, by its id; none if it has no id, or a new one. Nothing changes.
-  [[nodiscard]] Result<std::optional<core::Verdict>> recall(const TakeRequest& request);
-  Result<Settlement> give(std::span<const Charge> charges, std::string_view id);
+  // Those on keys by name; keys.h. Without keys each is refused.
+  [[nodiscard]] Keys keys();
+
   // An id for a hold of these charges that nobody has given one: 128 random bits.
   [[nodiscard]] virtual std::string new_hold_id(std::span<const Charge> charges) const;
-  Result<core::Verdict> hold(const HoldRequest& request);
-  Result<Settlement> commit(const CommitRequest& request);
-  Result<Settlement> cancel(std::string_view id);
-  Result<Duration> extend(std::string_view id, Duration ttl);
-  [[nodiscard]] Result<std::optional<HoldInfo>> find_hold(std::string_view id);
-  [[nodiscard]] Result<std::vector<std::string>> holds(const MeterName& meter, std::size_t count_max);
-  [[nodiscard]] Result<std::vector<std::string>> holds_tagged(std::string_view tag);
-
-  [[nodiscard]] Result<Usage> usage(const MeterName& meter);
-  Result<Reconciliation> reconcile(const MeterName& meter, Amount used);
-  // Makes each shift for itself: answers[i] tells what became of shifts[i]. What is held stays held, usage may pass the
-  // limit, and nothing goes below 0. Only of a stock, a window or a calendar. On the way to the store the shifts share
-  // what each would have to wait for. kUnavailable: that one may have happened or not.
-  void shift(const ShiftRequest& request, std::span<Result<Shifted>> answers);
-  [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count);
-  // The open holds that were made first, in that order. It looks through everything that the store keeps.
-  [[nodiscard]] Result<std::vector<HoldInfo>> oldest_holds(std::size_t count_max);
-
-  // Forgets every meter, hold, id, tag and key, in one step. Limits and their overrides stay.
-  Result<void> clear();
-  [[nodiscard]] StoreStatistics statistics();
   // The time that the store goes by.
   [[nodiscard]] virtual Instant now() const = 0;
-  // Null where the store has none. Owned by the store.
-  [[nodiscard]] virtual Keys* keys() { return nullptr; }
   // None where the state is in this process.
   [[nodiscard]] virtual std::optional<RemoteStatus> remote() const { return std::nullopt; }
   // Whether limits of scope escrow are decided here from shares that are drawn from another store. Elsewhere such a
@@ -101,31 +75,58 @@ class Store {
   [[nodiscard]] virtual Persistence* persistence() { return nullptr; }
 
  private:
-  virtual Result<void> do_define(const Limit& limit) = 0;
-  virtual Result<bool> do_drop(std::string_view name) = 0;
-  virtual Result<std::optional<Limit>> do_limit(std::string_view name) = 0;
-  virtual Result<std::vector<std::string>> do_limits() = 0;
-  virtual Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) = 0;
-  virtual Result<std::optional<Amount>> do_override_of(const MeterName& meter) = 0;
-  virtual Result<core::Verdict> do_take(const TakeRequest& request) = 0;
-  virtual void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers);
-  // The request has an id.
-  virtual Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) = 0;
-  virtual Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) = 0;
-  virtual Result<core::Verdict> do_hold(const HoldRequest& request) = 0;
-  virtual Result<Settlement> do_commit(const CommitRequest& request) = 0;
-  virtual Result<Settlement> do_cancel(std::string_view id) = 0;
-  virtual Result<Duration> do_extend(std::string_view id, Duration ttl) = 0;
-  virtual Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) = 0;
-  virtual Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) = 0;
-  virtual Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) = 0;
-  virtual Result<Usage> do_usage(const MeterName& meter) = 0;
-  virtual Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) = 0;
-  virtual void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) = 0;
-  virtual Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) = 0;
-  virtual Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) = 0;
-  virtual Result<void> do_clear() = 0;
-  virtual StoreStatistics do_statistics() = 0;
+  virtual void execute(const Operation& operation, Execution& execution) = 0;
+
+  template <class What>
+  Result<typename What::Answer> perform_checked(const What& operation, Execution& execution) {
+    Result<typename What::Answer> answer;
+    execute(Operation(operation, answer), execution);
+    return answer;
+  }
+};
+
+// Makes a store of an adapter's perform() functions.
+template <class Adapter>
+class StoreOf : public Store {
+  template <class What>
+  static constexpr bool kPerforms = requires(Adapter& adapter, const What& what) {
+    adapter.perform(what);
+  };
+  template <class What>
+  static constexpr bool kExecutes = requires(Adapter& adapter, const What& what, Execution& execution) {
+    adapter.perform(what, execution);
+  };
+
+  void execute(const Operation& operation, Execution& execution) final {
+    operation.answer_by([&]<class What>(const What& what) -> Result<typename What::Answer> {
+      if constexpr (kExecutes<What>) {
+        return static_cast<Adapter&>(*this).perform(what, execution);
+      } else if constexpr (kPerforms<What>) {
+        return static_cast<Adapter&>(*this).perform(what);
+      } else {
+        static_assert(core::kIsOnKeys<What>, "every store has all operations but those on keys");
+        return Error{ErrorCode::kInvalid, "this store keeps limits only: keys need the embedded store, or Redis"};
+      }
+    });
+  }
+};
+
+// A store whose calls share an execution: those of one batch of requests.
+class Caller : public Calls<Caller> {
+ public:
+  Caller(Store& store, Execution& execution) : store_(store), execution_(execution) {}
+
+  template <class What>
+  Result<typename What::Answer> run(const What& operation) {
+    return store_.run(operation, execution_);
+  }
+  [[nodiscard]] Keys keys();
+  [[nodiscard]] Instant now() const { return execution_.now ? *execution_.now : store_.now(); }
+  [[nodiscard]] Store& store() const { return store_; }
+
+ private:
+  Store& store_;
+  Execution& execution_;
 };
 
 // Who may define a limit of scope escrow.
@@ -135,7 +136,5 @@ class Store {
 // so those who define limits for themselves (clients, mete.toml, the library) are asked here first. Nodes, which define
 // limits in the store that they share, are not.
 Result<void> check_scope(const Store& store, const Limit& limit);
-// Store::define for those who must not do without shares where the limit wants them.
-Result<void> define_in_scope(Store& store, const Limit& limit);
 
 }  // namespace mete::store

@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::uint64_t kFollowEveryNs = 1'000'000'000;
 
-// The time of the present batch on this thread; 0: there is none.
-thread_local std::uint64_t batch_ns = 0;
-
 std::uint64_t read_clock(clockid_t clock) {
   timespec time{};
   ::clock_gettime(clock, &time);
@@ -27,7 +24,6 @@ std::uint64_t wall_offset() { return read_clock(CLOCK_REALTIME) - read_clock(CLO
 SystemClock::SystemClock() : offset_ns_(wall_offset()), followed_at_ns_(read_clock(CLOCK_MONOTONIC)) {}
 
 Instant SystemClock::now() const {
-  if (batch_ns != 0) return Instant::from_ns(batch_ns);
   const std::uint64_t monotonic = read_clock(CLOCK_MONOTONIC);
   if (monotonic - followed_at_ns_.load(std::memory_order_relaxed) >= kFollowEveryNs) follow_wall_clock(monotonic);
   const std::uint64_t now = monotonic + offset_ns_.load(std::memory_order_acquire);
@@ -47,10 +43,6 @@ void SystemClock::follow_wall_clock(std::uint64_t monotonic_ns) const {
 }
 
 void SystemClock::not_before(Instant time) { base::raise(floor_ns_, time.ns()); }
-
-BatchTime::BatchTime(Instant now) { batch_ns = now.ns(); }
-
-BatchTime::~BatchTime() { batch_ns = 0; }
 
 Instant MonotoneClock::now() const {
   base::raise(latest_ns_, clock_.now().ns());

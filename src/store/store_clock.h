@@ -34,16 +34,6 @@ class SystemClock final : public StoreClock {
   mutable std::atomic<std::uint64_t> followed_at_ns_;
 };
 
-// While one lives, SystemClock::now() on this thread stays at this time: the clock is read once for a batch of
-// operations, and not for each.
-class BatchTime {
- public:
-  explicit BatchTime(Instant now);
-  BatchTime(const BatchTime&) = delete;
-  BatchTime& operator=(const BatchTime&) = delete;
-  ~BatchTime();
-};
-
 // A clock given by the user, held back from running backwards.
 class MonotoneClock final : public StoreClock {
  public:

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::sync {
 
@@ -51,9 +52,8 @@ local_days next_month(local_days day) {
 Result<Cron> Cron::make(std::string_view schedule, std::string_view zone) {
   const auto fields = CronFields::parse(schedule);
   if (!fields) return base::invalid("schedule: " + fields.error().message);
-  auto loaded = civil::load_zone(zone);
-  if (!loaded) return tl::make_unexpected(loaded.error());
-  Cron cron(*fields, std::move(*loaded));
+  auto loaded = TRY(civil::load_zone(zone));
+  Cron cron(*fields, std::move(loaded));
   if (!cron.find_next(sys_seconds())) {
     return base::invalid("schedule: no month that it names has a day that it names");
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "sync/cron.h"
 #include "wire/text.h"
 
@@ -38,7 +39,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kShorthan
                                                                                        {"@yearly", "0 0 1 1 *"},
                                                                                        {"@annually", "0 0 1 1 *"}}};
 
-tl::unexpected<Error> refuse(const FieldSpec& field, std::string_view item, const std::string& reason) {
+Error refuse(const FieldSpec& field, std::string_view item, const std::string& reason) {
   return base::invalid(std::string(field.name) + ": " + wire::quote(item) + " " + reason);
 }
 
@@ -95,8 +96,7 @@ Result<Range> parse_range(const FieldSpec& field, std::string_view item, std::st
 Result<std::uint64_t> parse_item(const FieldSpec& field, std::string_view item) {
   const std::size_t slash = item.find('/');
   const std::string_view text = item.substr(0, slash);
-  const auto range = parse_range(field, item, text);
-  if (!range) return tl::make_unexpected(range.error());
+  const auto range = TRY(parse_range(field, item, text));
   unsigned step = 1;
   if (slash != std::string_view::npos) {
     if (text.find('-') == std::string_view::npos && text != "*") {
@@ -109,16 +109,15 @@ Result<std::uint64_t> parse_item(const FieldSpec& field, std::string_view item) 
     step = static_cast<unsigned>(*given);
   }
   std::uint64_t set = 0;
-  for (unsigned number = range->first; number <= range->last; number += step) set |= std::uint64_t{1} << number;
+  for (unsigned number = range.first; number <= range.last; number += step) set |= std::uint64_t{1} << number;
   return set;
 }
 
 Result<std::uint64_t> parse_field(const FieldSpec& field, std::string_view text) {
   std::uint64_t set = 0;
   for (const std::string_view item : split(text, ',')) {
-    const auto numbers = parse_item(field, item);
-    if (!numbers) return tl::make_unexpected(numbers.error());
-    set |= *numbers;
+    const auto numbers = TRY(parse_item(field, item));
+    set |= numbers;
   }
   return set;
 }
@@ -143,9 +142,7 @@ Result<CronFields> CronFields::parse(std::string_view text) {
   }
   std::array<std::uint64_t, kFields.size()> sets{};
   for (std::size_t i = 0; i < kFields.size(); ++i) {
-    const auto set = parse_field(kFields[i], words[i]);
-    if (!set) return tl::make_unexpected(set.error());
-    sets[i] = *set;
+    sets[i] = TRY(parse_field(kFields[i], words[i]));
   }
   constexpr std::uint64_t kSunday = 1;
   if (has(sets[4], 7)) sets[4] |= kSunday;

@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "base/math.h"
+#include "base/names.h"
 #include "base/time_text.h"
 #include "core/refusals.h"
 #include "core/rule.h"
@@ -31,14 +32,7 @@ bool MaxChange::is_passed(std::int64_t change, std::int64_t used) const {
 
 std::string MaxChange::text() const { return std::to_string(number_) + (is_percent_ ? "%" : ""); }
 
-std::string_view to_string(Missing missing) { return missing == Missing::kZero ? "zero" : "keep"; }
-
-std::optional<Missing> parse_missing(std::string_view text) {
-  for (const Missing missing : {Missing::kKeep, Missing::kZero}) {
-    if (text == to_string(missing)) return missing;
-  }
-  return std::nullopt;
-}
+std::string_view to_string(Missing missing) { return base::name_of(kMissingNames, missing); }
 
 Result<void> check_plan(const Plan& plan) {
   if (auto ok = core::validate_name(plan.limit); !ok) return base::invalid("limit: " + ok.error().message);
@@ -55,12 +49,12 @@ Result<void> check_plan(const Plan& plan) {
                          base::duration_text(kTimeoutMax) + ", not " + base::duration_text(plan.timeout));
   }
   if (plan.schedule.empty()) return {};
-  return Cron::make(plan.schedule, plan.zone).map([](const Cron&) { return Done{}; });
+  return Cron::make(plan.schedule, plan.zone).map([](const Cron&) {});
 }
 
 Result<void> check_kind(const Limit& limit) {
   if (core::can_shift(limit.kind())) return {};
-  return tl::make_unexpected(core::cannot_shift(limit.name(), limit.kind()));
+  return core::cannot_shift(limit.name(), limit.kind());
 }
 
 }  // namespace mete::sync

@@ -55,8 +55,8 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
+inline constexpr std::string_view kMissingNames = "keep|zero";
 std::string_view to_string(Missing missing);
-std::optional<Missing> parse_missing(std::string_view text);
 
 // All that can be told without asking the store or the source. The message begins with the field that it is about.
 Result<void> check_plan(const Plan& plan);

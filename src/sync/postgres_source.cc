@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "net/deadline.h"
 #include "net/descriptor.h"
 #include "store/postgres/connection.h"
@@ -34,7 +35,7 @@ Error error_of(const SqlError& error) {
 template <class T>
 Result<void> done_or(const SqlResult<T>& result) {
   if (result) return {};
-  return tl::make_unexpected(error_of(result.error()));
+  return error_of(result.error());
 }
 
 class PostgresSource final : public Source {
@@ -46,17 +47,17 @@ class PostgresSource final : public Source {
   }
 
   Result<bool> lock() override {
-    if (auto ok = open(lock_, "begin"); !ok) return tl::make_unexpected(std::move(ok.error()));
+    TRY(open(lock_, "begin"));
     store::postgres::Parameters parameters;
     parameters.add(std::string_view(plan_.limit));
     const auto rows = lock_->run(kLock, parameters, soon());
-    if (!rows) return tl::make_unexpected(error_of(rows.error()));
+    if (!rows) return error_of(rows.error());
     return rows->boolean(0, 0);
   }
 
   // The snapshot is taken by the first query, whatever that is.
   Result<void> begin() override {
-    if (auto ok = open(reader_, "begin isolation level repeatable read read only"); !ok) return ok;
+    TRY(open(reader_, "begin isolation level repeatable read read only"));
     return done_or(reader_->run_text("select 1", soon()));
   }
 
@@ -85,7 +86,7 @@ class PostgresSource final : public Source {
 
   Result<void> open(std::optional<Connection>& connection, std::string_view begin) {
     auto opened = Connection::open(url_.libpq, soon(), plan_.timeout);
-    if (!opened) return tl::make_unexpected(error_of(opened.error()));
+    if (!opened) return error_of(opened.error());
     connection.emplace(std::move(*opened));
     {
       const std::lock_guard guard(mutex_);
@@ -107,9 +108,8 @@ class PostgresSource final : public Source {
 }  // namespace
 
 Result<std::unique_ptr<Source>> make_postgres_source(const Plan& plan) {
-  auto url = store::postgres::parse_url(plan.source);
-  if (!url) return tl::make_unexpected(std::move(url.error()));
-  return std::make_unique<PostgresSource>(plan, std::move(*url));
+  auto url = TRY(store::postgres::parse_url(plan.source));
+  return std::make_unique<PostgresSource>(plan, std::move(url));
 }
 
 std::string query_text(std::string_view query) {

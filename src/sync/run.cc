@@ -6,7 +6,9 @@
 
 #include "base/errors.h"
 #include "base/monotonic.h"
+#include "base/names.h"
 #include "base/random.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "store/store.h"
 #include "sync/differences.h"
@@ -34,7 +36,7 @@ class Run {
 
   Result<void> go() {
     for (const auto step : kSteps) {
-      if (auto ok = (this->*step)(); !ok) return ok;
+      TRY((this->*step)());
     }
     return {};
   }
@@ -43,17 +45,15 @@ class Run {
   using Step = Result<void> (Run::*)();
 
   Result<void> find_limit() {
-    auto found = store_.limit(plan_.limit);
-    if (!found) return tl::make_unexpected(std::move(found.error()));
-    if (!*found) return tl::make_unexpected(core::unknown_limit(plan_.limit));
-    limit_ = std::move(*found);
+    auto found = TRY(store_.limit(plan_.limit));
+    if (!found) return core::unknown_limit(plan_.limit);
+    limit_ = std::move(found);
     return check_kind(*limit_);
   }
 
   Result<void> lock() {
-    const auto locked = source_.lock();
-    if (!locked) return tl::make_unexpected(locked.error());
-    if (*locked) return {};
+    const auto locked = TRY(source_.lock());
+    if (locked) return {};
     report_.outcome = Outcome::kBusy;
     return base::invalid("limit " + wire::quote(plan_.limit) + " is being synced elsewhere");
   }
@@ -73,11 +73,10 @@ class Run {
   Result<void> look(Note note) {
     std::uint64_t cursor = 0;
     do {
-      const auto page = store_.scan(plan_.limit, cursor, kPageKeys);
-      if (!page) return tl::make_unexpected(page.error());
-      for (const KeyUsage& each : page->keys) note(each.key, each.usage.used);
-      cursor = page->cursor;
-      if (auto ok = tell(Stage::kMarking, ledger_.entries().size(), 0); !ok) return ok;
+      const auto page = TRY(store_.scan(plan_.limit, cursor, kPageKeys));
+      for (const KeyUsage& each : page.keys) note(each.key, each.usage.used);
+      cursor = page.cursor;
+      TRY(tell(Stage::kMarking, ledger_.entries().size(), 0));
     } while (cursor != 0);
     return {};
   }
@@ -96,15 +95,14 @@ class Run {
   }
 
   Result<void> note_row(Source::Row row) {
-    const auto truth = parse_row(row);
-    if (!truth) return tl::make_unexpected(truth.error());
-    if (ledger_.tell_truth(truth->key, truth->amount)) return {};
-    return base::invalid("key " + wire::quote(truth->key) +
+    const auto truth = TRY(parse_row(row));
+    if (ledger_.tell_truth(truth.key, truth.amount)) return {};
+    return base::invalid("key " + wire::quote(truth.key) +
                          " came before: group by it, so that each key has one amount");
   }
 
   Result<void> compare() {
-    if (auto ok = add_up(ledger_, plan_.missing, report_); !ok) return ok;
+    TRY(add_up(ledger_, plan_.missing, report_));
     const auto reason = report_.options.is_forced ? std::nullopt : why_refused(plan_, report_);
     if (!reason) return {};
     report_.outcome = Outcome::kRefused;
@@ -114,10 +112,9 @@ class Run {
   // That what was found out still holds.
   Result<void> confirm() {
     if (report_.options.is_dry_run) return {};
-    if (auto ok = source_.confirm_lock(); !ok) return ok;
-    const auto now = store_.limit(plan_.limit);
-    if (!now) return tl::make_unexpected(now.error());
-    if (*now == limit_) return {};
+    TRY(source_.confirm_lock());
+    const auto now = TRY(store_.limit(plan_.limit));
+    if (now == limit_) return {};
     return base::invalid("the limit was changed meanwhile: run it again");
   }
 
@@ -130,16 +127,16 @@ class Run {
       if (change != 0) shifts.push_back({entry.key(), change});
       if (shifts.size() < kShiftsTogether) continue;
       done += shifts.size();
-      if (auto ok = shift(shifts); !ok) return ok;
+      TRY(shift(shifts));
       if (auto ok = tell(Stage::kApplying, done, report_.differing_keys); !ok) return with_count(ok.error());
     }
-    if (auto ok = shift(shifts); !ok) return ok;
+    TRY(shift(shifts));
     return judge_shifts();
   }
 
   Result<void> shift(std::vector<store::Shift>& shifts) {
     std::vector<Result<store::Shifted>> answers(shifts.size());
-    store_.shift({.limit = plan_.limit, .since = since_, .shifts = shifts}, answers);
+    store_.shift({.limit = plan_.limit, .since = since_, .shifts = shifts, .answers = answers});
     for (std::size_t i = 0; i < shifts.size(); ++i) {
       const Result<store::Shifted>& answer = answers[i];
       if (!answer) {
@@ -164,10 +161,10 @@ class Run {
   }
 
   [[nodiscard]] Result<void> with_count(const Error& error) const {
-    return tl::make_unexpected(Error{error.code, error.message + "; " + text(report_.changed_keys, "key") + " of " +
-                                                     std::to_string(report_.differing_keys) +
-                                                     " had been changed, and a few more may have been: "
-                                                     "the next run sets the rest right"});
+    return Error{error.code, error.message + "; " + text(report_.changed_keys, "key") + " of " +
+                                 std::to_string(report_.differing_keys) +
+                                 " had been changed, and a few more may have been: "
+                                 "the next run sets the rest right"};
   }
 
   Result<void> tell(Stage stage, std::uint64_t done, std::uint64_t total) {
@@ -194,15 +191,9 @@ class Run {
 
 }  // namespace
 
-std::string_view to_string(Outcome outcome) {
-  constexpr std::array<std::string_view, kOutcomes> kNames = {"done", "refused", "busy", "failed"};
-  return kNames[static_cast<std::size_t>(outcome)];
-}
+std::string_view to_string(Outcome outcome) { return base::name_of("done|refused|busy|failed", outcome); }
 
-std::string_view to_string(Stage stage) {
-  constexpr std::array<std::string_view, 3> kNames = {"marking", "reading", "applying"};
-  return kNames[static_cast<std::size_t>(stage)];
-}
+std::string_view to_string(Stage stage) { return base::name_of("marking|reading|applying", stage); }
 
 Report run_sync(const Plan& plan, const RunOptions& options, store::Store& store, Source& source,
                 const RunHooks& hooks) {

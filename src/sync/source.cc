@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "core/validate.h"
 #include "wire/text.h"
 
@@ -38,9 +39,8 @@ Result<Truth> parse_row(Source::Row row) {
   if (auto ok = core::validate_key(*row[0]); !ok) return base::invalid(ok.error().message);
   if (!row[1])
     return base::invalid("the amount of key " + wire::quote(*row[0]) + " is null: write coalesce(AMOUNT, 0)");
-  const auto amount = parse_amount(*row[0], *row[1]);
-  if (!amount) return tl::make_unexpected(amount.error());
-  return Truth{*row[0], *amount};
+  const auto amount = TRY(parse_amount(*row[0], *row[1]));
+  return Truth{*row[0], amount};
 }
 
 }  // namespace mete::sync

@@ -6,6 +6,8 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/names.h"
+#include "base/try.h"
 #include "store/store.h"
 #include "sync/run.h"
 #include "wire/text.h"
@@ -20,15 +22,7 @@ constexpr auto kTick = std::chrono::seconds(1);
 }  // namespace
 
 std::string_view RunRecord::state_text() const {
-  switch (state) {
-    case RunState::kWaiting:
-      return "waiting";
-    case RunState::kRunning:
-      return "running";
-    case RunState::kEnded:
-      return to_string(report.outcome);
-  }
-  __builtin_unreachable();
+  return state == RunState::kEnded ? to_string(report.outcome) : base::name_of("waiting|running", state);
 }
 
 Worker::Worker(store::Store& store, Hooks hooks)
@@ -54,7 +48,7 @@ Result<void> Worker::set_plans(std::vector<Plan> plans) {
     const bool is_same = planned.status.plan == plan;
     planned.status.plan = std::move(plan);
     if (is_same) continue;  // also its next time
-    if (auto ok = schedule(planned, now); !ok) return ok;
+    TRY(schedule(planned, now));
   }
   planned_ = std::move(next);
   return {};
@@ -65,18 +59,16 @@ Result<void> Worker::schedule(Planned& planned, Instant now) {
   planned.cron.reset();
   planned.status.next_at.reset();
   if (plan.schedule.empty()) return {};
-  auto cron = Cron::make(plan.schedule, plan.zone);
-  if (!cron) return tl::make_unexpected(std::move(cron.error()));
-  planned.status.next_at = cron->next(now);
-  planned.cron = std::move(*cron);
+  auto cron = TRY(Cron::make(plan.schedule, plan.zone));
+  planned.status.next_at = cron.next(now);
+  planned.cron = std::move(cron);
   return {};
 }
 
 Result<std::uint64_t> Worker::start(std::string_view limit, const RunOptions& options) {
   const std::lock_guard guard(mutex_);
   if (find(limit) == nullptr) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kNoLimit, "the configuration has no [[sync]] for limit " + wire::single_quote(limit)});
+    return Error{ErrorCode::kNoLimit, "the configuration has no [[sync]] for limit " + wire::single_quote(limit)};
   }
   const auto number = queue(limit, options, false);
   if (number) return *number;

@@ -31,7 +31,7 @@ class Reader {
   }
 
  private:
-  [[nodiscard]] tl::unexpected<Error> failure() const {
+  [[nodiscard]] Error failure() const {
     return base::invalid("JSON, at offset " + std::to_string(failed_at_) + ": " + reason_);
   }
 

@@ -21,10 +21,13 @@
 #include <mete/result.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "wire/named_value.h"
 
 namespace mete::wire {
 
@@ -88,6 +91,19 @@ class JsonWriter {
   JsonWriter& member(std::string_view member, const char* text) { return name(member).string(text); }
   JsonWriter& member(std::string_view member, std::int64_t number) { return name(member).integer(number); }
   JsonWriter& member(std::string_view member, bool value) { return name(member).boolean(value); }
+  // An array of texts.
+  template <class Texts>
+  JsonWriter& texts(std::string_view member, const Texts& texts) {
+    name(member).begin_array();
+    for (const auto& text : texts) string(text);
+    return end_array();
+  }
+  // Several members of an object that is open.
+  JsonWriter& members(std::span<const NamedValue> values) {
+    for (const auto& [name, value] : values)
+      std::visit([&, &name = name](const auto& each) { member(name, each); }, value);
+    return *this;
+  }
 
  private:
   JsonWriter& open(char bracket);

@@ -15,7 +15,7 @@ constexpr std::size_t kReservedElementsMax =
     256;  // an announced length is not to be believed before its parts are here
 constexpr std::size_t kConsumedBytesMax = 1 << 16;  // kept in front of the buffer, so that it is seldom moved
 
-tl::unexpected<Error> too_much(const std::string& what) { return base::invalid("bad reply: " + what); }
+Error too_much(const std::string& what) { return base::invalid("bad reply: " + what); }
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Result<std::optional<RespValue>> ReplyParser::next() {
       return value;
     }
   }
-  return tl::unexpected(*failure_);
+  return *failure_;
 }
 
 Result<ReplyParser::Step> ReplyParser::read_part(RespValue& value) {
@@ -45,7 +45,7 @@ Result<ReplyParser::Step> ReplyParser::read_part(RespValue& value) {
   const auto line = take_line();
   if (!line) {
     if (buffer_.size() - consumed_ > limits_.line_bytes_max) {
-      return tl::unexpected(endless_reply_line(std::string_view(buffer_).substr(consumed_)));
+      return endless_reply_line(std::string_view(buffer_).substr(consumed_));
     }
     return Step::kNeedsBytes;
   }

@@ -16,7 +16,7 @@ using Form = ReplyHeader::Form;
 
 constexpr std::size_t kShownBytesMax = 64;
 
-tl::unexpected<Error> bad_reply(std::string_view line, std::string_view reason) {
+Error bad_reply(std::string_view line, std::string_view reason) {
   return base::invalid("bad reply " + quote(line, kShownBytesMax) + ": " + std::string(reason));
 }
 
@@ -101,6 +101,6 @@ Result<ReplyHeader> parse_reply_header(std::string_view line, const ReplyLimits&
   }
 }
 
-Error endless_reply_line(std::string_view start) { return bad_reply(start, "its line does not end").value(); }
+Error endless_reply_line(std::string_view start) { return bad_reply(start, "its line does not end"); }
 
 }  // namespace mete::wire

@@ -74,9 +74,14 @@ bool UsualRequest::read(std::string_view input) {
   const char* const end = at + input.size();
   const auto digit = [](char byte) { return static_cast<unsigned>(static_cast<unsigned char>(byte)) - '0'; };
   const auto is_line_end = [](const char* bytes) { return std::memcmp(bytes, "\r\n", 2) == 0; };
-  if (end - at < 4 || !is_line_end(at + 2)) return false;
-  const unsigned wanted = digit(at[1]);
-  if (at[0] != '*' || wanted - 1 >= kWordsMax) return false;
+  if (end - at < 5 || at[0] != '*') return false;
+  unsigned wanted = digit(at[1]);
+  if (!is_line_end(at + 2)) [[unlikely]] {
+    if (wanted != 1 || digit(at[2]) > 9 || !is_line_end(at + 3)) return false;
+    wanted = 10 + digit(at[2]);
+    ++at;
+  }
+  if (wanted - 1 >= kWordsMax) return false;
   at += 4;
   for (unsigned index = 0; index < wanted; ++index) {
     if (end - at < 5 || at[0] != '$') return false;

@@ -30,9 +30,9 @@ struct RequestLimits {
 // Before a client has authenticated, it gets no memory to speak of.
 inline constexpr RequestLimits kUnauthenticatedLimits = {10, 16'384, 4'096};
 
-// A whole request of up to nine words whose lengths have one or two digits, as nearly all are.
+// A whole request of up to sixteen words whose lengths have one or two digits, as nearly all are.
 struct UsualRequest {
-  static constexpr std::size_t kWordsMax = 9;
+  static constexpr std::size_t kWordsMax = 16;
 
   std::size_t consumed = 0;  // bytes of the input
   std::size_t count = 0;

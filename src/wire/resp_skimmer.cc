@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::wire {
@@ -86,7 +87,7 @@ void ReplySkimmer::take_header(std::string_view line) {
   using Form = ReplyHeader::Form;
   const bool has_parts = header->form == Form::kParts || header->form == Form::kAttribute;
   if (has_parts && (elements_ += header->count) > limits_.elements_max) {
-    failure_ = Error{ErrorCode::kInvalid, "bad reply: more than " + std::to_string(limits_.elements_max) + " elements"};
+    failure_ = base::invalid("bad reply: more than " + std::to_string(limits_.elements_max) + " elements");
     return;
   }
   if (header->form == Form::kAttribute) {

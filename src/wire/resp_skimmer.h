@@ -36,7 +36,7 @@ class ReplySkimmer {
       if (!is_whole_) break;
       on_reply(static_cast<const SkimmedReply&>(reply_));
     }
-    if (failure_) return tl::unexpected(*failure_);
+    if (failure_) return *failure_;
     return used;
   }
 

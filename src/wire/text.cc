@@ -1,4 +1,5 @@
 #include "wire/text.h"
+#include "base/errors.h"
 
 #include <algorithm>
 #include <array>
@@ -20,8 +21,8 @@ constexpr std::array<DurationUnit, 5> kDurationUnits = {
 char to_lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
 Error bad_duration(std::string_view text, std::string_view reason) {
-  return {ErrorCode::kInvalid,
-          quote(text) + " is not a duration: " + std::string(reason) + "; write it as 250ms, 1s, 5m, 1h or 30d"};
+  return base::invalid(quote(text) + " is not a duration: " + std::string(reason) +
+                       "; write it as 250ms, 1s, 5m, 1h or 30d");
 }
 
 // Matches one character against the element of the pattern at `at`, which is not '*', and moves `at` behind it.
@@ -72,19 +73,19 @@ Result<Duration> parse_duration(std::string_view text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view unit_name = text.substr(digits);
   const auto number = parse_integer(text.substr(0, digits));
-  if (digits == 0) return tl::unexpected(bad_duration(text, "it does not start with a number"));
-  if (!number) return tl::unexpected(bad_duration(text, "its number is out of range or has leading zeros"));
+  if (digits == 0) return bad_duration(text, "it does not start with a number");
+  if (!number) return bad_duration(text, "its number is out of range or has leading zeros");
   std::int64_t unit_ms = unit_name.empty() ? 1'000 : 0;
   for (const DurationUnit& unit : kDurationUnits) {
     if (unit.name == unit_name) unit_ms = unit.ms;
   }
   if (unit_name.starts_with('.')) {
-    return tl::unexpected(bad_duration(text, "its number must be whole: use a smaller unit"));
+    return bad_duration(text, "its number must be whole: use a smaller unit");
   }
-  if (unit_ms == 0) return tl::unexpected(bad_duration(text, "unknown unit"));
+  if (unit_ms == 0) return bad_duration(text, "unknown unit");
   std::int64_t ns = 0;
   if (__builtin_mul_overflow(*number, unit_ms * 1'000'000, &ns)) {
-    return tl::unexpected(bad_duration(text, "it is longer than 292 years"));
+    return bad_duration(text, "it is longer than 292 years");
   }
   return Duration(std::chrono::nanoseconds(ns));
 }

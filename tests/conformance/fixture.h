@@ -17,6 +17,11 @@ inline constexpr Duration kHour = std::chrono::hours(1);
 class Conformance : public ::testing::TestWithParam<StoreUnderTest> {
  protected:
   Conformance();
+  ~Conformance() override;
+  // A test that exceptions.h lists for this store must fail there, and is skipped with the reason; if it passes, that
+  // is a failure.
+  void SetUp() override;
+  void TearDown() override;
 
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Limiter& limiter() const { return world_->limiter(); }
@@ -26,16 +31,18 @@ class Conformance : public ::testing::TestWithParam<StoreUnderTest> {
   // A wait as this clock can tell it.
   [[nodiscard]] Duration in_steps(Duration wait) const;
 
-  // So many of what a test repeats; a fifth of it where each is a round trip to a server, but for the long form.
+  // So many of what a test repeats; a fifth of it where each is slow, but for the long form.
   [[nodiscard]] static int many(int count);
 
   // A name for a limit, an id or a tag that no other test has, in this run or another one.
   [[nodiscard]] std::string unique(std::string_view text) const;
-  // Defines the limit and returns its name.
+  // As it is defined in this store: with the scope of all its limits.
+  [[nodiscard]] static Limit scoped(Limit limit) { return limit.scope(GetParam().scope); }
+  // Defines the limit, scoped, and returns its name.
   std::string define(const Limit& limit);
-  // A limit of each kind, each defined, with windows of an hour.
+  // A limit of each kind, each defined, with windows of an hour. They are scoped.
   [[nodiscard]] std::vector<Limit> each_kind(Amount amount);
-  [[nodiscard]] Limit of_kind(Kind kind, const std::string& name, Amount amount) const;
+  [[nodiscard]] static Limit of_kind(Kind kind, const std::string& name, Amount amount);
   // Waits until a window of this period begins.
   void start_window(Duration period);
 
@@ -59,8 +66,12 @@ class Conformance : public ::testing::TestWithParam<StoreUnderTest> {
   void expect_exact_wait(const Charge& charge);
 
  private:
+  // The failures of a test that must fail, in place of a report.
+  struct Expected;
+
   std::unique_ptr<World> world_;
   std::string suffix_;
+  std::unique_ptr<Expected> expected_;
 };
 
 // One test per row of the table of defects; the figures are those of its scenarios.
@@ -68,7 +79,7 @@ class SeedDefects : public Conformance {};
 
 // The error's code, and that its message names what is wrong.
 template <class T>
-void expect_error(const tl::expected<T, Error>& result, ErrorCode code, std::string_view word) {
+void expect_error(const Result<T>& result, ErrorCode code, std::string_view word) {
   ASSERT_FALSE(result.has_value()) << "no error, although '" << word << "' should be refused";
   EXPECT_EQ(result.error().code, code) << result.error().message;
   EXPECT_NE(result.error().message.find(word), std::string::npos)

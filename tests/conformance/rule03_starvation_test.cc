@@ -1,4 +1,6 @@
 // Rule 3: no starvation. A greedy client gets exactly burst + floor(amount · t / period), for every t.
+#include <span>
+
 #include "base/math.h"
 #include "conformance/fixture.h"
 
@@ -22,24 +24,35 @@ Amount due(const Rate& rate, Duration elapsed) {
 }
 
 const Rate kRates[] = {
-    {3, 1s, 3, 1},
-    {7, 3s, 7, 1},
-    {7, 3s, 5, 3},
-    {1, 24h * 30, 1, 1},
-    {10, 2s, 100, 7},
-    {1, kPeriodMax, 2, 1},
+    {3, 1s, 3, 1}, {7, 3s, 7, 1}, {7, 3s, 5, 3}, {1, 24h * 30, 1, 1}, {10, 2s, 100, 7},
+};
+
+// Some units in a microsecond, and more.
+const Rate kFastRates[] = {
     {1'000'000'007, 1s, 1000, 999},
     {1'000'000'000'000'000, 1ms, 1'000'000'000'000'000, 333'333'333'333'333},
     {kAmountMax, kPeriodMin, kAmountMax, kAmountMax},
+};
+
+// Longer than a year until they are full, or nearly so.
+const Rate kSlowRates[] = {
+    {1, kPeriodMax, 2, 1},
     {kAmountMax, kPeriodMax, 10, 3},
 };
 
-TEST_P(Conformance, Rule03_AGreedyClientGetsExactlyWhatIsDue) {
-  for (const Rate& rate : kRates) {
+class Rates : public Conformance {
+ protected:
+  void expect_what_is_due(std::span<const Rate> rates);
+};
+
+INSTANTIATE_TEST_SUITE_P(Store, Rates, ::testing::ValuesIn(stores()), store_name);
+
+void Rates::expect_what_is_due(std::span<const Rate> rates) {
+  for (const Rate& rate : rates) {
     SCOPED_TRACE(std::to_string(rate.amount) + " per " + std::to_string(rate.period.ns()) + " ns");
     // Where more than the burst comes back in the clock's smallest step, nobody can ask often enough.
     if (due(rate, world().clock_resolution()) > 2 * rate.burst) continue;
-    const std::string name = unique("rate-" + std::to_string(&rate - kRates));
+    const std::string name = unique("rate-" + std::to_string(&rate - rates.data()));
     define(bucket(name).amount(rate.amount).per(rate.period).burst(rate.burst));
     const Instant start = world().now();
     Amount admitted = 0;
@@ -56,6 +69,12 @@ TEST_P(Conformance, Rule03_AGreedyClientGetsExactlyWhatIsDue) {
     EXPECT_GT(admitted, rate.burst);
   }
 }
+
+TEST_P(Rates, Rule03_AGreedyClientGetsExactlyWhatIsDue) { expect_what_is_due(kRates); }
+
+TEST_P(Rates, Rule03_AGreedyClientGetsExactlyWhatIsDueAtOnce) { expect_what_is_due(kFastRates); }
+
+TEST_P(Rates, Rule03_AGreedyClientGetsExactlyWhatIsDueInTenYears) { expect_what_is_due(kSlowRates); }
 
 TEST_P(Conformance, Rule03_EverySpacingGetsWhatIsDue) {
   // Asks for all there is at uneven times: nothing is lost as long as the bucket does not run full.

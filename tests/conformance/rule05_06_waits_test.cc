@@ -1,4 +1,6 @@
 // Rule 5: what can never fit is said as such. Rule 6: retry_after is exact, and reset_after is judged after the charge.
+#include <span>
+
 #include "conformance/fixture.h"
 
 namespace mete::conformance {
@@ -58,18 +60,20 @@ TEST_P(Conformance, Rule06_TheWaitIsExact) {
   }
 }
 
-TEST_P(Conformance, Rule06_TheWaitIsExactForOddRates) {
-  const struct {
-    Amount amount;
-    Duration period;
-  } rates[] = {{3, 1s}, {7, 3s}, {1, 24h * 30}, {999'999'937, 1s}, {11, 1ms}};
-  for (const auto& rate : rates) {
-    SCOPED_TRACE(std::to_string(rate.amount) + " per " + std::to_string(rate.period.ns()));
-    const std::string fill =
-        define(bucket(unique("bucket" + std::to_string(rate.amount))).amount(rate.amount).per(rate.period));
-    const std::string slide =
-        define(sliding(unique("sliding" + std::to_string(rate.amount))).amount(rate.amount).per(rate.period));
-    for (const std::string& name : {fill, slide}) {
+struct OddRate {
+  Amount amount;
+  Duration period;
+};
+const OddRate kOddRates[] = {{3, 1s}, {7, 3s}, {1, 24h * 30}};
+const OddRate kFastOddRates[] = {{999'999'937, 1s}, {11, 1ms}};
+
+class OddRates : public Conformance {
+ protected:
+  void expect_exact_waits(Kind kind, std::span<const OddRate> rates) {
+    for (const OddRate& rate : rates) {
+      SCOPED_TRACE(std::to_string(rate.amount) + " per " + std::to_string(rate.period.ns()));
+      const std::string name =
+          define(Limit(kind, unique("rate" + std::to_string(rate.amount))).amount(rate.amount).per(rate.period));
       take(name, "alice", rate.amount);
       advance(Duration::from_ns(rate.period.ns() / 7));
       take_mode({name, "alice", rate.amount}, Mode::kUpTo);
@@ -80,6 +84,17 @@ TEST_P(Conformance, Rule06_TheWaitIsExactForOddRates) {
       }
     }
   }
+};
+
+INSTANTIATE_TEST_SUITE_P(Store, OddRates, ::testing::ValuesIn(stores()), store_name);
+
+TEST_P(OddRates, Rule06_TheWaitIsExactForBuckets) { expect_exact_waits(Kind::kBucket, kOddRates); }
+
+TEST_P(OddRates, Rule06_TheWaitIsExactForFastBuckets) { expect_exact_waits(Kind::kBucket, kFastOddRates); }
+
+TEST_P(OddRates, Rule06_TheWaitIsExactForSlidingWindows) {
+  expect_exact_waits(Kind::kSliding, kOddRates);
+  expect_exact_waits(Kind::kSliding, kFastOddRates);
 }
 
 TEST_P(Conformance, Rule06_TheWaitCountsOnHoldsThatExpire) {

@@ -1,5 +1,6 @@
 // Rule 7: an operation with an id happens once, and gets the same answer ever after.
 #include <functional>
+#include <span>
 
 #include "conformance/fixture.h"
 
@@ -200,10 +201,41 @@ TEST_P(Conformance, Rule07_SeveralChargesHappenOnce) {
 
 TEST_P(Conformance, Rule07_AnIdOutlivesItsLimit) {
   const std::string credits = define(stock(unique("credits")).amount(10));
-  const std::string id = unique("id");
-  const Decision first = limiter().take({{credits, "a", 4}}, {.id = id}).value();
+  const std::string taken = unique("taken");
+  const std::string given = unique("given");
+  const std::string held = unique("held");
+  const auto take_it = [&] { return limiter().take({{credits, "a", 4}}, {.id = taken}).value(); };
+  const auto give_it = [&] { return limiter().give({{credits, "a", 1}}, given).value(); };
+  const auto hold_it = [&] { return limiter().hold({{credits, "a", 2}}, 1h, {.id = held}).value(); };
+  const Decision first = take_it();
+  const Settlement second = give_it();
+  const HoldDecision third = hold_it();
   EXPECT_TRUE(limiter().drop(credits).value());
-  EXPECT_EQ(limiter().take({{credits, "a", 4}}, {.id = id}).value(), first);
+  EXPECT_EQ(take_it(), first);
+  EXPECT_EQ(give_it(), second);
+  EXPECT_EQ(hold_it(), third);
+}
+
+TEST_P(Conformance, Rule07_AnAnswerIsRecalledAndNothingElseHappens) {
+  const std::string credits = define(stock(unique("credits")).amount(10));
+  const std::string seats = define(stock(unique("seats")).amount(10));
+  const Charge one[] = {{credits, "a", 4}};
+  const Charge several[] = {{credits, "a", 3}, {seats, "b", 3}, {credits, "c", 3}};
+  const Charge large[] = {{credits, "a", 9}, {seats, "b", 1}};
+  for (const std::span<const Charge> charges :
+       {std::span<const Charge>(one), std::span<const Charge>(several), std::span<const Charge>(large)}) {
+    SCOPED_TRACE(charges.size());
+    const std::string id = unique("id" + std::to_string(charges.size()));
+    const store::Take request{.charges = charges, .mode = Mode::kTake, .id = id};
+    EXPECT_FALSE(world().store().recall(request).value().has_value()) << "it is a new one";
+    const core::Verdict answer = world().store().take(request).value();
+    EXPECT_EQ(answer.is_allowed, charges.data() != large);
+    EXPECT_EQ(world().store().recall(request).value(), answer);
+    const Charge other[] = {{credits, "b", 1}};
+    expect_error(world().store().recall({.charges = other, .mode = Mode::kTake, .id = id}), ErrorCode::kMismatch, id);
+  }
+  EXPECT_EQ(usage(credits, "a").used, 7);
+  EXPECT_EQ(usage(seats, "b").used, 3);
 }
 
 }  // namespace

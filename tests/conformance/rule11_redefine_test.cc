@@ -145,7 +145,7 @@ TEST_P(Conformance, Rule11_ARefusedDefinitionLeavesTheOldOne) {
     take(limit.name(), "a", 8);
     const Standing before = standing(limit.name(), "a");
     expect_error(limiter().define(of_kind(limit.kind(), limit.name(), 0)), ErrorCode::kInvalid, "amount");
-    expect_error(limiter().define(calendar(limit.name()).amount(10).per(Unit::kDay).zone("Mars/Olympus")),
+    expect_error(limiter().define(scoped(calendar(limit.name()).amount(10).per(Unit::kDay).zone("Mars/Olympus"))),
                  ErrorCode::kInvalid, "zone");
     EXPECT_EQ(standing(limit.name(), "a"), before);
     EXPECT_EQ(limiter().limit(limit.name()).value(), limit);
@@ -178,9 +178,9 @@ TEST_P(Conformance, Rule11_LimitsAreListedByName) {
   const auto names = limiter().limits().value();
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   for (const std::string& name : {first, second, third}) EXPECT_EQ(std::count(names.begin(), names.end(), name), 1);
-  EXPECT_EQ(limiter().limit(first).value(), bucket(first).amount(1).per(1s).burst(7).shadow());
+  EXPECT_EQ(limiter().limit(first).value(), scoped(bucket(first).amount(1).per(1s).burst(7).shadow()));
   EXPECT_EQ(limiter().limit(third).value(),
-            calendar(third).amount(1).per(Unit::kYear).zone("Europe/Rome").anchor(month_day(7, 1)));
+            scoped(calendar(third).amount(1).per(Unit::kYear).zone("Europe/Rome").anchor(month_day(7, 1))));
   limiter().drop(second).value();
   const auto rest = limiter().limits().value();
   EXPECT_EQ(std::count(rest.begin(), rest.end(), second), 0);

@@ -135,7 +135,7 @@ TEST_P(SeedDefects, S2_ANegativeAmountIsRefused) {
 }
 
 TEST_P(SeedDefects, S3_LargeAmountsAreExactOrRefused) {
-  expect_error(limiter().define(stock(unique("storage")).amount(200'000'000'000'000'000)), ErrorCode::kInvalid,
+  expect_error(limiter().define(scoped(stock(unique("storage")).amount(200'000'000'000'000'000))), ErrorCode::kInvalid,
                "amount");
   const std::string storage = define(stock(unique("largest")).amount(kAmountMax));
   EXPECT_EQ(take(storage, "tenant", kAmountMax - 2).remaining, 2);
@@ -251,9 +251,9 @@ TEST_P(SeedDefects, Q1_NoAmountMintsTokens) {
 
 TEST_P(SeedDefects, Q2_AWindowOfZeroIsRefused) {
   const std::string quota = unique("quota");
-  expect_error(limiter().define(window(quota).amount(1).per(0s)), ErrorCode::kInvalid, "period");
-  expect_error(limiter().define(sliding(quota).amount(1).per(0s)), ErrorCode::kInvalid, "period");
-  expect_error(limiter().define(bucket(quota).amount(1).per(0s)), ErrorCode::kInvalid, "period");
+  expect_error(limiter().define(scoped(window(quota).amount(1).per(0s))), ErrorCode::kInvalid, "period");
+  expect_error(limiter().define(scoped(sliding(quota).amount(1).per(0s))), ErrorCode::kInvalid, "period");
+  expect_error(limiter().define(scoped(bucket(quota).amount(1).per(0s))), ErrorCode::kInvalid, "period");
   expect_error(limiter().take(quota, "k"), ErrorCode::kNoLimit, quota);
 }
 

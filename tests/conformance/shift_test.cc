@@ -15,7 +15,7 @@ class ShiftTest : public Conformance {
   Result<Shifted> shift(std::string_view limit, const Shift& one) { return shift_since(limit, world().now(), one); }
   Result<Shifted> shift_since(std::string_view limit, Instant since, const Shift& one) {
     Result<Shifted> answer;
-    world().store().shift({.limit = limit, .since = since, .shifts = {&one, 1}}, {&answer, 1});
+    world().store().shift({.limit = limit, .since = since, .shifts = {&one, 1}, .answers = {&answer, 1}});
     return answer;
   }
   std::vector<Limit> kinds_that_shift(Amount amount) {
@@ -54,6 +54,18 @@ TEST_P(ShiftTest, StopsAtNothingAndTellsHowMuchThatWas) {
     EXPECT_EQ(usage(limit.name(), "a").used, 0);
     EXPECT_EQ(usage(limit.name(), "a").held, 20);
     EXPECT_EQ(shift(limit.name(), {"unknown key", -1}).value(), Shifted{});
+  }
+}
+
+TEST_P(ShiftTest, TakesOffWhatWasTakenAMomentAgo) {
+  for (const Limit& limit : kinds_that_shift(100)) {
+    SCOPED_TRACE(limit.name());
+    start_window(kHour);
+    take(limit.name(), "a", 30);
+    EXPECT_EQ(shift(limit.name(), {"a", -20}).value(), Shifted{.change = -20});
+    EXPECT_EQ(usage(limit.name(), "a").used, 10);
+    EXPECT_TRUE(take(limit.name(), "a", 90).allowed());
+    EXPECT_FALSE(take(limit.name(), "a").allowed());
   }
 }
 
@@ -101,7 +113,7 @@ TEST_P(ShiftTest, ManyAtOnceAreEachForItself) {
   for (int i = 0; i < kKeys; ++i) shifts.push_back({keys[static_cast<std::size_t>(i)], i});
   shifts.push_back({"full", 1});
   std::vector<Result<Shifted>> answers(shifts.size());
-  world().store().shift({.limit = storage, .since = world().now(), .shifts = shifts}, answers);
+  world().store().shift({.limit = storage, .since = world().now(), .shifts = shifts, .answers = answers});
   for (int i = 0; i < kKeys; ++i) {
     EXPECT_EQ(answers[static_cast<std::size_t>(i)].value(), Shifted{.change = i});
     EXPECT_EQ(usage(storage, keys[static_cast<std::size_t>(i)]).used, i);

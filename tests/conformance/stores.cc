@@ -3,11 +3,13 @@
 #include <optional>
 
 #include "conformance/fixture.h"
+#include "serving/escrow_node.h"
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "store/open.h"
 #include "support/etcd_server.h"
 #include "support/postgres_server.h"
+#include "support/redis_cluster.h"
 #include "support/redis_server.h"
 #include "support/simulated_disk.h"
 
@@ -148,6 +150,7 @@ class EtcdWorld final : public World {
 };
 
 using RedisWorld = ServerWorld<support::RedisServer, support::shared_redis>;
+using RedisClusterWorld = ServerWorld<support::RedisCluster, support::shared_cluster_on_time>;
 using PostgresWorld = ServerWorld<support::PostgresServer, support::shared_postgres>;
 
 // Another Mete server, over a socket. Its clock is the test's, to the nanosecond.
@@ -182,6 +185,28 @@ class MeteWorld final : public World {
   std::optional<Opened> opened_;
 };
 
+// The only node of a cluster.
+class EscrowWorld final : public World {
+ public:
+  Limiter& limiter() override { return opened_.limiter; }
+  store::Store& store() override { return *opened_.store; }
+  Instant now() override { return node_.now(); }
+  void advance(Duration step) override { node_.set_time(node_.now() + step); }
+  void travel_to(Instant at) override {
+    node_.set_time(at);
+    opened_ = Opened(node_.open());
+  }
+  bool set_clock_back(Duration step) override {
+    node_.set_time(node_.now() + Duration::from_ns(-step.ns()));
+    return true;
+  }
+  [[nodiscard]] Duration clock_resolution() const override { return 1ns; }
+
+ private:
+  serving::EscrowNode node_{Instant::from_ns(1'700'000'123'456'789'012)};
+  Opened opened_{node_.open()};
+};
+
 template <class SomeWorld>
 std::unique_ptr<World> make() {
   return std::make_unique<SomeWorld>();
@@ -191,8 +216,15 @@ std::unique_ptr<World> make() {
 
 const std::vector<StoreUnderTest>& stores() {
   static const std::vector<StoreUnderTest> kStores = {
-      {"embedded", make<EmbeddedWorld>},       {"durable", make<DurableWorld>}, {"redis", make<RedisWorld>, true},
-      {"postgres", make<PostgresWorld>, true}, {"etcd", make<EtcdWorld>, true}, {"mete", make<MeteWorld>, true},
+      {"embedded", make<EmbeddedWorld>},
+      {"durable", make<DurableWorld>},
+      {"redis", make<RedisWorld>, true},
+      {"redis_cluster", make<RedisClusterWorld>, true},
+      {"postgres", make<PostgresWorld>, true},
+      {"etcd", make<EtcdWorld>, true},
+      {"mete", make<MeteWorld>, true},
+      {"escrow_node", make<EscrowWorld>},
+      {"escrow", make<EscrowWorld>, true, Scope::kEscrow},
   };
   return kStores;
 }

@@ -4,7 +4,7 @@
 // and wait for nothing. Databases may be shared and keep what earlier runs left there, so tests name their limits,
 // ids and tags with Conformance::unique(), and ask for nothing that depends on what else is there.
 //
-// Adding a store: a World for it, and a row in stores.cc.
+// Adding a store: a World for it, and a row in stores.cc. What cannot hold there: exceptions.cc.
 #pragma once
 
 #include <mete/mete.h>
@@ -42,7 +42,8 @@ class World {
 struct StoreUnderTest {
   std::string name;
   std::unique_ptr<World> (*make)() = nullptr;
-  bool is_server = false;  // each call is a round trip
+  bool is_slow = false;        // each call is a round trip, or several operations of other stores
+  Scope scope = Scope::kNode;  // of all limits
 
   friend void PrintTo(const StoreUnderTest& store, std::ostream* out) { *out << store.name; }
 };

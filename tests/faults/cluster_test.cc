@@ -147,7 +147,7 @@ TEST_F(Clustered, ShiftsReachEveryNode) {
   const auto store = store::open_store(cluster_.url() + "?timeout=20s", {}).value();
   const store::Shift shifts[] = {{"a", 3}, {"b", 4}, {"c", 5}, {"d", 6}, {"a", -1}};
   std::vector<Result<store::Shifted>> answers(std::size(shifts));
-  store->shift({.limit = stock_, .since = store->now(), .shifts = shifts}, answers);
+  store->shift({.limit = stock_, .since = store->now(), .shifts = shifts, .answers = answers});
   for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i].value().change, shifts[i].change);
   EXPECT_EQ(used("a"), 2);
   EXPECT_EQ(used("d"), 6);

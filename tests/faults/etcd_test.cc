@@ -53,7 +53,7 @@ TEST(EtcdShared, HoldsAreSettledByAnotherStore) {
         const std::string id = std::to_string(thread) + "-" + std::to_string(i);
         Limiter& maker = i % 2 == 0 ? one : other;
         Limiter& settler = i % 2 == 0 ? other : one;
-        if (!maker.hold({{"stock", "k", 10}}, 1h, {.id = id})) ++failed;
+        if (!maker.hold({{"stock", "k", 10}}, 1h, {.id = id}).has_value()) ++failed;
         const auto settled = i % 3 == 0 ? settler.cancel(id) : settler.commit(id, {7});
         if (!settled) ++failed;
       }

@@ -81,7 +81,7 @@ TEST(Failover, WhatIsReplicatedStays) {
 }
 
 TEST(Failover, AClustersMasterIsKilled) {
-  support::RedisCluster cluster(support::RedisCluster::kFailsOver);
+  support::RedisCluster cluster({.node_timeout = support::RedisCluster::kFailsOver});
   const std::size_t master = cluster.master_of(cluster.slot_of("k"));
   expect_nothing_over(
       cluster.url(), [&] { cluster.await_replicas(); }, [&] { cluster.node(master).kill_hard(); },

@@ -81,7 +81,7 @@ void InterruptedServer::expect_once_each(const std::function<void()>& disturb) {
     const std::string id = key_ + "-" + std::to_string(++ids);
     while (true) {
       auto answer = limiter_.take({{"plenty", key_, 1}}, {.id = id});
-      if (answer || answer.error().code != ErrorCode::kUnavailable) return answer;
+      if (answer.has_value() || answer.error().code != ErrorCode::kUnavailable) return answer;
     }
   };
   const std::uint64_t connected = world_->proxy().accepted();

@@ -11,7 +11,7 @@ using std::chrono::steady_clock;
 
 void Tally::count(const Result<Decision>& answer, std::chrono::nanoseconds took) {
   slowest = std::max(slowest, took);
-  if (answer) {
+  if (answer.has_value()) {
     (answer->allowed() ? allowed : denied) += 1;
   } else if (answer.error().code == ErrorCode::kUnavailable) {
     ++unavailable;
@@ -36,8 +36,8 @@ Load::Load(int threads, const Call& call) : tallies_(static_cast<std::size_t>(th
         const auto start = steady_clock::now();
         const auto answer = call();
         tally.count(answer, steady_clock::now() - start);
-        if (answer && answer->allowed()) ++allowed_;
-        if (!answer) ++failed_;
+        if (answer.has_value() && answer->allowed()) ++allowed_;
+        if (!answer.has_value()) ++failed_;
       }
     });
   }

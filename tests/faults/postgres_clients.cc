@@ -19,7 +19,7 @@ constexpr std::array<std::chrono::milliseconds, 2> kTtls = {3ms, 2000ms};
 template <class Ask>
 auto until_answered(const Ask& ask) {
   auto answer = ask();
-  while (!answer && answer.error().code == ErrorCode::kUnavailable) answer = ask();
+  while (!answer.has_value() && answer.error().code == ErrorCode::kUnavailable) answer = ask();
   return answer;
 }
 
@@ -103,7 +103,7 @@ void LimiterClient::take(const Order& order) {
   const Charges charges(order);
   const std::string id = next_id();
   const auto taken = until_answered([&] { return limiter_.take(charges.list, {.id = id}); });
-  if (!taken) return ledger_.complain(taken.error().message);
+  if (!taken.has_value()) return ledger_.complain(taken.error().message);
   if (!taken->allowed()) return;
   for (std::size_t i = 0; i < order.meters.size(); ++i) ledger_.book(order.meters[i], order.costs[i]);
 }
@@ -121,7 +121,7 @@ void LimiterClient::use_hold(const Order& order, Random& random) {
   const std::string id = next_id();
   const Duration ttl = kTtls.at(static_cast<std::size_t>(random.below(2)));
   const auto held = until_answered([&] { return limiter_.hold(charges.list, ttl, {.id = id}); });
-  if (!held) return ledger_.complain(held.error().message);
+  if (!held.has_value()) return ledger_.complain(held.error().message);
   if (!held->allowed() || random.one_in(4)) return;  // a worker that dies: it expires
   if (random.one_in(3)) {
     const auto cancelled = until_answered([&] { return limiter_.cancel(id); });

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/try.h"
 #include "faults/load.h"
 #include "support/pgbouncer.h"
 #include "support/postgres_server.h"
@@ -68,14 +69,13 @@ TEST_F(Pooled, ManyThreadsShareFewConnections) {
 TEST_F(Pooled, EveryCallFindsItsStatement) {
   Limiter limiter = open(bouncer_.patient_url()).value();
   Load load(kPooledThreads, [&]() -> Result<Decision> {
-    auto held = limiter.hold({{"stock", "k", 3}}, 1h);
-    if (!held) return tl::make_unexpected(held.error());
-    if (!held->allowed()) return *held;
-    if (auto extended = limiter.extend(held->id, 2h); !extended) return tl::make_unexpected(extended.error());
-    if (auto committed = limiter.commit(held->id, 2); !committed) return tl::make_unexpected(committed.error());
-    if (auto given = limiter.give("stock", "k", 2); !given) return tl::make_unexpected(given.error());
-    if (auto usage = limiter.usage("stock", "k"); !usage) return tl::make_unexpected(usage.error());
-    return *held;
+    auto held = TRY(limiter.hold({{"stock", "k", 3}}, 1h));
+    if (!held.allowed()) return held;
+    TRY(limiter.extend(held.id, 2h));
+    TRY(limiter.commit(held.id, 2));
+    TRY(limiter.give("stock", "k", 2));
+    TRY(limiter.usage("stock", "k"));
+    return held;
   });
   load.await_allowed(300);
   const Tally tally = load.stop();

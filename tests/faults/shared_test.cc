@@ -92,7 +92,7 @@ TEST(Shared, ADefinitionReachesTheOtherWithinASecond) {
   ASSERT_TRUE(first.drop("stock").value());
   EXPECT_TRUE(within_a_second([&] {
     const auto taken = second.take("stock", "k");
-    return !taken && taken.error().code == ErrorCode::kNoLimit;
+    return !taken.has_value() && taken.error().code == ErrorCode::kNoLimit;
   }));
   EXPECT_TRUE(within_a_second([&] { return second.limits()->empty(); }));
 }

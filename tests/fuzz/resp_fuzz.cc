@@ -170,11 +170,11 @@ void check_answers(std::string_view answers) {
   parser.append(answers);
   std::size_t replies = 0;
   auto reply = parser.next();
-  for (; reply && *reply; reply = parser.next()) ++replies;
+  for (; reply.has_value() && *reply; reply = parser.next()) ++replies;
   CHECK(reply.has_value());  // and not an error
   parser.append("+end\r\n");
   const auto end = parser.next();
-  CHECK(end && *end && (*end)->text == "end");
+  CHECK(end.has_value() && *end && (*end)->text == "end");
   CHECK(answers.empty() == (replies == 0));
 }
 

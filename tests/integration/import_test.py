@@ -4,45 +4,28 @@ import datetime
 import json
 import os
 import pty
-import shutil
 import subprocess
 import unittest
 
 import harness
+import redis_server
 
 DONE, NO, ERROR = 0, 1, 2  # exit statuses
 PAIRS = ("--used", "quota:tenant:*:used", "--limit", "quota:tenant:*:limit", "--as", "storage")
 MONTHS = ("--as", "links", "users:*:quota:*")
 
 
-class Redis:
-    """A redis-server of its own, without a disk; killed at the end of the test."""
-
-    def __init__(self, test, *flags):
-        harness.require("redis-server")
-        self.port = harness.free_port()
-        self.process = subprocess.Popen(
-            [shutil.which("redis-server", path=harness.search_path()), "--port", str(self.port), "--bind", "127.0.0.1",
-             "--save", "", "--appendonly", "no", "--dir", harness.Folder(test) / "", *flags],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        test.addCleanup(self.kill)
-        self.client = harness.wait_until(self._connect, "the start of redis-server")
-        test.addCleanup(self.client.close)
-
-    def _connect(self):
+def all_that_was_written(terminal):
+    """The text of a pseudo terminal that nobody writes to any more; one read may return only a part of it."""
+    text = b""
+    while True:
         try:
-            return harness.Resp(self.port)
-        except ConnectionRefusedError:
-            return None
+            text += os.read(terminal, 65536)
+        except OSError:  # nobody has the other side any more, and all is read
+            return text.decode()
 
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
 
-    def url(self, database=0, user=""):
-        return f"redis://{user}127.0.0.1:{self.port}/{database}?timeout=20s"
-
+class Redis(redis_server.Redis):
     def set(self, **values):
         """quota:tenant:acme:used as acme_used=…"""
         for name, value in values.items():
@@ -304,7 +287,7 @@ class Bar(ImportTest):
         os.close(stderr)
         self.assertEqual(process.returncode, DONE)
         self.assertIn("unchanged  1\n", process.stdout)
-        shown = os.read(terminal, 65536).decode()
+        shown = all_that_was_written(terminal)
         self.assertRegex(shown, r"importing  \[[#.]{24}\]  \d+%  \d+ keys")
         self.assertTrue(shown.endswith("\r\x1b[K"), shown)
 

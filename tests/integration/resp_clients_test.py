@@ -230,7 +230,9 @@ class Node(unittest.TestCase):
             folder.mkdir(exist_ok=True)
             for name in ("package.json", "package-lock.json"):
                 (folder / name).write_text((NODE / name).read_text())
-            harness.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder), timeout=50)
+            # A request to the registry that hangs is given up soon, and made again.
+            patience = ("--prefer-offline", "--fetch-timeout=8000", "--fetch-retries=4", "--fetch-retry-mintimeout=500")
+            harness.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", *patience, "--prefix", str(folder), timeout=50)
             mark.write_text(lock)
         return folder / "node_modules"
 

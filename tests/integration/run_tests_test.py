@@ -1,8 +1,9 @@
-"""tools/run_tests.py: no test that fails, crashes, hangs or is left out is called passed.
+"""tools/run_tests.py: no test that fails, crashes, hangs or is left out is called passed; tools/soak.py forgets no round.
 
 usage: run_tests_test.py [UNITTEST ARGUMENTS]
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-RUNNER = Path(__file__).resolve().parents[2] / "tools/run_tests.py"
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 # Speaks as a GoogleTest program does. What a case does is in its name.
 FAKE = '''\
@@ -47,22 +48,30 @@ sys.exit(1 if failed else 0)
 '''
 
 
+def write_build(build, cases, scripts=()):
+    """A build with a program that has these cases, and scripts of these texts."""
+    lines = []
+    if cases:
+        program = build / "fake"
+        program.write_text(FAKE.format(cases=list(cases)))
+        program.chmod(0o755)
+        lines += [f'add_test(suite "{program}")', 'set_tests_properties(suite PROPERTIES LABELS "cases")']
+    for number, text in enumerate(scripts):
+        lines.append(f'add_test(script.{number} "/bin/sh" "-c" "{text}")')
+    (build / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n")
+
+
+def run_tool(name, *arguments):
+    """Its exit status and its output."""
+    answer = subprocess.run([sys.executable, TOOLS / name, *arguments], capture_output=True, text=True)
+    return answer.returncode, answer.stdout + answer.stderr
+
+
 class RunTests(unittest.TestCase):
     def run_cases(self, *cases, scripts=(), arguments=()):
-        """The exit status and the output of the runner over a program with these cases, and scripts of these texts."""
         with tempfile.TemporaryDirectory() as folder:
-            build = Path(folder)
-            lines = []
-            if cases:
-                program = build / "fake"
-                program.write_text(FAKE.format(cases=list(cases)))
-                program.chmod(0o755)
-                lines += [f'add_test(suite "{program}")', 'set_tests_properties(suite PROPERTIES LABELS "cases")']
-            for number, text in enumerate(scripts):
-                lines.append(f'add_test(script.{number} "/bin/sh" "-c" "{text}")')
-            (build / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n")
-            answer = subprocess.run([sys.executable, RUNNER, build, "--jobs", "2", *arguments], capture_output=True, text=True)
-            return answer.returncode, answer.stdout + answer.stderr
+            write_build(Path(folder), cases, scripts)
+            return run_tool("run_tests.py", folder, "--jobs", "2", *arguments)
 
     def check(self, expected, status, *cases, **options):
         code, output = self.run_cases(*cases, **options)
@@ -132,7 +141,36 @@ class RunTests(unittest.TestCase):
             tally = Path(folder, "tally")
             self.run_cases("A.One", arguments=("--tally", tally))
             self.run_cases("A.One", "A.Fail", arguments=("--tally", tally))
-            self.assertEqual(tally.read_text(), '{"passed": 2, "failed": 1}')
+            self.assertEqual(json.loads(tally.read_text()),
+                             {"passed": 2, "failed": 1, "skipped": 0, "failures": ["suite.A.Fail"]})
+
+
+class Soak(unittest.TestCase):
+    def test_rounds_add_up_over_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_build(Path(folder), ("A.One", "A.Fail"))
+            status, output = run_tool("soak.py", folder, "2")
+            self.assertEqual(status, 1, output)
+            self.assertRegex(output, r"2 rounds of .*, 0 without a failure; 4 tests, 2 failed")
+            status, output = run_tool("soak.py", folder, "1")
+            self.assertEqual(status, 1, output)
+            self.assertRegex(output, r"3 rounds of .*, 0 without a failure; 6 tests, 3 failed")
+            self.assertIn("3 times: suite.A.Fail, in round 1, 2, 3", output)
+
+    def test_other_tests_are_another_soak(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_build(Path(folder), ("A.One", "A.Fail"))
+            run_tool("soak.py", folder, "1")
+            status, output = run_tool("soak.py", folder, "1", "--", "One")
+            self.assertEqual(status, 0, output)
+            self.assertRegex(output, r"1 rounds of .*, 1 without a failure; 1 tests, 0 failed")
+
+    def test_what_cannot_be_run_is_no_round(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_build(Path(folder), ("A.One",))
+            status, output = run_tool("soak.py", folder, "1", "--", "Nothing")
+            self.assertNotEqual(status, 0)
+            self.assertFalse(Path(folder, "soak.jsonl").exists(), output)
 
 
 if __name__ == "__main__":

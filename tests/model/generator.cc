@@ -108,7 +108,7 @@ void Generator::step() {
   } else if (choice < 18) {
     target = now_ + (one_in(5) ? length(0h, 24h * 1200) : length(0h, 30h));
   } else {
-    target = now_ + (one_in(3) ? length(-30h, 0h) : length(-2s, 0s));
+    target = now_ + (one_in(3) ? length(Duration::from_ns(-times_.set_back_most.ns()), 0h) : length(-2s, 0s));
   }
   if (target >= times_.earliest && target < times_.latest) now_ = target;
 }
@@ -199,7 +199,7 @@ std::string Generator::hold_id() {
     const auto back = std::min<std::int64_t>(between(0, 5), static_cast<std::int64_t>(hold_ids_.size()) - 1);
     id = hold_ids_[hold_ids_.size() - 1 - static_cast<std::size_t>(back)];
     const auto info = model_.find_hold(id);
-    if (info && *info && (*info)->state == HoldState::kHeld) break;
+    if (info.has_value() && *info && (*info)->state == HoldState::kHeld) break;
   }
   return id;
 }
@@ -207,7 +207,7 @@ std::string Generator::hold_id() {
 std::vector<Amount> Generator::commit_amounts(const std::string& id) {
   const auto info = model_.find_hold(id);
   std::vector<Amount> amounts;
-  if (info && *info) {
+  if (info.has_value() && *info) {
     for (const HeldCharge& held : (*info)->charges) {
       amounts.push_back(one_in(5) ? held.amount + between(1, 3) : between(0, held.amount));
     }
@@ -304,7 +304,7 @@ void Generator::execute(Operation operation) {
   switch (operation.call) {
     case Call::kTake: {
       const auto decision = model_.take(charges, {.mode = operation.mode, .id = operation.id});
-      if (!decision) break;
+      if (!decision.has_value()) break;
       note_boundary(decision->retry_after);
       note_boundary(decision->reset_after);
       break;
@@ -312,7 +312,7 @@ void Generator::execute(Operation operation) {
     case Call::kHold: {
       const std::string name = operation.id.empty() ? operation.nickname : operation.id;
       const auto decision = model_.hold(charges, operation.ttl, {.id = name, .tag = operation.tag});
-      if (!decision || !decision->allowed()) break;
+      if (!decision.has_value() || !decision->allowed()) break;
       hold_ids_.push_back(name);
       note_boundary(operation.ttl);
       break;

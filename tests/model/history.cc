@@ -98,9 +98,16 @@ bool is_first_definition(const History& history, std::size_t index) {
   return true;
 }
 
-std::string report(const History& history, const Difference& first, const SubjectFactory& factory, std::uint64_t seed) {
-  History small = shrink(history, factory);
-  auto difference = compare(small, factory);
+struct Found {
+  const History& history;
+  const Difference& difference;
+  std::uint64_t seed = 0;
+};
+
+std::string report(const Found& found, const SubjectFactory& factory, const Comparison& comparison) {
+  const auto& [history, first, seed] = found;
+  History small = shrink(history, factory, comparison);
+  auto difference = comparison(small, factory);
   std::string text = "The answers differ. Replay with METE_SEED=" + std::to_string(seed) + "\n";
   if (!difference) {  // a store behind a network has threads and a time-out
     text += "They do not differ each time; this is the whole history.\n";
@@ -167,12 +174,12 @@ std::optional<Difference> compare(const History& history, const SubjectFactory& 
   return std::nullopt;
 }
 
-History shrink(History history, const SubjectFactory& factory) {
-  if (const auto difference = compare(history, factory)) history.operations.resize(difference->operation + 1);
+History shrink(History history, const SubjectFactory& factory, const Comparison& comparison) {
+  if (const auto difference = comparison(history, factory)) history.operations.resize(difference->operation + 1);
   if (history.is_probed) {
     History unprobed = history;
     unprobed.is_probed = false;
-    if (compare(unprobed, factory)) history = unprobed;
+    if (comparison(unprobed, factory)) history = unprobed;
   }
   for (std::size_t length = history.operations.size() / 2; length > 0;) {
     bool is_cut = false;
@@ -180,7 +187,7 @@ History shrink(History history, const SubjectFactory& factory) {
       History shorter = history;
       const auto first = shorter.operations.begin() + static_cast<std::ptrdiff_t>(at);
       shorter.operations.erase(first, first + static_cast<std::ptrdiff_t>(length));
-      if (compare(shorter, factory)) {
+      if (comparison(shorter, factory)) {
         history = std::move(shorter);
         is_cut = true;
       } else {
@@ -194,7 +201,7 @@ History shrink(History history, const SubjectFactory& factory) {
     for (std::size_t at = 0; operation.charges.size() > 1 && at < operation.charges.size();) {
       const auto all = operation.charges;
       operation.charges.erase(operation.charges.begin() + static_cast<std::ptrdiff_t>(at));
-      if (!compare(history, factory)) {
+      if (!comparison(history, factory)) {
         operation.charges = all;
         ++at;
       }
@@ -203,11 +210,14 @@ History shrink(History history, const SubjectFactory& factory) {
   return history;
 }
 
-std::optional<std::string> find_difference(const SubjectFactory& factory, const Search& search) {
+std::optional<std::string> find_difference(const SubjectFactory& factory, const Search& search,
+                                           const Comparison& comparison) {
   for (int i = 0; i < search.histories; ++i) {
     const std::uint64_t seed = search.seed + static_cast<std::uint64_t>(i);
     const History history = random_history(seed, search.operations, search.times);
-    if (const auto difference = compare(history, factory)) return report(history, *difference, factory, seed);
+    if (const auto difference = comparison(history, factory)) {
+      return report({history, *difference, seed}, factory, comparison);
+    }
   }
   return std::nullopt;
 }

@@ -92,7 +92,8 @@ using LimiterFactory = std::function<Limiter(const Clock&)>;
 // limiter in its place that must answer as this one would.
 using Between = std::function<void(Limiter&)>;
 
-SubjectFactory subject_of(LimiterFactory factory, Between between = {});
+// `scope`: of all limits that it is asked to define.
+SubjectFactory subject_of(LimiterFactory factory, Between between = {}, Scope scope = Scope::kNode);
 SubjectFactory model_subject();
 
 struct Difference {
@@ -104,8 +105,11 @@ struct Difference {
 // The first answer that is not the model's, or usage above the amount that nothing explains.
 std::optional<Difference> compare(const History& history, const SubjectFactory& factory);
 
+// What counts as a difference: compare(), or another one (never_laxer.h).
+using Comparison = std::function<std::optional<Difference>(const History&, const SubjectFactory&)>;
+
 // Cuts operations as long as the rest still differs.
-History shrink(History history, const SubjectFactory& factory);
+History shrink(History history, const SubjectFactory& factory, const Comparison& comparison = compare);
 
 struct Search {
   std::uint64_t seed = 1;
@@ -115,6 +119,7 @@ struct Search {
 };
 
 // Runs random histories; on a difference: a report with the seed and the shrunken history.
-std::optional<std::string> find_difference(const SubjectFactory& factory, const Search& search);
+std::optional<std::string> find_difference(const SubjectFactory& factory, const Search& search,
+                                           const Comparison& comparison = compare);
 
 }  // namespace mete::model

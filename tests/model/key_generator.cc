@@ -53,7 +53,7 @@ class KeyGenerator {
     const auto choice = between(0, 9);
     if (choice < 3) return {};
     if (choice < 6) {
-      const Instant end = model_.expires_at(key()).value().value_or(Instant::max());
+      const Instant end = model_.keys().expires_at(key()).value().value_or(Instant::max());
       if (end == Instant::max()) return {};
       return round_up(end, times_.resolution) - clock_.now() + steps(between(-1, 1));
     }

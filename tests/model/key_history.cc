@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "model/model_keys.h"
 
@@ -18,7 +19,6 @@ static_assert(std::size(kCallNames) == kKeyCalls);
 
 std::string in_words(std::int64_t number) { return std::to_string(number); }
 std::string in_words(bool is_so) { return is_so ? "yes" : "no"; }
-std::string in_words(Done) { return "done"; }
 std::string in_words(Duration length) { return length.is_never() ? "never" : in_words(length.ns()) + " ns"; }
 std::string in_words(Instant at) { return at == Instant::max() ? "never" : std::to_string(at.ns()) + " ns"; }
 std::string in_words(store::KeyType type) { return std::string(core::to_string(type)); }
@@ -41,11 +41,16 @@ std::string in_words(const core::Verdict& verdict) {
 }
 template <class AnyResult>
 std::string answer_of(const AnyResult& result) {
-  return result ? in_words(*result) : "error " + std::string(to_string(result.error().code));
+  if (!result.has_value()) return "error " + std::string(to_string(result.error().code));
+  if constexpr (std::is_same_v<AnyResult, Result<void>>) {
+    return "done";
+  } else {
+    return in_words(*result);
+  }
 }
 
 Result<std::optional<Instant>> rounded_end(Result<std::optional<Instant>> end, Duration resolution) {
-  if (end && *end) **end = round_up(**end, resolution);
+  if (end.has_value() && *end) **end = round_up(**end, resolution);
   return end;
 }
 
@@ -73,11 +78,12 @@ std::string list(store::Keys& keys) {
 
 }  // namespace
 
-std::string execute(store::Keys& keys, const KeyOperation& operation) {
-  store::SetRequest set = operation.set;
+std::string execute(store::Store& store, const KeyOperation& operation) {
+  store::Keys keys = store.keys();
+  store::SetCounter set = operation.set;
   set.key = operation.key;
   set.expiry = operation.expiry;
-  store::BoundedAdd bounded = operation.bounded;
+  store::AddBounded bounded = operation.bounded;
   bounded.key = operation.key;
   bounded.by = operation.by;
   bounded.expiry = operation.expiry;

@@ -43,8 +43,8 @@ struct KeyOperation {
   std::int64_t by = 1;
   store::Expiry expiry;
   store::ExpiryCondition expiry_condition = store::ExpiryCondition::kAlways;
-  store::SetRequest set;      // its key and expiry are those above
-  store::BoundedAdd bounded;  // and so are these, and what is added
+  store::SetCounter set;      // its key and expiry are those above
+  store::AddBounded bounded;  // and so are these, and what is added
   store::QuotaRule quota;
   store::ThrottleRequest throttle;
 };
@@ -53,7 +53,7 @@ using KeyHistory = std::vector<KeyOperation>;
 std::string to_text(const KeyOperation& operation);
 
 // The answer in words; an error is its code.
-std::string execute(store::Keys& keys, const KeyOperation& operation);
+std::string execute(store::Store& store, const KeyOperation& operation);
 
 // Sets the clock. A refused call does not read it, but a store's sweep may: so where it is set back, `look` first lets
 // everybody see the time before.

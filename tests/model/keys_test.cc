@@ -10,8 +10,9 @@
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "store/open.h"
-#include "store/redis/redis_keys.h"
 #include "support/etcd_server.h"
+#include "support/redis_cluster.h"
+#include "support/redis_keys_store.h"
 #include "support/redis_server.h"
 
 namespace mete::model {
@@ -21,10 +22,11 @@ using namespace std::chrono_literals;
 
 KeySubject embedded(const Clock& clock) {
   auto store = std::make_shared<store::EmbeddedStore>(Options{.clock = &clock});
-  return [store](const KeyOperation& operation) { return execute(*store->keys(), operation); };
+  return [store](const KeyOperation& operation) { return execute(*store, operation); };
 }
 
-// Keys in a real Redis, which is empty for each history and goes by its clock.
+// Keys in a real Redis or a Cluster, which is empty for each history and goes by its clock.
+template <class Server, Server& (*shared)()>
 class KeysInRedis {
  public:
   explicit KeysInRedis(const Clock& clock) : clock_(clock) {}
@@ -36,14 +38,15 @@ class KeysInRedis {
 
  private:
   const Clock& clock_;
-  support::RedisServer& server_ = support::shared_redis();
+  Server& server_ = shared();
   std::unique_ptr<store::redis::Link> link_ = store::redis::open_link(server_.patient_url()).value();
   store::redis::Session session_;
-  store::redis::RedisKeys keys_{*link_, session_};
+  support::RedisKeysStore keys_{*link_, session_};
 };
 
+template <class Server, Server& (*shared)()>
 KeySubject in_redis(const Clock& clock) {
-  auto keys = std::make_shared<KeysInRedis>(clock);
+  auto keys = std::make_shared<KeysInRedis<Server, shared>>(clock);
   return [keys](const KeyOperation& operation) { return keys->execute(operation); };
 }
 
@@ -52,7 +55,7 @@ class KeysInMete {
  public:
   explicit KeysInMete(const Clock& clock) : server_(std::make_unique<store::EmbeddedStore>(Options{.clock = &clock})) {}
 
-  std::string execute(const KeyOperation& operation) { return model::execute(*store_->keys(), operation); }
+  std::string execute(const KeyOperation& operation) { return model::execute(*store_, operation); }
 
  private:
   serving::MeteServer server_;
@@ -67,7 +70,7 @@ KeySubject in_mete(const Clock& clock) {
 KeySubject in_etcd(const Clock& clock) {
   const std::string url = support::shared_etcd().patient_url(support::unused_etcd_path());
   const std::shared_ptr<store::Store> store = store::open_store(url, {.clock = &clock}).value();
-  return [store](const KeyOperation& operation) { return execute(*store->keys(), operation); };
+  return [store](const KeyOperation& operation) { return execute(*store, operation); };
 }
 
 struct KeyStoreCase {
@@ -89,12 +92,20 @@ TEST_P(KeyHistories, AnswerAsTheModel) {
 
 constexpr int kSlownessOfRedis = 16;  // 10,000 operations; 500,000 in the long form
 
+KeyStoreCase keys_in_redis() {
+  return {"redis", in_redis<support::RedisServer, support::shared_redis>, kSlownessOfRedis, kMicroseconds};
+}
+KeyStoreCase keys_in_cluster() {
+  return {"redis_cluster", in_redis<support::RedisCluster, support::shared_cluster_on_time>, kSlownessOfRedis,
+          kMicroseconds};
+}
+
 // The very histories that Redis gets.
 KeyStoreCase embedded_as_redis() { return {"embedded_as_redis", embedded, kSlownessOfRedis, kMicroseconds}; }
 
 INSTANTIATE_TEST_SUITE_P(Stores, KeyHistories,
-                         ::testing::Values(KeyStoreCase{"embedded", embedded}, embedded_as_redis(),
-                                           KeyStoreCase{"redis", in_redis, kSlownessOfRedis, kMicroseconds},
+                         ::testing::Values(KeyStoreCase{"embedded", embedded}, embedded_as_redis(), keys_in_redis(),
+                                           keys_in_cluster(),
                                            KeyStoreCase{"etcd", in_etcd, kSlownessOfRedis, {}, kBrevityOfEtcd},
                                            KeyStoreCase{"mete", in_mete, kSlownessOfMete}),
                          [](const auto& store) { return store.param.name; });
@@ -134,7 +145,7 @@ TEST(KeyHistoriesAtTheCeiling, AnswerAsTheModel) {
     const KeyHistory history = random_key_history(seed, 3000);
     ManualClock clock(history.front().at);
     store::EmbeddedStore store({.clock = &clock, .max_memory = std::size_t{1} << 20});
-    store::Keys& keys = *store.keys();
+    store::Keys keys = store.keys();
     ModelKeys model(clock);
     // Entries of the sizes that the history needs, on which it has no effect.
     const auto filler = [](int number) {
@@ -156,10 +167,10 @@ TEST(KeyHistoriesAtTheCeiling, AnswerAsTheModel) {
     for (const KeyOperation& operation : history) {
       if (operation.call == KeyCall::kList) continue;  // the fillers would be listed too
       set_clock(clock, operation.at,
-                [&](const KeyOperation& look) { (void)(execute(model, look) + execute(keys, look)); });
-      const std::string actual = execute(keys, operation);
+                [&](const KeyOperation& look) { (void)(execute(model, look) + execute(store, look)); });
+      const std::string actual = execute(store, operation);
       if (actual == "error OOM") {
-        ASSERT_EQ(model.type(operation.key).value(), store::KeyType::kNone) << to_text(operation);
+        ASSERT_EQ(model.keys().type(operation.key).value(), store::KeyType::kNone) << to_text(operation);
         ASSERT_EQ(keys.type(operation.key).value(), store::KeyType::kNone) << to_text(operation);
         ++refused;
         continue;

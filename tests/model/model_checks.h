@@ -11,7 +11,7 @@
 
 namespace mete::model {
 
-inline tl::unexpected<Error> refuse(ErrorCode code) { return tl::make_unexpected(Error{code, "refused by the model"}); }
+inline Error refuse(ErrorCode code) { return Error{code, "refused by the model"}; }
 
 inline bool is_from_to(Amount value, Amount min) { return value >= min && value <= kAmountMax; }
 

@@ -1,6 +1,7 @@
 // The model's operations on holds that exist.
 #include <algorithm>
 
+#include "base/try.h"
 #include "model/model_checks.h"
 #include "model/model_limiter.h"
 
@@ -46,35 +47,31 @@ Result<Settlement> ModelLimiter::finish(Hold& hold, const std::vector<Amount>& a
 Result<Settlement> ModelLimiter::commit(std::string_view id) {
   pass();
   if (id.empty() || !is_valid_id(id)) return refuse(ErrorCode::kInvalid);
-  const auto found = open_hold(id);
-  if (!found) return tl::make_unexpected(found.error());
+  const auto found = TRY(open_hold(id));
   std::vector<Amount> amounts;
-  for (const Part& part : (*found)->parts) amounts.push_back(part.units);
-  return finish(**found, amounts, false);
+  for (const Part& part : found->parts) amounts.push_back(part.units);
+  return finish(*found, amounts, false);
 }
 
 Result<Settlement> ModelLimiter::commit(std::string_view id, std::span<const Amount> amounts) {
   pass();
   if (id.empty() || !is_valid_id(id) || !are_valid_amounts(amounts)) return refuse(ErrorCode::kInvalid);
-  const auto found = open_hold(id);
-  if (!found) return tl::make_unexpected(found.error());
-  return finish(**found, {amounts.begin(), amounts.end()}, false);
+  const auto found = TRY(open_hold(id));
+  return finish(*found, {amounts.begin(), amounts.end()}, false);
 }
 
 Result<Settlement> ModelLimiter::commit_with_overage(std::string_view id, std::span<const Amount> amounts) {
   pass();
   if (id.empty() || !is_valid_id(id) || !are_valid_amounts(amounts)) return refuse(ErrorCode::kInvalid);
-  const auto found = open_hold(id);
-  if (!found) return tl::make_unexpected(found.error());
-  return finish(**found, {amounts.begin(), amounts.end()}, true);
+  const auto found = TRY(open_hold(id));
+  return finish(*found, {amounts.begin(), amounts.end()}, true);
 }
 
 Result<Settlement> ModelLimiter::cancel(std::string_view id) {
   pass();
   if (id.empty() || !is_valid_id(id)) return refuse(ErrorCode::kInvalid);
-  const auto found = open_hold(id);
-  if (!found) return tl::make_unexpected(found.error());
-  Hold& hold = **found;
+  const auto found = TRY(open_hold(id));
+  Hold& hold = *found;
   Amount returned = 0;
   std::vector<MeterName> names;
   for (const Part& part : hold.parts) {
@@ -93,9 +90,8 @@ Result<Duration> ModelLimiter::extend(std::string_view id, Duration ttl) {
   pass();
   const bool is_ttl_valid = ttl > Duration() && ttl <= kHoldTtlMax;
   if (id.empty() || !is_valid_id(id) || !is_ttl_valid) return refuse(ErrorCode::kInvalid);
-  const auto found = open_hold(id);
-  if (!found) return tl::make_unexpected(found.error());
-  (*found)->expires_at = now_ + ttl.ns();
+  const auto found = TRY(open_hold(id));
+  found->expires_at = now_ + ttl.ns();
   return ttl;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/try.h"
 #include "model/model_checks.h"
 
 namespace mete::model {
@@ -59,36 +60,36 @@ void ModelKeys::set_expiry(Key& key, const store::Expiry& expiry) const {
   if (expiry.kind == Kind::kAt) key.expires_at = expiry.instant.ns();
 }
 
-Result<std::optional<std::int64_t>> ModelKeys::do_get(std::string_view key) {
-  const auto found = find(key);
+Result<std::optional<std::int64_t>> ModelKeys::perform(const core::GetKey& get) {
+  const auto found = find(get.key);
   if (found == keys_.end()) return std::nullopt;
   if (is_of(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
   return is_of(found, KeyType::kQuota) ? found->second.meter->remaining() : found->second.value;
 }
 
-Result<store::SetAnswer> ModelKeys::do_set(const store::SetRequest& request) {
-  const auto found = find(request.key);
+Result<store::SetAnswer> ModelKeys::perform(const core::SetCounter& set) {
+  const auto found = find(set.key);
   const bool is_present = found != keys_.end();
-  if (request.wants_old && is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
+  if (set.wants_old && is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
   store::SetAnswer answer;
   Key key;
   if (is_of(found, KeyType::kCounter)) {
     key = found->second;
     answer.old = key.value;
   }
-  if (request.condition == store::SetCondition::kIfAbsent && is_present) return answer;
-  if (request.condition == store::SetCondition::kIfPresent && !is_present) return answer;
-  answer.is_out_of_reach = request.reach == store::KeyReach::kAllButQuotas && is_of(found, KeyType::kQuota);
+  if (set.condition == store::SetCondition::kIfAbsent && is_present) return answer;
+  if (set.condition == store::SetCondition::kIfPresent && !is_present) return answer;
+  answer.is_out_of_reach = set.reach == store::KeyReach::kAllButQuotas && is_of(found, KeyType::kQuota);
   if (answer.is_out_of_reach) return answer;
-  key.value = request.value;
-  set_expiry(key, request.expiry);
-  keys_.insert_or_assign(std::string(request.key), key);
+  key.value = set.value;
+  set_expiry(key, set.expiry);
+  keys_.insert_or_assign(std::string(set.key), key);
   answer.is_set = true;
   return answer;
 }
 
-Result<std::optional<std::int64_t>> ModelKeys::do_take_out(std::string_view key) {
-  const auto found = find(key);
+Result<std::optional<std::int64_t>> ModelKeys::perform(const core::TakeOut& take) {
+  const auto found = find(take.key);
   if (is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
   if (found == keys_.end()) return std::nullopt;
   const std::int64_t value = found->second.value;
@@ -103,109 +104,109 @@ Result<Amount> ModelKeys::consume(Key& key, Amount units) {
   return key.meter->remaining();
 }
 
-Result<std::int64_t> ModelKeys::do_add(std::string_view key, std::int64_t by) {
-  const auto found = find(key);
-  if (is_of(found, KeyType::kQuota)) return consume(found->second, by);
+Result<std::int64_t> ModelKeys::perform(const core::AddToCounter& add) {
+  const auto found = find(add.key);
+  if (is_of(found, KeyType::kQuota)) return consume(found->second, add.by);
   if (is_of(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
-  const Wide sum = (found == keys_.end() ? Wide{0} : found->second.value) + by;
+  const Wide sum = (found == keys_.end() ? Wide{0} : found->second.value) + add.by;
   if (!is_int64(sum)) return refuse(ErrorCode::kInvalid);
-  keys_[std::string(key)].value = static_cast<std::int64_t>(sum);
+  keys_[std::string(add.key)].value = static_cast<std::int64_t>(sum);
   return static_cast<std::int64_t>(sum);
 }
 
-Result<store::BoundedSum> ModelKeys::do_add_bounded(const store::BoundedAdd& request) {
-  const auto found = find(request.key);
+Result<store::BoundedSum> ModelKeys::perform(const core::AddBounded& add) {
+  const auto found = find(add.key);
   if (is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
   const Key before = found == keys_.end() ? Key() : found->second;
-  const Wide lower = request.lower.value_or(std::numeric_limits<std::int64_t>::min());
-  const Wide upper = request.upper.value_or(std::numeric_limits<std::int64_t>::max());
-  Wide sum = Wide{before.value} + request.by;
-  if (request.saturate) sum = std::clamp(sum, lower, upper);
+  const Wide lower = add.lower.value_or(std::numeric_limits<std::int64_t>::min());
+  const Wide upper = add.upper.value_or(std::numeric_limits<std::int64_t>::max());
+  Wide sum = Wide{before.value} + add.by;
+  if (add.saturate) sum = std::clamp(sum, lower, upper);
   if (sum < lower || sum > upper) return store::BoundedSum{before.value, 0};
   const Wide applied = sum - before.value;
   if (!is_int64(applied)) return refuse(ErrorCode::kInvalid);
   Key after = before;
   after.value = static_cast<std::int64_t>(sum);
-  if (!request.expiry_only_if_none || !before.expires_at) set_expiry(after, request.expiry);
-  keys_.insert_or_assign(std::string(request.key), after);
+  if (!add.expiry_only_if_none || !before.expires_at) set_expiry(after, add.expiry);
+  keys_.insert_or_assign(std::string(add.key), after);
   return store::BoundedSum{after.value, static_cast<std::int64_t>(applied)};
 }
 
-Result<void> ModelKeys::do_quota_set(std::string_view key, const store::QuotaRule& rule) {
-  const auto found = find(key);
+Result<void> ModelKeys::perform(const core::SetQuota& set) {
+  const auto found = find(set.key);
   if (is_other(found, KeyType::kQuota)) return refuse(ErrorCode::kWrongType);
   if (found == keys_.end()) {
-    keys_[std::string(key)] = {KeyType::kQuota, 0, {}, ModelMeter(quota_terms(rule), now_), rule};
+    keys_[std::string(set.key)] = {KeyType::kQuota, 0, {}, ModelMeter(quota_terms(set.rule), now_), set.rule};
   } else {
-    found->second.meter->redefine(quota_terms(rule));
-    found->second.quota = rule;
+    found->second.meter->redefine(quota_terms(set.rule));
+    found->second.quota = set.rule;
   }
   return {};
 }
 
-Result<std::optional<store::QuotaStanding>> ModelKeys::do_quota_get(std::string_view key) {
-  const auto found = find(key);
+Result<std::optional<store::QuotaStanding>> ModelKeys::perform(const core::GetQuota& get) {
+  const auto found = find(get.key);
   if (is_other(found, KeyType::kQuota)) return refuse(ErrorCode::kWrongType);
   if (found == keys_.end()) return std::nullopt;
   return store::QuotaStanding{found->second.quota, found->second.meter->remaining()};
 }
 
-Result<bool> ModelKeys::do_quota_remove(std::string_view key) {
-  const auto found = find(key);
+Result<bool> ModelKeys::perform(const core::RemoveQuota& remove) {
+  const auto found = find(remove.key);
   if (is_other(found, KeyType::kQuota)) return refuse(ErrorCode::kWrongType);
   if (found == keys_.end()) return false;
   keys_.erase(found);
   return true;
 }
 
-Result<Amount> ModelKeys::do_quota_take(std::string_view key, const store::QuotaRule& rule, Amount units) {
-  const auto found = find(key);
+Result<Amount> ModelKeys::perform(const core::TakeQuota& take) {
+  const auto found = find(take.key);
   if (found == keys_.end()) {
-    if (auto made = do_quota_set(key, rule); !made) return tl::make_unexpected(made.error());
+    TRY(perform(core::SetQuota{take.key, take.rule}));
   } else if (is_other(found, KeyType::kQuota)) {
     return refuse(ErrorCode::kWrongType);
   }
-  return consume(find(key)->second, units);
+  return consume(find(take.key)->second, take.units);
 }
 
-Result<core::Verdict> ModelKeys::do_throttle(std::string_view key, const store::ThrottleRequest& request) {
-  const auto found = find(key);
+Result<core::Verdict> ModelKeys::perform(const core::Throttle& throttle) {
+  const auto found = find(throttle.key);
   if (is_other(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
-  const Terms terms = throttle_terms(request);
+  const Terms terms = throttle_terms(throttle.request);
   ModelMeter meter = found == keys_.end() ? ModelMeter(terms, now_) : *found->second.meter;
   meter.redefine(terms);
   core::Verdict verdict;
-  verdict.is_allowed = meter.fits(request.quantity);
+  verdict.is_allowed = meter.fits(throttle.request.quantity);
   if (verdict.is_allowed) {
-    meter.charge(request.quantity);
-    verdict.taken = request.quantity;
+    meter.charge(throttle.request.quantity);
+    verdict.taken = throttle.request.quantity;
   } else {
     verdict.violated = 1;
-    verdict.retry_after = meter.retry_after(request.quantity, {});
+    verdict.retry_after = meter.retry_after(throttle.request.quantity, {});
   }
   verdict.remaining = meter.remaining();
   verdict.limit = meter.capacity();
   verdict.reset_after = meter.reset_after();
-  const bool is_kept = request.quantity > 0 && (verdict.is_allowed || found != keys_.end());
-  if (is_kept) keys_[std::string(key)] = {KeyType::kThrottle, 0, {}, meter, {}};
+  const bool is_kept = throttle.request.quantity > 0 && (verdict.is_allowed || found != keys_.end());
+  if (is_kept) keys_[std::string(throttle.key)] = {KeyType::kThrottle, 0, {}, meter, {}};
   return verdict;
 }
 
-Result<KeyType> ModelKeys::do_type(std::string_view key) {
-  const auto found = find(key);
+Result<KeyType> ModelKeys::perform(const core::TypeOfKey& type) {
+  const auto found = find(type.key);
   return found == keys_.end() ? KeyType::kNone : found->second.type;
 }
 
-Result<bool> ModelKeys::do_remove(std::string_view key, store::KeyReach reach) {
-  const auto found = find(key);
+Result<bool> ModelKeys::perform(const core::RemoveKey& remove) {
+  const auto found = find(remove.key);
   if (found == keys_.end()) return false;
-  if (reach == store::KeyReach::kAllButQuotas && is_of(found, KeyType::kQuota)) return false;
+  if (remove.reach == store::KeyReach::kAllButQuotas && is_of(found, KeyType::kQuota)) return false;
   keys_.erase(found);
   return true;
 }
 
-Result<std::optional<Instant>> ModelKeys::do_expires_at(std::string_view key) {
-  const auto found = find(key);
+Result<std::optional<Instant>> ModelKeys::perform(const core::FindExpiry& expiry) {
+  const auto found = find(expiry.key);
   if (found == keys_.end()) return std::nullopt;
   std::optional<Wide> end = found->second.expires_at;
   if (is_of(found, KeyType::kThrottle)) {
@@ -215,41 +216,41 @@ Result<std::optional<Instant>> ModelKeys::do_expires_at(std::string_view key) {
   return end ? Instant::from_ns(static_cast<std::uint64_t>(*end)) : Instant::max();
 }
 
-Result<bool> ModelKeys::do_expire(std::string_view key, const store::Expiry& expiry, store::ExpiryCondition condition) {
+Result<bool> ModelKeys::perform(const core::ExpireKey& expire) {
   using enum store::ExpiryCondition;
-  const auto found = find(key);
+  const auto found = find(expire.key);
   if (is_other(found, KeyType::kCounter)) return refuse(ErrorCode::kWrongType);
   if (found == keys_.end()) return false;
   Key changed = found->second;
-  set_expiry(changed, expiry);
+  set_expiry(changed, expire.expiry);
   const std::optional<Wide> before = found->second.expires_at;
   const std::optional<Wide> after = changed.expires_at;
   const bool is_later = before && (!after || *after > *before);
   const bool is_sooner = after && (!before || *after < *before);
-  if (condition == kIfNone && before) return false;
-  if ((condition == kIfAny || condition == kIfAnyAndSooner) && !before) return false;
-  if (condition == kIfLater && !is_later) return false;
-  if ((condition == kIfSooner || condition == kIfAnyAndSooner) && !is_sooner) return false;
+  if (expire.condition == kIfNone && before) return false;
+  if ((expire.condition == kIfAny || expire.condition == kIfAnyAndSooner) && !before) return false;
+  if (expire.condition == kIfLater && !is_later) return false;
+  if ((expire.condition == kIfSooner || expire.condition == kIfAnyAndSooner) && !is_sooner) return false;
   found->second = changed;
   return true;
 }
 
-Result<bool> ModelKeys::do_persist(std::string_view key) {
-  const auto found = find(key);
+Result<bool> ModelKeys::perform(const core::PersistKey& persist) {
+  const auto found = find(persist.key);
   if (is_of(found, KeyType::kThrottle)) return refuse(ErrorCode::kWrongType);
   if (found == keys_.end() || !found->second.expires_at) return false;
   found->second.expires_at.reset();
   return true;
 }
 
-Result<store::KeyPage> ModelKeys::do_scan(std::uint64_t, std::size_t) {
+Result<store::KeyPage> ModelKeys::perform(const core::ScanKeys& /*scan*/) {
   find({});
   store::KeyPage page;
   for (const auto& [name, key] : keys_) page.keys.push_back({name, key.type});
   return page;
 }
 
-Result<std::size_t> ModelKeys::do_size() {
+Result<std::size_t> ModelKeys::perform(const core::CountKeys& /*count*/) {
   find({});
   return keys_.size();
 }

@@ -13,11 +13,15 @@
 
 namespace mete::model {
 
-class ModelKeys final : public store::Keys {
+class ModelKeys final : public store::StoreOf<ModelKeys> {
  public:
   explicit ModelKeys(const Clock& clock) : clock_(clock) {}
 
+  [[nodiscard]] Instant now() const override { return clock_.now(); }
+
  private:
+  friend class store::StoreOf<ModelKeys>;
+
   struct Key {
     store::KeyType type = store::KeyType::kCounter;
     std::int64_t value = 0;
@@ -27,23 +31,29 @@ class ModelKeys final : public store::Keys {
   };
   using Place = std::map<std::string, Key, std::less<>>::iterator;
 
-  Result<std::optional<std::int64_t>> do_get(std::string_view key) override;
-  Result<store::SetAnswer> do_set(const store::SetRequest& request) override;
-  Result<std::optional<std::int64_t>> do_take_out(std::string_view key) override;
-  Result<std::int64_t> do_add(std::string_view key, std::int64_t by) override;
-  Result<store::BoundedSum> do_add_bounded(const store::BoundedAdd& request) override;
-  Result<void> do_quota_set(std::string_view key, const store::QuotaRule& rule) override;
-  Result<std::optional<store::QuotaStanding>> do_quota_get(std::string_view key) override;
-  Result<bool> do_quota_remove(std::string_view key) override;
-  Result<Amount> do_quota_take(std::string_view key, const store::QuotaRule& rule, Amount units) override;
-  Result<core::Verdict> do_throttle(std::string_view key, const store::ThrottleRequest& request) override;
-  Result<store::KeyType> do_type(std::string_view key) override;
-  Result<bool> do_remove(std::string_view key, store::KeyReach reach) override;
-  Result<std::optional<Instant>> do_expires_at(std::string_view key) override;
-  Result<bool> do_expire(std::string_view key, const store::Expiry& expiry, store::ExpiryCondition condition) override;
-  Result<bool> do_persist(std::string_view key) override;
-  Result<store::KeyPage> do_scan(std::uint64_t cursor, std::size_t count) override;
-  Result<std::size_t> do_size() override;
+  Result<std::optional<std::int64_t>> perform(const core::GetKey& get);
+  Result<store::SetAnswer> perform(const core::SetCounter& set);
+  Result<std::optional<std::int64_t>> perform(const core::TakeOut& take);
+  Result<std::int64_t> perform(const core::AddToCounter& add);
+  Result<store::BoundedSum> perform(const core::AddBounded& add);
+  Result<void> perform(const core::SetQuota& set);
+  Result<std::optional<store::QuotaStanding>> perform(const core::GetQuota& get);
+  Result<bool> perform(const core::RemoveQuota& remove);
+  Result<Amount> perform(const core::TakeQuota& take);
+  Result<core::Verdict> perform(const core::Throttle& throttle);
+  Result<store::KeyType> perform(const core::TypeOfKey& find);
+  Result<bool> perform(const core::RemoveKey& remove);
+  Result<std::optional<Instant>> perform(const core::FindExpiry& find);
+  Result<bool> perform(const core::ExpireKey& expire);
+  Result<bool> perform(const core::PersistKey& persist);
+  Result<store::KeyPage> perform(const core::ScanKeys& scan);
+  Result<std::size_t> perform(const core::CountKeys& count);
+
+  // There are no limits here.
+  template <class What>
+  requires(!core::kIsOnKeys<What>) static Result<typename What::Answer> perform(const What& /*operation*/) {
+    return Error{ErrorCode::kUnavailable, "there are keys alone"};
+  }
 
   // Lets time pass: what has expired or is full again is gone. Then looks the key up.
   Place find(std::string_view key);

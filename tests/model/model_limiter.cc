@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/try.h"
 #include "model/model_checks.h"
 
 namespace mete::model {
@@ -261,12 +262,11 @@ Result<Decision> ModelLimiter::take(std::span<const Charge> charges, const TakeO
   if (!are_valid_charges(charges, 0) || !is_valid_id(options.id)) return refuse(ErrorCode::kInvalid);
   if (options.mode == Mode::kUpTo && charges.size() != 1) return refuse(ErrorCode::kInvalid);
   const auto parameters = parameters_of("take" + std::to_string(static_cast<int>(options.mode)), charges);
-  const auto known = recall<Decision>(options.id, parameters);
-  if (!known) return tl::make_unexpected(known.error());
-  if (*known) return **known;
-  if (auto ok = check_known(charges); !ok) return tl::make_unexpected(ok.error());
+  const auto known = TRY(recall<Decision>(options.id, parameters));
+  if (known) return *known;
+  TRY(check_known(charges));
   if (options.mode == Mode::kForce) {
-    if (auto ok = check_total(charges); !ok) return tl::make_unexpected(ok.error());
+    TRY(check_total(charges));
   }
   const auto before = meters_;
   // A shadow limit and a cost of 0 leave nothing to reduce.
@@ -291,10 +291,9 @@ Result<Settlement> ModelLimiter::give(std::span<const Charge> charges, std::stri
   pass();
   if (!are_valid_charges(charges, 1) || !is_valid_id(id)) return refuse(ErrorCode::kInvalid);
   const auto parameters = parameters_of("give", charges);
-  const auto known = recall<Settlement>(id, parameters);
-  if (!known) return tl::make_unexpected(known.error());
-  if (*known) return **known;
-  if (auto ok = check_known(charges); !ok) return tl::make_unexpected(ok.error());
+  const auto known = TRY(recall<Settlement>(id, parameters));
+  if (known) return *known;
+  TRY(check_known(charges));
   Amount given = 0;
   for (const Charge& charge : charges) {
     const MeterName name(charge.limit, charge.key);
@@ -346,10 +345,9 @@ Result<HoldDecision> ModelLimiter::hold(std::span<const Charge> charges, Duratio
     return refuse(ErrorCode::kInvalid);
   }
   const auto parameters = parameters_of("hold" + std::to_string(ttl.ns()) + "|" + std::string(options.tag), charges);
-  const auto known = recall<HoldDecision>(options.id, parameters);
-  if (!known) return tl::make_unexpected(known.error());
-  if (*known) return **known;
-  if (auto ok = check_known(charges); !ok) return tl::make_unexpected(ok.error());
+  const auto known = TRY(recall<HoldDecision>(options.id, parameters));
+  if (known) return *known;
+  TRY(check_known(charges));
   const Judgement judgement = judge(charges, Mode::kTake);
   HoldDecision decision{judgement.decision, std::string(options.id)};
   const std::vector<MeterName> names = names_of(charges);

@@ -4,6 +4,7 @@
 #include "model/history.h"
 #include "model/model_calendar.h"
 #include "model/model_limiter.h"
+#include "model/never_laxer.h"
 
 namespace mete::model {
 namespace {
@@ -198,6 +199,21 @@ TEST(Comparison, FindsAndShrinksAChargeThatIsOneTooMuch) {
   ASSERT_TRUE(report.has_value());
   EXPECT_NE(report->find("METE_SEED="), std::string::npos);
   EXPECT_LE(std::count(report->begin(), report->end(), '\n'), 8) << *report;
+}
+
+TEST(Comparison, FindsWhatIsLaxer) {
+  const auto laxer = mistaken([](Operation& operation) {
+    const bool is_good = operation.call == Call::kDefine && operation.limit->amount() > 0;
+    if (is_good) operation.limit->amount(std::min(operation.limit->amount() + 1, kAmountMax));
+  });
+  NeverLaxer of_laxer;
+  const auto report = find_difference(laxer, {.seed = 1, .histories = 100}, std::ref(of_laxer));
+  ASSERT_TRUE(report.has_value());
+  EXPECT_LE(std::count(report->begin(), report->end(), '\n'), 8) << *report;
+  NeverLaxer of_model;
+  EXPECT_FALSE(find_difference(model_subject(), {.seed = 1, .histories = 100}, std::ref(of_model)));
+  EXPECT_GT(of_model.admissions(), 500);
+  EXPECT_EQ(of_model.stricter(), 0);
 }
 
 TEST(Comparison, FindsATimeToLiveThatIsOneNanosecondTooLong) {

@@ -19,6 +19,8 @@ AnySearch search_from_environment() {
     search.histories = 1;
   } else if (support::is_long_form()) {
     search.histories = 100'000;
+  } else {
+    search.histories = static_cast<int>(support::search_size(static_cast<std::uint64_t>(search.histories)));
   }
   return search;
 }

@@ -1,6 +1,7 @@
 // Runs operations on a Limiter and on the model, which have the same calls, and puts their answers in words.
 #include <algorithm>
 #include <map>
+#include <type_traits>
 #include <utility>
 
 #include "model/history.h"
@@ -46,11 +47,14 @@ std::string text_of(const Error& error) { return "error " + std::string(to_strin
 
 std::string text_of(bool is_true) { return is_true ? "true" : "false"; }
 
-std::string text_of(Done /*done*/) { return "ok"; }
-
 template <class T>
-std::string text_of(const tl::expected<T, Error>& result) {
-  return result ? text_of(*result) : text_of(result.error());
+std::string text_of(const Result<T>& result) {
+  if (!result.has_value()) return text_of(result.error());
+  if constexpr (std::is_void_v<T>) {
+    return "ok";
+  } else {
+    return text_of(*result);
+  }
 }
 
 // The ids that a limiter made up, and what the history calls them.
@@ -76,8 +80,8 @@ class Nicknames {
 template <class L>
 class SubjectOf final : public Subject {
  public:
-  explicit SubjectOf(L limiter, std::function<void(L&)> between = {})
-      : limiter_(std::move(limiter)), between_(std::move(between)) {}
+  explicit SubjectOf(L limiter, std::function<void(L&)> between = {}, Scope scope = Scope::kNode)
+      : limiter_(std::move(limiter)), between_(std::move(between)), scope_(scope) {}
 
   std::string execute(const Operation& operation) override;
   Result<Usage> usage(const std::string& limit, const std::string& key) override { return limiter_.usage(limit, key); }
@@ -92,6 +96,7 @@ class SubjectOf final : public Subject {
 
   L limiter_;
   const std::function<void(L&)> between_;
+  const Scope scope_;
   Nicknames names_;
 };
 
@@ -109,7 +114,7 @@ std::string SubjectOf<L>::hold(const Operation& operation) {
   const auto result =
       rounded(limiter_.hold(views_of(operation.charges), operation.ttl, {.id = id, .tag = operation.tag}),
               operation.resolution);
-  if (!result) return text_of(result.error());
+  if (!result.has_value()) return text_of(result.error());
   if (operation.id.empty() && result->allowed()) names_.bind(operation.nickname, result->id);
   return text_of(static_cast<const Decision&>(*result)) + " id " + names_.nickname(result->id);
 }
@@ -117,7 +122,7 @@ std::string SubjectOf<L>::hold(const Operation& operation) {
 template <class L>
 std::string SubjectOf<L>::find_hold(const std::string& id) {
   const auto result = limiter_.find_hold(id);
-  if (!result) return text_of(result.error());
+  if (!result.has_value()) return text_of(result.error());
   if (!*result) return "none";
   const HoldInfo& info = **result;
   std::string text = names_.nickname(info.id) + " " + std::string(to_string(info.state)) + " expires in " +
@@ -186,7 +191,7 @@ std::string SubjectOf<L>::execute(const Operation& operation) {
   if (between_) between_(limiter_);
   switch (operation.call) {
     case Call::kDefine:
-      return text_of(limiter_.define(operation.limit.value()));
+      return text_of(limiter_.define(Limit(operation.limit.value()).scope(scope_)));
     case Call::kDrop:
       return text_of(limiter_.drop(operation.charges.at(0).limit));
     case Call::kTake:
@@ -218,9 +223,9 @@ std::string SubjectOf<L>::execute(const Operation& operation) {
 
 }  // namespace
 
-SubjectFactory subject_of(LimiterFactory factory, Between between) {
-  return [factory = std::move(factory), between = std::move(between)](const Clock& clock) {
-    return std::make_unique<SubjectOf<Limiter>>(factory(clock), between);
+SubjectFactory subject_of(LimiterFactory factory, Between between, Scope scope) {
+  return [factory = std::move(factory), between = std::move(between), scope](const Clock& clock) {
+    return std::make_unique<SubjectOf<Limiter>>(factory(clock), between, scope);
   };
 }
 

@@ -4,8 +4,10 @@
 
 #include <sstream>
 
+#include "base/names.h"
 #include "lab/sim/measure.h"
 #include "lab/sim/run.h"
+#include "lab/sim/scenario.h"
 #include "support/long_form.h"
 
 namespace mete::sim {
@@ -15,7 +17,9 @@ constexpr std::uint64_t kParts = 10;
 constexpr std::uint64_t kClusterSeeds = 1'000;
 constexpr std::uint64_t kClusterSeedsLong = 100'000;
 
-std::uint64_t seeds_of_part() { return (support::is_long_form() ? kClusterSeedsLong : kClusterSeeds) / kParts; }
+std::uint64_t seeds_of_part() {
+  return (support::is_long_form() ? kClusterSeedsLong : support::search_size(kClusterSeeds)) / kParts;
+}
 
 class ClusterSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 
@@ -42,7 +46,7 @@ TEST_P(PlantedBugs, AreFound) {
               std::string::npos);
     return;
   }
-  FAIL() << name_of(GetParam()) << " is not found in " << kClusterSeeds << " seeds";
+  FAIL() << base::name_of(kPlantedNames, GetParam()) << " is not found in " << kClusterSeeds << " seeds";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedBugs,

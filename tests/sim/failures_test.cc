@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/try.h"
 #include "sim/sim_store.h"
 #include "sim/workload.h"
 #include "support/simulated_disk.h"
@@ -51,9 +52,7 @@ class FailingRun {
 };
 
 Result<void> FailingRun::start() {
-  auto opened = open_store(disk_, clock_);
-  if (!opened) return tl::unexpected(opened.error());
-  store_ = std::move(*opened);
+  store_ = TRY(open_store(disk_, clock_));
   if (auto defined = workload_.define_limits(*store_); !defined) return defined;
   observations_ = {workload_.observe(*store_)};
   return {};
@@ -75,12 +74,10 @@ bool FailingRun::live(int operations) {
 bool FailingRun::operate() {
   Result<void> done;
   if (workload_.roll(4) == 0) {
-    {
-      const store::Deferral deferral;
-      for (int i = 0; i < 3 && done; ++i) {
-        done = workload_.step(*store_);
-        observations_.push_back(workload_.observe(*store_));
-      }
+    store::Execution execution = {.waits_for_disk = false};
+    for (int i = 0; i < 3 && done; ++i) {
+      done = workload_.step(*store_, execution);
+      observations_.push_back(workload_.observe(*store_));
     }
     if (done) done = wait_for_all(*store_);
   } else {
@@ -96,7 +93,7 @@ void FailingRun::expect_reads_and_open_limits() {
   const Observation before = workload_.observe(*store_);
   const Charge durable = {.limit = "disk", .key = "late"};
   const auto refused = store_->take({.charges = {&durable, 1}});
-  ASSERT_FALSE(refused);
+  ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(store_->give({&durable, 1}, "").error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(store_->define(stock("late").amount(1)).error().code, ErrorCode::kUnavailable);
@@ -107,11 +104,13 @@ void FailingRun::expect_reads_and_open_limits() {
   const auto unrecorded = store_->statistics().unrecorded_admissions;
   const Charge scratch = {.limit = kNeverLimit, .key = "late"};
   const auto unneeded = store_->take({.charges = {&scratch, 1}});
-  EXPECT_TRUE(unneeded && unneeded->is_allowed) << (unneeded ? "denied" : unneeded.error().message);
+  EXPECT_TRUE(unneeded.has_value() && unneeded->is_allowed)
+      << (unneeded.has_value() ? "denied" : unneeded.error().message);
   EXPECT_EQ(store_->statistics().unrecorded_admissions, unrecorded);
   const Charge open = {.limit = kOpenLimit, .key = "late"};
   const auto admitted = store_->take({.charges = {&open, 1}});
-  EXPECT_TRUE(admitted && admitted->is_allowed) << (admitted ? "denied" : admitted.error().message);
+  EXPECT_TRUE(admitted.has_value() && admitted->is_allowed)
+      << (admitted.has_value() ? "denied" : admitted.error().message);
   EXPECT_EQ(store_->statistics().unrecorded_admissions, unrecorded + 1);
 }
 

@@ -12,6 +12,7 @@
 #include "journal/snapshot_writer.h"
 #include "sim/sim_store.h"
 #include "sim/workload.h"
+#include "support/long_form.h"
 #include "support/simulated_disk.h"
 
 namespace mete::sim {
@@ -75,7 +76,7 @@ void FuzzySnapshot::walk() {
 // A take that must be on disk takes with it all that was recorded before.
 void FuzzySnapshot::flush() {
   const Charge charge = {.limit = kOpenLimit, .key = "flush"};
-  ASSERT_TRUE(store_->take({.charges = {&charge, 1}, .mode = Mode::kForce}));
+  ASSERT_TRUE(store_->take({.charges = {&charge, 1}, .mode = Mode::kForce}).has_value());
 }
 
 FuzzySnapshot::Written FuzzySnapshot::written() {
@@ -114,9 +115,9 @@ std::string FuzzySnapshot::problem() {
 }
 
 TEST(FuzzySnapshot, WithTheRecordsSinceIsTheStoreAsItIs) {
-  constexpr std::uint64_t kSeeds = 1000;
+  const std::uint64_t seeds = support::search_size(1000);
   std::size_t pieces = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FuzzySnapshot snapshot(seed);
     snapshot.operate(200);
@@ -124,7 +125,7 @@ TEST(FuzzySnapshot, WithTheRecordsSinceIsTheStoreAsItIs) {
     EXPECT_EQ(snapshot.problem(), "");
     pieces += snapshot.pieces();
   }
-  EXPECT_GT(pieces, 20 * kSeeds);
+  EXPECT_GT(pieces, 20 * seeds);
 }
 
 }  // namespace

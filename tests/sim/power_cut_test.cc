@@ -113,13 +113,11 @@ void Simulation::operate_alone() {
 
 // As a server does: several operations, and one sync for all of them.
 void Simulation::operate_together() {
-  {
-    const store::Deferral deferral;
-    for (auto left = 2 + workload_.roll(7); left > 0; --left) {
-      ++operations_;
-      workload_.step(*store_).value();
-      observations_.push_back(workload_.observe(*store_));
-    }
+  store::Execution execution = {.waits_for_disk = false};
+  for (auto left = 2 + workload_.roll(7); left > 0; --left) {
+    ++operations_;
+    workload_.step(*store_, execution).value();
+    observations_.push_back(workload_.observe(*store_));
   }
   EXPECT_TRUE(unchecked_.empty()) << "an operation that need not wait has written";
   wait_for_all(*store_).value();
@@ -182,7 +180,7 @@ std::string Simulation::problem_of(const Cut& cut) {
 std::string Simulation::problem_after_more(const Cut& cut, std::unique_ptr<store::EmbeddedStore> store) {
   const Charge charge = {.limit = kOpenLimit, .key = "after", .cost = 7};
   const auto taken = store->take({.charges = {&charge, 1}});
-  if (!taken) return "a take: " + taken.error().message;
+  if (!taken.has_value()) return "a take: " + taken.error().message;
   const auto left = cut.disk->cut_power(Fate::kDropped, cut.number);
   const Observation before = workload_.observe(*store);
   const auto again = open_store(*left, clock_);
@@ -192,13 +190,13 @@ std::string Simulation::problem_after_more(const Cut& cut, std::unique_ptr<store
 }
 
 TEST(PowerCut, AtEveryWriteAndSyncLosesNothingThatWasAcknowledged) {
-  constexpr int kOperations = 10'000;
+  const auto operations = static_cast<int>(support::search_size(10'000));
   const char* given = std::getenv("METE_SEED");
   const std::uint64_t seed = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
   SCOPED_TRACE("seed " + std::to_string(seed));
   Simulation simulation(seed);
-  simulation.run(kOperations);
-  EXPECT_GT(simulation.cuts(), std::uint64_t{kOperations});
+  simulation.run(operations);
+  EXPECT_GT(simulation.cuts(), static_cast<std::uint64_t>(operations));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/try.h"
 #include "store/embedded/embedded_store.h"
 #include "support/simulated_disk.h"
 
@@ -21,8 +22,8 @@ inline Result<std::unique_ptr<store::EmbeddedStore>> open_store(support::Simulat
 
 // Returns when every operation so far is on disk that has to be.
 inline Result<void> wait_for_all(store::Store& store) {
-  const auto dropped = store.drop("no limit has this name");  // its answer waits for all before it
-  if (!dropped) return tl::unexpected(dropped.error());
+  TRY(store.drop("no limit has this name"));  // its answer waits for all before it
+
   return {};
 }
 

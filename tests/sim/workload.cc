@@ -4,6 +4,8 @@
 #include <array>
 #include <functional>
 
+#include "store/keys.h"
+
 namespace mete::sim {
 
 namespace {
@@ -41,14 +43,14 @@ const std::vector<Limit>& other_limits() {
 
 // Errors but kUnavailable are answers like any other.
 template <class T>
-Result<void> acknowledged(const tl::expected<T, Error>& answer) {
-  if (!answer && answer.error().code == ErrorCode::kUnavailable) return tl::unexpected(answer.error());
+Result<void> acknowledged(const Result<T>& answer) {
+  if (!answer.has_value() && answer.error().code == ErrorCode::kUnavailable) return answer.error();
   return {};
 }
 
 template <class T, class Tell>
-std::string text_of(const tl::expected<T, Error>& answer, Tell tell) {
-  return answer ? tell(*answer) : std::string(to_string(answer.error().code));
+std::string text_of(const Result<T>& answer, Tell tell) {
+  return answer.has_value() ? tell(*answer) : std::string(to_string(answer.error().code));
 }
 
 std::string text_of(const Usage& usage) {
@@ -84,7 +86,7 @@ std::string text_of(std::vector<std::string> ids) {
   return text;
 }
 
-void observe_meter(store::Store& store, const store::MeterName& meter, Observation& observation) {
+void observe_meter(store::Caller& store, const store::MeterName& meter, Observation& observation) {
   const std::string name = std::string(meter.limit) + " of " + std::string(meter.key);
   const auto list = [](const std::vector<std::string>& ids) { return text_of(ids); };
   observation[name] = text_of(store.usage(meter), [](const Usage& usage) { return text_of(usage); });
@@ -94,10 +96,10 @@ void observe_meter(store::Store& store, const store::MeterName& meter, Observati
 }
 
 // A take that makes the quota need not be on disk, but a definition must, even if it only repeats what the take said.
-Result<void> take_quota(store::Keys& keys, std::string_view quota, const store::QuotaRule& rule) {
+Result<void> take_quota(store::Keys keys, std::string_view quota, const store::QuotaRule& rule) {
   const auto standing = keys.quota_get(quota);
   const auto taken = acknowledged(keys.quota_take(quota, rule, 1));
-  if (!taken || !standing || *standing) return taken;
+  if (!taken || !standing.has_value() || *standing) return taken;
   return acknowledged(keys.quota_set(quota, rule));
 }
 
@@ -127,9 +129,15 @@ Result<void> Workload::define_limits(store::Store& store) {
 }
 
 Result<void> Workload::step(store::Store& store) {
+  store::Execution execution;
+  return step(store, execution);
+}
+
+Result<void> Workload::step(store::Store& store, store::Execution& execution) {
+  store::Caller caller(store, execution);
   struct Choice {
     std::uint64_t weight;
-    Result<void> (Workload::*act)(store::Store&);
+    Result<void> (Workload::*act)(store::Caller&);
   };
   static constexpr std::array<Choice, 11> kChoices = {{{22, &Workload::take},
                                                        {3, &Workload::repeat},
@@ -144,7 +152,7 @@ Result<void> Workload::step(store::Store& store) {
                                                        {5, &Workload::use_keys}}};
   std::uint64_t left = roll(100);
   for (const Choice& choice : kChoices) {
-    if (left < choice.weight) return (this->*choice.act)(store);
+    if (left < choice.weight) return (this->*choice.act)(caller);
     left -= choice.weight;
   }
   return {};
@@ -157,7 +165,7 @@ Charge Workload::random_charge(bool is_exact) {
           .cost = static_cast<Amount>(1 + roll(roll(4) == 0 ? 25 : 4))};
 }
 
-Result<void> Workload::take(store::Store& store) {
+Result<void> Workload::take(store::Caller& store) {
   const bool is_exact = roll(2) == 0;
   const Charge charge = random_charge(is_exact);
   // Forced usage may be above the limit; of the others nothing may.
@@ -167,33 +175,33 @@ Result<void> Workload::take(store::Store& store) {
   return acknowledged(store.take({.charges = {&charge, 1}, .mode = mode}));
 }
 
-Result<void> Workload::take_with_id(store::Store& store) {
+Result<void> Workload::take_with_id(store::Caller& store) {
   named_.push_back({new_id(), random_charge(true), false});
   return execute(store, named_.back());
 }
 
-Result<void> Workload::repeat(store::Store& store) {
+Result<void> Workload::repeat(store::Caller& store) {
   return named_.empty() ? Result<void>() : execute(store, named_[roll(named_.size())]);
 }
 
-Result<void> Workload::execute(store::Store& store, const Named& named) {
+Result<void> Workload::execute(store::Caller& store, const Named& named) {
   if (named.is_give) return acknowledged(store.give({&named.charge, 1}, named.id));
   return acknowledged(store.take({.charges = {&named.charge, 1}, .id = named.id}));
 }
 
-Result<void> Workload::take_several(store::Store& store) {
+Result<void> Workload::take_several(store::Caller& store) {
   const std::array<Charge, 3> charges = {random_charge(true), random_charge(roll(2) == 0), random_charge(false)};
   return acknowledged(store.take({.charges = {charges.data(), 2 + roll(2)}}));
 }
 
-Result<void> Workload::give(store::Store& store) {
+Result<void> Workload::give(store::Caller& store) {
   const Charge charge = random_charge(roll(3) != 0);
   if (roll(2) == 0) return acknowledged(store.give({&charge, 1}, ""));
   named_.push_back({new_id(), charge, true});
   return execute(store, named_.back());
 }
 
-Result<void> Workload::hold(store::Store& store) {
+Result<void> Workload::hold(store::Caller& store) {
   const std::array<Charge, 2> charges = {random_charge(roll(3) != 0), random_charge(true)};
   holds_.push_back(new_id());
   return acknowledged(store.hold({.charges = {charges.data(), 1 + roll(2)},
@@ -202,12 +210,12 @@ Result<void> Workload::hold(store::Store& store) {
                                   .tag = kTags[roll(kTags.size())]}));
 }
 
-Result<void> Workload::settle(store::Store& store) {
+Result<void> Workload::settle(store::Caller& store) {
   if (holds_.empty()) return {};
   const std::string& id = holds_[roll(holds_.size())];
   const std::array<Amount, 2> amounts = {static_cast<Amount>(roll(6)), static_cast<Amount>(roll(6))};
   const auto hold = store.find_hold(id);
-  const std::size_t charges = hold && *hold ? (*hold)->charges.size() : 1;
+  const std::size_t charges = hold.has_value() && *hold ? (*hold)->charges.size() : 1;
   switch (roll(5)) {
     case 0:
       return acknowledged(store.commit({.id = id}));
@@ -222,18 +230,18 @@ Result<void> Workload::settle(store::Store& store) {
   }
 }
 
-Result<void> Workload::reconcile(store::Store& store) {
+Result<void> Workload::reconcile(store::Caller& store) {
   const Charge charge = random_charge(true);
   return acknowledged(store.reconcile({charge.limit, charge.key}, static_cast<Amount>(roll(30))));
 }
 
-Result<void> Workload::override_amount(store::Store& store) {
+Result<void> Workload::override_amount(store::Caller& store) {
   const Charge charge = random_charge(true);
   const auto amount = roll(3) == 0 ? std::nullopt : std::optional<Amount>(10 + roll(60));
   return acknowledged(store.set_override({charge.limit, charge.key}, amount));
 }
 
-Result<void> Workload::define_or_drop(store::Store& store) {
+Result<void> Workload::define_or_drop(store::Caller& store) {
   Limit limit = exact_limits()[roll(exact_limits().size())];
   switch (roll(6)) {
     case 0:
@@ -246,8 +254,8 @@ Result<void> Workload::define_or_drop(store::Store& store) {
   }
 }
 
-Result<void> Workload::use_keys(store::Store& store) {
-  store::Keys& keys = *store.keys();
+Result<void> Workload::use_keys(store::Caller& store) {
+  store::Keys keys = store.keys();
   const std::string_view quota = kQuotas[roll(kQuotas.size())];
   const std::string_view counter = kCounters[roll(kCounters.size())];
   const store::QuotaRule rule = {.amount = static_cast<Amount>(5 + roll(3)), .window = 30s};
@@ -270,10 +278,10 @@ Result<void> Workload::use_keys(store::Store& store) {
   }
 }
 
-Observation Workload::observe(store::Store& store) const {
+Observation Workload::observe(store::Store& kept) const {
   // Answers as they are in memory, whether what they rest on is on disk or not.
-  std::optional<store::Deferral> deferral;
-  if (store::Deferral::current() == nullptr) deferral.emplace();
+  store::Execution execution = {.waits_for_disk = false};
+  store::Caller store(kept, execution);
   Observation observation;
   for (const Limit& limit : exact_limits()) {
     const auto tell = [](const std::optional<Limit>& found) { return found ? text_of(*found) : "none"; };
@@ -289,13 +297,13 @@ Observation Workload::observe(store::Store& store) const {
   // Only what is there: in an earlier observation the newest ids are not yet named.
   for (const std::string& id : holds_) {
     const auto hold = store.find_hold(id);
-    if (!hold || *hold) {
+    if (!hold.has_value() || *hold) {
       observation["hold " + id] = text_of(hold, [](const std::optional<HoldInfo>& info) { return text_of(*info); });
     }
   }
   for (const Named& named : named_) {
     const auto answer = store.recall({.charges = {&named.charge, 1}, .id = named.id});
-    if (!answer || *answer) {
+    if (!answer.has_value() || *answer) {
       const auto tell = [](const std::optional<core::Verdict>& verdict) { return text_of(*verdict); };
       observation["answer to " + named.id] = text_of(answer, tell);
     }
@@ -304,12 +312,14 @@ Observation Workload::observe(store::Store& store) const {
     const auto tell = [](const std::optional<store::QuotaStanding>& found) {
       return found ? std::to_string(found->rule.amount) : "none";
     };
-    observation["quota " + std::string(quota)] = text_of(store.keys()->quota_get(quota), tell);
+    observation["quota " + std::string(quota)] = text_of(store.keys().quota_get(quota), tell);
   }
   return observation;
 }
 
-Observation Workload::observe_others(store::Store& store) const {
+Observation Workload::observe_others(store::Store& kept) const {
+  store::Execution execution = {.waits_for_disk = false};
+  store::Caller store(kept, execution);
   Observation observation;
   for (const Limit& limit : other_limits()) {
     if (limit.durability() == Durable::kNever) continue;
@@ -320,9 +330,9 @@ Observation Workload::observe_others(store::Store& store) const {
   keys.push_back(kThrottle);
   for (const std::string_view key : keys) {
     const auto tell = [](const auto& number) { return number ? std::to_string(*number) : "none"; };
-    observation["key " + std::string(key)] = text_of(store.keys()->get(key), tell);
+    observation["key " + std::string(key)] = text_of(store.keys().get(key), tell);
     const auto tell_time = [](const auto& time) { return time ? std::to_string(time->ns()) : "none"; };
-    observation["expiry of " + std::string(key)] = text_of(store.keys()->expires_at(key), tell_time);
+    observation["expiry of " + std::string(key)] = text_of(store.keys().expires_at(key), tell_time);
   }
   return observation;
 }
@@ -336,8 +346,8 @@ std::string Workload::problem_of_others(store::Store& store) const {
     }
   }
   for (const std::string_view quota : kQuotas) {
-    const auto standing = store.keys()->quota_get(quota);
-    if (!standing) return standing.error().message;
+    const auto standing = store.keys().quota_get(quota);
+    if (!standing.has_value()) return standing.error().message;
     if (*standing && (*standing)->remaining > (*standing)->rule.amount) return "more remains of a quota than it has";
   }
   return "";

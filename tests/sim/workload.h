@@ -36,6 +36,8 @@ class Workload {
   Result<void> define_limits(store::Store& store);
   // One operation. An error: kUnavailable.
   Result<void> step(store::Store& store);
+  // As one of several, which share an execution.
+  Result<void> step(store::Store& store, store::Execution& execution);
   // From now on limits are dropped, and none is defined: that would wait for a walk.
   void define_no_more() { may_define_ = false; }
   // Below this number, from 0 on.
@@ -60,18 +62,18 @@ class Workload {
   Charge random_charge(bool is_exact);
   std::string new_id() { return "id" + std::to_string(++ids_); }
 
-  Result<void> take(store::Store& store);
-  Result<void> take_with_id(store::Store& store);
-  Result<void> repeat(store::Store& store);
-  static Result<void> execute(store::Store& store, const Named& named);
-  Result<void> take_several(store::Store& store);
-  Result<void> give(store::Store& store);
-  Result<void> hold(store::Store& store);
-  Result<void> settle(store::Store& store);
-  Result<void> reconcile(store::Store& store);
-  Result<void> override_amount(store::Store& store);
-  Result<void> define_or_drop(store::Store& store);
-  Result<void> use_keys(store::Store& store);
+  Result<void> take(store::Caller& store);
+  Result<void> take_with_id(store::Caller& store);
+  Result<void> repeat(store::Caller& store);
+  static Result<void> execute(store::Caller& store, const Named& named);
+  Result<void> take_several(store::Caller& store);
+  Result<void> give(store::Caller& store);
+  Result<void> hold(store::Caller& store);
+  Result<void> settle(store::Caller& store);
+  Result<void> reconcile(store::Caller& store);
+  Result<void> override_amount(store::Caller& store);
+  Result<void> define_or_drop(store::Caller& store);
+  Result<void> use_keys(store::Caller& store);
 
   std::mt19937_64 random_;
   bool may_define_ = true;

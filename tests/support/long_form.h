@@ -1,7 +1,8 @@
-// Whether tests run in their long form: METE_TEST_LONG=1, which `./x test --long` sets. docs/testing.md says what each
-// form proves.
+// How long tests search: in their long form, METE_TEST_LONG=1, which `./x test --long` sets, and with sanitizers.
+// docs/testing.md says what each form proves.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
@@ -10,6 +11,21 @@ namespace mete::support {
 inline bool is_long_form() noexcept {
   const char* const value = std::getenv("METE_TEST_LONG");
   return value != nullptr && std::string_view(value) == "1";
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kIsSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kIsSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
+// How far a search through many random cases goes. Sanitizers look for what is wrong on a path, and few cases go all
+// paths; rare orders of events are looked for by the release build, which is many times as fast.
+inline std::uint64_t search_size(std::uint64_t cases) {
+  constexpr std::uint64_t kSanitizedShare = 4;
+  return kIsSanitized && !is_long_form() ? cases / kSanitizedShare : cases;
 }
 
 }  // namespace mete::support

@@ -40,7 +40,7 @@ wire::RespValue RedisClient::call(std::span<const std::string_view> words) {
   std::array<char, kReadBytes> buffer;
   while (true) {
     auto reply = parser_.next();
-    if (!reply) fail("a bad reply of " + where_ + ": " + reply.error().message);
+    if (!reply.has_value()) fail("a bad reply of " + where_ + ": " + reply.error().message);
     if (*reply) return std::move(**reply);
     const ssize_t received = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (received <= 0) {

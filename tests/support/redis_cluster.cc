@@ -17,6 +17,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kPatience = 60s;
 constexpr std::size_t kSlots = 16'384;
+// Longer than any jump of a clock that tests set, and far from an overflow of Redis's sums.
+constexpr std::chrono::milliseconds kEndless{std::int64_t{1} << 50};
+constexpr Duration kStep = 100ms;
 
 void expect_ok(const wire::RespValue& reply) {
   if (reply.text != "OK") fail("a node of the Cluster refuses: " + reply.text);
@@ -27,51 +30,61 @@ std::size_t first_slot(std::size_t share) { return kSlots * share / RedisCluster
 
 }  // namespace
 
-RedisCluster::RedisCluster(std::chrono::milliseconds node_timeout) {
-  for (auto& node : nodes_) {
-    node = std::make_unique<RedisServer>(
+RedisCluster::RedisCluster(const Options& options) : has_settable_clock_(options.has_settable_clock) {
+  const std::chrono::milliseconds node_timeout = has_settable_clock_ ? kEndless : options.node_timeout;
+  const std::size_t nodes = has_settable_clock_ ? kMasters : 2 * kMasters;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    nodes_.push_back(std::make_unique<RedisServer>(
         RedisServer::Options{.arguments = {"--cluster-node-timeout", std::to_string(node_timeout.count()),
                                            "--repl-diskless-sync-delay", "0"},
-                             .is_cluster_node = true});
+                             .has_settable_clock = has_settable_clock_,
+                             .is_cluster_node = true}));
   }
   for (std::size_t i = 0; i < kMasters; ++i) {
     expect_ok(nodes_[i]->call(
         {"CLUSTER", "ADDSLOTSRANGE", std::to_string(first_slot(i)), std::to_string(first_slot(i + 1) - 1)}));
   }
   meet();
+  if (!has_settable_clock_) replicate();
+  await_health();
+}
+
+void RedisCluster::replicate() const {
   for (std::size_t i = 0; i < kMasters; ++i) expect_ok(nodes_[i + kMasters]->call({"CLUSTER", "REPLICATE", id_of(i)}));
   await_replicas();
-  await_health();
 }
 
 void RedisCluster::await_replicas() const {
   for (std::size_t i = 0; i < kMasters; ++i) nodes_[i]->await_replica();
 }
 
-void RedisCluster::meet() const {
-  for (std::size_t i = 0; i < kNodes; ++i) {
+void RedisCluster::meet() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const RedisServer& node = *nodes_[i];
     expect_ok(node.call({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)}));
     if (i == 0) continue;
     expect_ok(nodes_[0]->call(
         {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node.port()), std::to_string(node.bus_port())}));
   }
-  const auto has_met_all = [](const auto& node) {
-    return node->cluster_info("cluster_known_nodes") == std::to_string(kNodes) &&
+  const auto has_met_all = [&](const auto& node) {
+    return node->cluster_info("cluster_known_nodes") == std::to_string(nodes_.size()) &&
            node->cluster_info("cluster_state") == "ok";
   };
-  if (!becomes_true(kPatience, [&] { return std::all_of(nodes_.begin(), nodes_.end(), has_met_all); }))
-    fail("the nodes of the Cluster do not find each other:\n" + nodes_[0]->log());
+  const auto have_met = [&] {
+    if (has_settable_clock_) set_time(time() + kStep);  // A node serves two seconds after its start by its own clock.
+    return std::all_of(nodes_.begin(), nodes_.end(), has_met_all);
+  };
+  if (!becomes_true(kPatience, have_met)) fail("the nodes of the Cluster do not find each other:\n" + nodes_[0]->log());
 }
 
 std::string RedisCluster::url() const {
   std::string text = "redis+cluster://";
-  for (std::size_t i = 0; i < kNodes; ++i) text += (i == 0 ? "" : ",") + nodes_[i]->address();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) text += (i == 0 ? "" : ",") + nodes_[i]->address();
   return text;
 }
 
 const RedisServer& RedisCluster::any_up() const {
-  for (std::size_t i = 0; i < kNodes; ++i) {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (is_up(i)) return *nodes_[i];
   }
   fail("no node of the Cluster is up");
@@ -87,7 +100,7 @@ std::size_t RedisCluster::master_of(int slot) const {
   for (const wire::RespValue& range : any_up().call({"CLUSTER", "SLOTS"}).elements) {
     if (slot < range.elements[0].integer || slot > range.elements[1].integer) continue;
     const std::int64_t port = range.elements[2].elements[1].integer;
-    for (std::size_t i = 0; i < kNodes; ++i) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i]->port() == port) return i;
     }
   }
@@ -97,7 +110,7 @@ std::size_t RedisCluster::master_of(int slot) const {
 // Every node that is up names the same masters for all slots, and these are up.
 bool RedisCluster::is_healthy() const {
   std::vector<std::string> views;
-  for (std::size_t i = 0; i < kNodes; ++i) {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!is_up(i)) continue;
     if (nodes_[i]->cluster_info("cluster_state") != "ok") return false;
     std::vector<std::string> view;
@@ -144,6 +157,10 @@ void RedisCluster::end_move(const Move& move) const {
   await_health();
 }
 
+void RedisCluster::set_time(Instant at) {
+  for (const auto& node : nodes_) node->set_time(at);
+}
+
 void RedisCluster::clear() const {
   for (std::size_t i = 0; i < kMasters; ++i) {
     const std::string slots = nodes_[i]->call({"CLUSTER", "NODES"}).text;
@@ -155,6 +172,16 @@ void RedisCluster::clear() const {
 RedisCluster& shared_cluster() {
   static SharedServer<RedisCluster> shared([](auto& cluster) { cluster.emplace(); },
                                            [](const RedisCluster& cluster) { cluster.clear(); });
+  return shared.as_new();
+}
+
+RedisCluster& shared_cluster_on_time() {
+  static SharedServer<RedisCluster> shared(
+      [](auto& cluster) { cluster.emplace(RedisCluster::Options{.has_settable_clock = true}); },
+      [](RedisCluster& cluster) {
+        cluster.set_time(kServerStart);
+        cluster.clear();
+      });
   return shared.as_new();
 }
 

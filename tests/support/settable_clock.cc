@@ -10,7 +10,8 @@
 //     says, to the microsecond, and expiries hold. In the first millisecond a key with an expiry is as any other.
 //   - After a jump ahead keys are expired before the next command sees them; after one back they are there for longer.
 //   - Its own deadlines (replication, Sentinel, Cluster, MIGRATE) are by the same time of day: while that stands still
-//     nothing is ever found to be down. So no settable clock there.
+//     nothing is ever found to be down, and after a jump everything is. So no settable clock there, but for a Cluster
+//     of masters alone whose node timeout is longer than any jump: it stays whole (support/redis_groups_test.cc).
 //
 // What PostgreSQL 15 makes of it (support/postgres_server_test.cc):
 //   - clock_timestamp() tells, in each backend, what the file says, to the microsecond; now() does from the next

@@ -9,8 +9,8 @@ namespace mete::support {
 
 namespace {
 
-tl::unexpected<Error> failed(const std::string& what, const std::string& why) {
-  return tl::unexpected(Error{ErrorCode::kUnavailable, what + " failed: " + why});
+Error failed(const std::string& what, const std::string& why) {
+  return Error{ErrorCode::kUnavailable, what + " failed: " + why};
 }
 
 bool is_zeros(std::string_view bytes) {
@@ -30,7 +30,7 @@ class SimulatedFile final : public journal::File {
   Result<std::size_t> write(std::uint64_t offset, std::string_view bytes) override {
     disk_.announce_change();
     const std::lock_guard lock(disk_.mutex_);
-    if (auto error = disk_.begin_call("write of " + path_, true)) return tl::unexpected(*error);
+    if (auto error = disk_.begin_call("write of " + path_, true)) return *error;
     const bool is_short = disk_.calls_ == disk_.failing_call_ && disk_.failure_ == SimulatedDisk::Failure::kShortWrite;
     if (is_short) bytes = bytes.substr(0, (bytes.size() + 1) / 2);
     SimulatedDisk::write(*inode_, offset, bytes);
@@ -39,7 +39,7 @@ class SimulatedFile final : public journal::File {
 
   Result<std::size_t> read(std::uint64_t offset, std::span<char> to) override {
     const std::lock_guard lock(disk_.mutex_);
-    if (auto error = disk_.begin_call("read of " + path_, false)) return tl::unexpected(*error);
+    if (auto error = disk_.begin_call("read of " + path_, false)) return *error;
     const SimulatedDisk::Image& image = inode_->now;
     if (offset >= image.size) return std::size_t{0};
     const std::size_t size = std::min<std::uint64_t>(to.size(), image.size - offset);
@@ -57,14 +57,14 @@ class SimulatedFile final : public journal::File {
 
   Result<std::uint64_t> size() override {
     const std::lock_guard lock(disk_.mutex_);
-    if (auto error = disk_.begin_call("finding the size of " + path_, false)) return tl::unexpected(*error);
+    if (auto error = disk_.begin_call("finding the size of " + path_, false)) return *error;
     return inode_->now.size;
   }
 
   Result<void> truncate(std::uint64_t size) override {
     disk_.announce_change();
     const std::lock_guard lock(disk_.mutex_);
-    if (auto error = disk_.begin_call("cutting of " + path_, false)) return tl::unexpected(*error);
+    if (auto error = disk_.begin_call("cutting of " + path_, false)) return *error;
     SimulatedDisk::truncate(*inode_, size);
     return {};
   }
@@ -74,7 +74,7 @@ class SimulatedFile final : public journal::File {
     const std::lock_guard lock(disk_.mutex_);
     if (auto error = disk_.begin_call("sync of " + path_, false)) {
       for (const auto& [number, versions] : inode_->unsynced) inode_->lost.insert(number);
-      return tl::unexpected(*error);
+      return *error;
     }
     SimulatedDisk::sync(*inode_);
     return {};
@@ -291,9 +291,9 @@ std::uint64_t SimulatedDisk::calls() const {
 std::optional<Error> SimulatedDisk::begin_call(const std::string& what, bool is_writing) {
   ++calls_;
   if (failing_call_ == 0) return std::nullopt;
-  if (failure_ == Failure::kInputOutput && calls_ == failing_call_) return failed(what, "Input/output error").value();
+  if (failure_ == Failure::kInputOutput && calls_ == failing_call_) return failed(what, "Input/output error");
   if (failure_ == Failure::kNoSpace && calls_ >= failing_call_ && is_writing) {
-    return failed(what, "No space left on device").value();
+    return failed(what, "No space left on device");
   }
   return std::nullopt;
 }
@@ -315,7 +315,7 @@ void SimulatedDisk::change_names(NameChange change) {
 Result<std::unique_ptr<journal::File>> SimulatedDisk::open(const std::string& path, Mode mode) {
   if (mode == Mode::kCreate) announce_change();
   const std::lock_guard lock(mutex_);
-  if (auto error = begin_call("opening " + path, mode == Mode::kCreate)) return tl::unexpected(*error);
+  if (auto error = begin_call("opening " + path, mode == Mode::kCreate)) return *error;
   const auto found = names_.find(path);
   if (mode == Mode::kCreate) {
     if (found != names_.end()) return failed("creating " + path, "File exists");
@@ -328,7 +328,7 @@ Result<std::unique_ptr<journal::File>> SimulatedDisk::open(const std::string& pa
 
 Result<std::vector<std::string>> SimulatedDisk::list(const std::string& directory) {
   const std::lock_guard lock(mutex_);
-  if (auto error = begin_call("listing " + directory, false)) return tl::unexpected(*error);
+  if (auto error = begin_call("listing " + directory, false)) return *error;
   std::vector<std::string> names;
   for (const auto& [path, inode] : names_) {
     if (directory_of(path) == directory) names.push_back(path.substr(directory.size() + 1));
@@ -338,7 +338,7 @@ Result<std::vector<std::string>> SimulatedDisk::list(const std::string& director
 
 Result<void> SimulatedDisk::make_directory(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  if (auto error = begin_call("making the directory " + path, true)) return tl::unexpected(*error);
+  if (auto error = begin_call("making the directory " + path, true)) return *error;
   directories_.insert(path);
   return {};
 }
@@ -346,7 +346,7 @@ Result<void> SimulatedDisk::make_directory(const std::string& path) {
 Result<void> SimulatedDisk::rename(const std::string& from, const std::string& to) {
   announce_change();
   const std::lock_guard lock(mutex_);
-  if (auto error = begin_call("renaming " + from + " to " + to, false)) return tl::unexpected(*error);
+  if (auto error = begin_call("renaming " + from + " to " + to, false)) return *error;
   const auto found = names_.find(from);
   if (found == names_.end()) return failed("renaming " + from + " to " + to, "No such file or directory");
   change_names({.from = from, .to = to, .inode = found->second});
@@ -356,7 +356,7 @@ Result<void> SimulatedDisk::rename(const std::string& from, const std::string& t
 Result<void> SimulatedDisk::remove(const std::string& path) {
   announce_change();
   const std::lock_guard lock(mutex_);
-  if (auto error = begin_call("removing " + path, false)) return tl::unexpected(*error);
+  if (auto error = begin_call("removing " + path, false)) return *error;
   if (!names_.contains(path)) return failed("removing " + path, "No such file or directory");
   change_names({.from = path, .to = "", .inode = nullptr});
   return {};
@@ -365,7 +365,7 @@ Result<void> SimulatedDisk::remove(const std::string& path) {
 Result<void> SimulatedDisk::sync_directory(const std::string& path) {
   announce_change();
   const std::lock_guard lock(mutex_);
-  if (auto error = begin_call("sync of the directory " + path, false)) return tl::unexpected(*error);
+  if (auto error = begin_call("sync of the directory " + path, false)) return *error;
   std::vector<NameChange> others;
   for (NameChange& change : unsynced_names_) {
     if (directory_of(change.to.empty() ? change.from : change.to) == path) {
@@ -380,7 +380,7 @@ Result<void> SimulatedDisk::sync_directory(const std::string& path) {
 
 Result<std::unique_ptr<journal::DirectoryLock>> SimulatedDisk::lock(const std::string& directory) {
   const std::lock_guard lock(mutex_);
-  if (auto error = begin_call("locking " + directory, false)) return tl::unexpected(*error);
+  if (auto error = begin_call("locking " + directory, false)) return *error;
   if (!locked_.insert(directory).second) return failed("locking " + directory, "it is in use by another process");
   return std::make_unique<SimulatedLock>(*this, directory);
 }

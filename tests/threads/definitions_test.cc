@@ -99,11 +99,11 @@ TEST_F(Definitions, LimitsComeAndGo) {
         const std::string name = "limit" + std::to_string(random.below(3));
         const std::string key = key_name(random.below(kKeysInUse));
         const auto taken = limiter_.take({{"anchor", key, 1}, {name, key, 1}});
-        if (taken && taken->allowed()) ++anchored;
-        if (!taken && taken.error().code != ErrorCode::kNoLimit) ++unexpected;
+        if (taken.has_value() && taken->allowed()) ++anchored;
+        if (!taken.has_value() && taken.error().code != ErrorCode::kNoLimit) ++unexpected;
         const auto held = limiter_.hold({{name, key, 1}, {"anchor", key, 1}}, 1h);
-        if (!held && held.error().code != ErrorCode::kNoLimit) ++unexpected;
-        if (!held || !held->allowed()) continue;
+        if (!held.has_value() && held.error().code != ErrorCode::kNoLimit) ++unexpected;
+        if (!held.has_value() || !held->allowed()) continue;
         const auto settled =
             random.one_in(2) ? limiter_.cancel(held->id) : limiter_.commit(held->id, std::vector<Amount>{1, 0});
         if (!settled) ++unexpected;  // the anchor's part is always there

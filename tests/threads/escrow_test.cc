@@ -67,6 +67,19 @@ TEST_F(EscrowThreads, TogetherTheyGetTheLimitAndNoMore) {
   EXPECT_LE(seats, kAmount / 10);
 }
 
+TEST_F(EscrowThreads, ABucketIsAskedByAllAtOnce) {
+  ASSERT_TRUE(node_->define(bucket("burst").amount(kAmount).per(1h).scope(Scope::kEscrow)));
+  std::atomic<Amount> taken{0};
+  run(kThreads, [&](int /*thread*/, Random& random) {
+    for (int i = 0; i < kTakes; ++i) {
+      const Charge charge{"burst", "k", random.amount(3)};
+      if (node_->take({.charges = {&charge, 1}}).value().is_allowed) taken += charge.cost;
+    }
+  });
+  EXPECT_GT(taken, kAmount / 2);
+  EXPECT_LE(taken, kAmount + kAmount / 60) << "the burst, and what has come since: this takes no minute";
+}
+
 TEST_F(EscrowThreads, RedefinedAndDroppedMeanwhile) {
   ASSERT_TRUE(node_->define(hourly(kAmount)));
   run(kThreads, [&](int thread, Random& random) {
@@ -74,12 +87,12 @@ TEST_F(EscrowThreads, RedefinedAndDroppedMeanwhile) {
       const std::string key = "k" + std::to_string(random.below(20));
       const std::array charges = {Charge{"api", key, 1}, Charge{"api", "all", 1}};
       const auto verdict = node_->take({.charges = charges});
-      ASSERT_TRUE(verdict || verdict.error().code == ErrorCode::kNoLimit) << verdict.error().message;
+      ASSERT_TRUE(verdict.has_value() || verdict.error().code == ErrorCode::kNoLimit) << verdict.error().message;
       if (random.one_in(200)) {
         ASSERT_TRUE(node_->define(hourly(kAmount + random.below(100))));
       }
       if (thread == 0 && random.one_in(100)) {
-        ASSERT_TRUE(node_->drop("api"));
+        ASSERT_TRUE(node_->drop("api").has_value());
       }
       if (random.one_in(100)) static_cast<void>(node_->give({charges.data(), 1}, {}));
     }

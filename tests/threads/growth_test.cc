@@ -156,9 +156,9 @@ TEST_F(Growth, AMemoryCeilingHoldsUnderPressure) {
       const std::string key = std::to_string(thread) + ":" + std::to_string(i);
       const Charge charge{"api", key, 1};
       const auto verdict = engine.take({.charges = {&charge, 1}}, now());
-      ++(verdict ? admitted : refused);
-      if (!verdict && verdict.error().code != ErrorCode::kOutOfMemory) ++wrong;
-      if (!engine.take({.charges = {&existing, 1}, .mode = Mode::kForce}, now())) ++wrong;
+      ++(verdict.has_value() ? admitted : refused);
+      if (!verdict.has_value() && verdict.error().code != ErrorCode::kOutOfMemory) ++wrong;
+      if (!engine.take({.charges = {&existing, 1}, .mode = Mode::kForce}, now()).has_value()) ++wrong;
       if (thread == 0 && i % 8 == 0) clock_.advance(1ms);
     }
   });

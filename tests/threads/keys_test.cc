@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "store/embedded/embedded_store.h"
+#include "store/keys.h"
 #include "threads/many.h"
 
 namespace mete::threads {
@@ -13,7 +14,7 @@ class KeysOfMany : public ::testing::Test {
  protected:
   ManualClock clock_{Instant::from_unix_seconds(1'700'000'000)};
   store::EmbeddedStore store_{{.clock = &clock_}};
-  store::Keys& keys_ = *store_.keys();
+  store::Keys keys_ = store_.keys();
 };
 
 TEST_F(KeysOfMany, OneCounterCountsThemAll) {

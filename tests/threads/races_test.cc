@@ -57,8 +57,8 @@ TEST_F(Races, AnIdBelongsToOneOperation) {
       const Amount cost = 1 + thread;
       if (thread % 2 == 0) {
         const auto taken = limiter_.take({{"credits", "a", cost}}, {.id = id});
-        if (taken) balance += cost;
-        winners += taken ? 1 : 0;
+        if (taken.has_value()) balance += cost;
+        winners += taken.has_value() ? 1 : 0;
       } else {
         const auto given = limiter_.give({{"credits", "a", cost}}, id);
         if (given) balance -= cost;

@@ -82,7 +82,7 @@ class Client {
     while (true) {
       auto reply = parser_.next();
       EXPECT_TRUE(reply.has_value());
-      if (!reply) return {};
+      if (!reply.has_value()) return {};
       if (*reply) return **reply;
       std::array<char, 4096> bytes{};
       const ssize_t count = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);

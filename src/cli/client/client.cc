@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "wire/resp_command.h"
 
 namespace mete::cli {
@@ -16,20 +17,12 @@ constexpr std::size_t kCommandsOnTheWayMax = 256;
 }  // namespace
 
 Option server_option() {
-  return {.name = "server",
-          .kind = ValueKind::kText,
-          .value_name = "ADDRESS",
-          .help = "Where the server listens for RESP",
-          .default_text = "127.0.0.1:6380",
-          .environment = "METE_SERVER"};
+  return {"server", ValueKind::kText, "ADDRESS", "Where the server listens for RESP", "127.0.0.1:6380", "METE_SERVER"};
 }
 
 Option password_option() {
-  return {.name = "password",
-          .kind = ValueKind::kText,
-          .value_name = "TEXT",
-          .help = "The password of the server; in the variable it is not seen by other users",
-          .environment = "METE_PASSWORD"};
+  constexpr auto kHelp = "The password of the server; in the variable it is not seen by other users";
+  return {"password", ValueKind::kText, "TEXT", kHelp, "", "METE_PASSWORD"};
 }
 
 std::vector<Option> client_options(std::vector<Option> own) {
@@ -37,15 +30,10 @@ std::vector<Option> client_options(std::vector<Option> own) {
   own.push_back(server_option());
   own.push_back(password_option());
   own.push_back({.name = "tls", .help = "Use TLS, and check the server's certificate"});
-  own.push_back({.name = "tls-ca",
-                 .kind = Kind::kFile,
-                 .value_name = "FILE",
-                 .help = "The certificates to trust (PEM) instead of those of the system"});
-  own.push_back({.name = "tls-cert",
-                 .kind = Kind::kFile,
-                 .value_name = "FILE",
-                 .help = "The certificate of this client (PEM), where the server asks for one"});
-  own.push_back({.name = "tls-key", .kind = Kind::kFile, .value_name = "FILE", .help = "Its private key (PEM)"});
+  own.push_back({"tls-ca", Kind::kFile, "FILE", "The certificates to trust (PEM) instead of those of the system"});
+  own.push_back(
+      {"tls-cert", Kind::kFile, "FILE", "The certificate of this client (PEM), where the server asks for one"});
+  own.push_back({"tls-key", Kind::kFile, "FILE", "Its private key (PEM)"});
   own.push_back({.name = "json", .help = "Print one JSON object instead of text"});
   return own;
 }
@@ -68,18 +56,16 @@ Result<ConnectionOptions> connection_options(const Invocation& invocation, const
 }
 
 Result<Client> Client::open(const Invocation& invocation, const Console& console, Duration patience) {
-  auto options = connection_options(invocation, console);
-  if (!options) return tl::unexpected(options.error());
-  options->timeout = options->timeout + patience;
-  auto connection = Connection::open(*options);
-  if (!connection) return tl::unexpected(connection.error());
-  return Client(std::move(*connection));
+  auto options = TRY(connection_options(invocation, console));
+  options.timeout = options.timeout + patience;
+  auto connection = TRY(Connection::open(options));
+  return Client(std::move(connection));
 }
 
 Result<wire::RespValue> Client::call(const std::vector<std::string>& words) {
   const std::vector<std::string_view> views(words.begin(), words.end());
   auto reply = connection_.call(views);
-  if (reply && reply->is_error()) return tl::unexpected(explain(reply->text));
+  if (reply && reply->is_error()) return explain(reply->text);
   return reply;
 }
 
@@ -93,14 +79,13 @@ Result<std::vector<wire::RespValue>> Client::call_all(std::span<const std::vecto
     for (const std::vector<std::string>& words : some) {
       wire::append_command(bytes, std::vector<std::string_view>(words.begin(), words.end()));
     }
-    if (auto sent = connection_.send(bytes); !sent) return tl::unexpected(sent.error());
+    TRY(connection_.send(bytes));
     for (std::size_t i = 0; i < some.size(); ++i) {
-      auto reply = connection_.receive();
-      if (!reply) return tl::unexpected(reply.error());
-      if (reply->is_error() && !refusal) refusal = explain(reply->text);
-      replies.push_back(std::move(*reply));
+      auto reply = TRY(connection_.receive());
+      if (reply.is_error() && !refusal) refusal = explain(reply.text);
+      replies.push_back(std::move(reply));
     }
-    if (refusal) return tl::unexpected(std::move(*refusal));
+    if (refusal) return std::move(*refusal);
     commands = commands.subspan(some.size());
   }
   return replies;
@@ -108,16 +93,14 @@ Result<std::vector<wire::RespValue>> Client::call_all(std::span<const std::vecto
 
 Result<wire::RespValue> ask(const Invocation& invocation, const Console& console, const std::vector<std::string>& words,
                             Duration patience) {
-  auto client = Client::open(invocation, console, patience);
-  if (!client) return tl::unexpected(client.error());
-  return client->call(words);
+  auto client = TRY(Client::open(invocation, console, patience));
+  return client.call(words);
 }
 
 Result<std::optional<LimitDefinition>> find_limit(Client& client, const std::string& name) {
-  const auto reply = client.call({"LIMIT", "GET", name});
-  if (!reply) return tl::unexpected(reply.error());
-  if (is_nil(*reply)) return std::nullopt;
-  return read_limit(*reply).map([](LimitDefinition limit) { return std::optional(std::move(limit)); });
+  const auto reply = TRY(client.call({"LIMIT", "GET", name}));
+  if (is_nil(reply)) return std::nullopt;
+  return read_limit(reply).map([](LimitDefinition limit) { return std::optional(std::move(limit)); });
 }
 
 }  // namespace mete::cli

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::cli {
 
@@ -25,25 +26,22 @@ Result<net::Address> server_address(const std::string& text) {
 }
 
 Result<Connection> Connection::open(const ConnectionOptions& options) {
-  auto address = server_address(options.address);
-  if (!address) return tl::unexpected(address.error());
+  auto address = TRY(server_address(options.address));
   std::unique_ptr<net::TlsClient> tls;
   if (options.tls) {
-    if (address->is_unix()) {
+    if (address.is_unix()) {
       return base::invalid("TLS needs a host, not a socket of this machine: leave out --tls");
     }
-    auto loaded = net::TlsClient::load(*options.tls, kTlsNames);
-    if (!loaded) return tl::unexpected(loaded.error());
-    tls = std::make_unique<net::TlsClient>(std::move(*loaded));
+    auto loaded = TRY(net::TlsClient::load(*options.tls, kTlsNames));
+    tls = std::make_unique<net::TlsClient>(std::move(loaded));
   }
-  auto client = store::RespClient::open({.address = std::move(*address),
-                                         .user = options.user,
-                                         .password = options.password,
-                                         .tls = tls.get(),
-                                         .how_to_start = "start one with: mete serve"},
-                                        net::Deadline::in(options.timeout));
-  if (!client) return tl::unexpected(client.error());
-  return Connection(std::move(tls), std::move(*client), options.timeout);
+  auto client = TRY(store::RespClient::open({.address = std::move(address),
+                                             .user = options.user,
+                                             .password = options.password,
+                                             .tls = tls.get(),
+                                             .how_to_start = "start one with: mete serve"},
+                                            net::Deadline::in(options.timeout)));
+  return Connection(std::move(tls), std::move(client), options.timeout);
 }
 
 }  // namespace mete::cli

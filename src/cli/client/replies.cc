@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+#include "base/names.h"
 #include "cli/frame/text.h"
 
 namespace mete::cli {
@@ -72,8 +74,27 @@ std::vector<std::string> ReplyReader::texts() {
   return texts;
 }
 
+void ReplyReader::read(Duration& length) {
+  const std::int64_t milliseconds = integer();
+  length = milliseconds < 0 ? Duration::never() : Duration(std::chrono::milliseconds(milliseconds));
+}
+
+void ReplyReader::read(HoldState& state) {
+  const auto known = base::named<HoldState>(kHoldStateNames, text());
+  is_bad_ = is_bad_ || !known;
+  state = known.value_or(HoldState::kHeld);
+}
+
+void ReplyReader::read(std::vector<HeldCharge>& charges) {
+  for (const RespValue& each : any().elements) {
+    ReplyReader reader(each);
+    reader.read_fields(charges.emplace_back());
+    is_bad_ = is_bad_ || !reader.finish();
+  }
+}
+
 Result<void> ReplyReader::finish() const {
-  if (is_bad_ || has_more()) return tl::unexpected(unexpected_reply());
+  if (is_bad_ || has_more()) return unexpected_reply();
   return {};
 }
 
@@ -84,7 +105,7 @@ Result<LimitDefinition> read_limit(const RespValue& reply) {
     std::string member = reader.text();
     definition.push_back({std::move(member), reader.any()});
   }
-  return reader.finish().map([&](Done) { return definition; });
+  return reader.finish().map([&] { return definition; });
 }
 
 bool is_aggregate(const RespValue& value) {
@@ -94,8 +115,7 @@ bool is_aggregate(const RespValue& value) {
 bool is_nil(const RespValue& value) { return value.type == RespType::kNull; }
 
 Error unexpected_reply() {
-  return {ErrorCode::kInvalid,
-          "the server answered what this program does not understand; is it a Mete of this version?"};
+  return base::invalid("the server answered what this program does not understand; is it a Mete of this version?");
 }
 
 Error explain(std::string_view reply) {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/answer_fields.h"
 #include "wire/resp_reply.h"
 
 namespace mete::cli {
@@ -26,6 +27,29 @@ class ReplyReader {
   std::int64_t integer();
   std::string text();  // nil is ""
   std::vector<std::string> texts();
+  void read(Amount& number) { number = integer(); }
+  void read(Duration& length);  // in milliseconds
+  void read(std::string& words) { words = text(); }
+  void read(HoldState& state);
+  void read(std::vector<HeldCharge>& charges);
+  // The fields of an answer, in their order.
+  template <class Answer, class... More>
+  void read_fields(Answer& answer, const More&... more) {
+    describe_fields(
+        answer, [&](std::string_view /*name*/, auto& value, std::string_view /*meaning*/) { read(value); }, more...);
+  }
+  // All of them by their names, which stand before them. A later server may have more to tell.
+  template <class Answer>
+  void read_pairs(Answer& answer) {
+    while (has_more()) {
+      const std::string pair = text();
+      const std::size_t at = next_;
+      describe_fields(answer, [&](std::string_view name, auto& value, std::string_view /*meaning*/) {
+        if (name == pair) read(value);
+      });
+      if (next_ == at) any();
+    }
+  }
   // The next part, whatever it is.
   const wire::RespValue& any();
 
@@ -39,6 +63,14 @@ class ReplyReader {
   std::size_t next_ = 0;
   bool is_bad_ = false;
 };
+
+template <class Answer>
+Result<Answer> read_answer(const wire::RespValue& reply) {
+  ReplyReader reader(reply);
+  Answer answer;
+  reader.read_fields(answer);
+  return reader.finish().map([&] { return answer; });
+}
 
 struct LimitMember {
   std::string name;

@@ -11,7 +11,7 @@ namespace mete::cli {
 
 namespace {
 
-using Fields = std::vector<ChangeField>;
+using Fields = wire::NamedValues;
 
 core::State state_of(std::string_view bytes) {
   core::State state;
@@ -166,9 +166,7 @@ Result<void> ChangeLines::visit(engine::KeyChange& change) {
 
 Result<void> ChangeLines::visit(engine::LimitChange& change) {
   Fields fields = {{"limit", change.limit.name()}, {"generation", number(change.generation)}};
-  for (server::LimitField& field : server::describe_limit(change.limit)) {
-    fields.push_back({field.name, std::move(field.value)});
-  }
+  for (wire::NamedValue& value : server::describe_limit(change.limit)) fields.push_back(std::move(value));
   const auto [known, is_new] = limits_.try_emplace(change.generation, KnownLimit{change.limit, change.is_even});
   if (!is_new) {
     known->second.limit = change.limit;

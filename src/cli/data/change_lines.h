@@ -6,27 +6,20 @@
 // Thread safety: one thread at a time.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <variant>
-#include <vector>
 
 #include "engine/records/change.h"
+#include "wire/named_value.h"
 
 namespace mete::cli {
 
-struct ChangeField {
-  std::string_view name;
-  std::variant<std::int64_t, std::string, bool> value;
-};
-
 struct ChangeLine {
   std::string_view kind;
-  std::vector<ChangeField> fields;
+  wire::NamedValues fields;
 };
 
 class ChangeLines final : public engine::ChangeVisitor {
@@ -50,7 +43,7 @@ class ChangeLines final : public engine::ChangeVisitor {
   };
 
   [[nodiscard]] std::string name_of(std::uint64_t generation) const;
-  void add_state(const engine::MeterChange& change, std::vector<ChangeField>& fields) const;
+  void add_state(const engine::MeterChange& change, wire::NamedValues& fields) const;
 
   const std::function<void(const ChangeLine&)> on_line_;
   std::unordered_map<std::uint64_t, KnownLimit> limits_;  // by generation

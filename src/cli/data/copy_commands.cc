@@ -14,7 +14,7 @@ namespace {
 
 using CopyData = Result<store::CopyReport> (*)(journal::FileSystem&, const store::CopyRequest&);
 
-int copy(CopyData copy_data, store::CopyRequest request, Console& console) {
+Result<int> copy(CopyData copy_data, store::CopyRequest request, Console& console) {
   ProgressBar bar(console);
   request.on_check = [&](const journal::Progress& progress) {
     bar.show("checking", progress.bytes_done, progress.bytes_total);
@@ -32,11 +32,11 @@ int copy(CopyData copy_data, store::CopyRequest request, Console& console) {
   return kExitDone;
 }
 
-int run_backup(const Invocation& invocation, Console& console) {
+Result<int> run_backup(const Invocation& invocation, Console& console) {
   return copy(store::back_up, {.from = invocation.value("data", console), .to = invocation.argument(0)}, console);
 }
 
-int run_restore(const Invocation& invocation, Console& console) {
+Result<int> run_restore(const Invocation& invocation, Console& console) {
   return copy(store::restore_backup, {.from = invocation.argument(0), .to = invocation.value("data", console)},
               console);
 }

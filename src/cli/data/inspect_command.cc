@@ -3,6 +3,7 @@
 
 #include "base/errors.h"
 #include "base/time_text.h"
+#include "base/try.h"
 #include "cli/commands.h"
 #include "cli/data/change_lines.h"
 #include "cli/frame/progress_bar.h"
@@ -17,17 +18,12 @@ namespace mete::cli {
 
 namespace {
 
-std::string value_text(const std::variant<std::int64_t, std::string, bool>& value) {
+std::string value_text(const wire::Scalar& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
   const std::string text = printable(std::get<std::string>(value));
   const bool has_clear_ends = text.find(' ') == std::string::npos || text.front() == '"';
   return has_clear_ends ? text : '"' + text + '"';
-}
-
-void write_value(std::string_view name, const std::variant<std::int64_t, std::string, bool>& value,
-                 wire::JsonWriter& writer) {
-  std::visit([&](const auto& each) { writer.member(name, each); }, value);
 }
 
 // Changes by their kinds, with the names that their lines have too.
@@ -49,7 +45,7 @@ std::string created_text(const store::DataFile& file) { return file.created ? ba
 
 std::string rule_text(const Limit& limit) {
   std::string text;
-  for (const server::LimitField& field : server::describe_limit(limit)) {
+  for (const wire::NamedValue& field : server::describe_limit(limit)) {
     text += (text.empty() ? "" : " ") + std::string(field.name) + "=" + value_text(field.value);
   }
   return text;
@@ -89,10 +85,7 @@ void print_summary(const store::LoadedData& data, const engine::Audit& audit, st
 }
 
 void write_limit(const engine::LimitTally& tally, wire::JsonWriter& writer) {
-  writer.begin_object().member("name", tally.limit.name());
-  for (const server::LimitField& field : server::describe_limit(tally.limit)) {
-    write_value(field.name, field.value, writer);
-  }
+  writer.begin_object().member("name", tally.limit.name()).members(server::describe_limit(tally.limit));
   writer.member("meters", static_cast<std::int64_t>(tally.meters)).member("used", tally.used);
   writer.member("held", tally.held).member("overrides", static_cast<std::int64_t>(tally.overrides)).end_object();
 }
@@ -114,7 +107,7 @@ void write_summary(const store::LoadedData& data, const engine::Audit& audit, wi
   if (data.problem) writer.member("problem", data.problem->message);
 }
 
-int show_summary(const Invocation& invocation, Console& console) {
+Result<int> show_summary(const Invocation& invocation, Console& console) {
   journal::PosixFileSystem files;
   ProgressBar bar(console);
   const auto data = store::load_data(files, invocation.argument(0), [&](const journal::Progress& progress) {
@@ -133,21 +126,19 @@ int show_summary(const Invocation& invocation, Console& console) {
 
 void print_line(const journal::RecordPosition& place, const ChangeLine& line, std::ostream& out) {
   out << place.file << ' ' << place.offset << ' ' << line.kind;
-  for (const ChangeField& field : line.fields) out << ' ' << field.name << '=' << value_text(field.value);
+  for (const wire::NamedValue& field : line.fields) out << ' ' << field.name << '=' << value_text(field.value);
   out << '\n';
 }
 
 void write_line(const journal::RecordPosition& place, const ChangeLine& line, wire::JsonWriter& writer) {
   writer.member("file", place.file).member("offset", static_cast<std::int64_t>(place.offset));
-  writer.member("change", line.kind);
-  for (const ChangeField& field : line.fields) write_value(field.name, field.value, writer);
+  writer.member("change", line.kind).members(line.fields);
 }
 
 // First all of it is read once, so that nothing is printed twice if files change meanwhile; then the same again.
-int show_records(const Invocation& invocation, Console& console) {
+Result<int> show_records(const Invocation& invocation, Console& console) {
   journal::PosixFileSystem files;
-  auto viewed = store::view_data(files, {.directory = invocation.argument(0)});
-  if (!viewed) return fail(console, viewed.error().message);
+  auto viewed = TRY(store::view_data(files, {.directory = invocation.argument(0)}));
   journal::RecordPosition place;
   ChangeLines lines([&](const ChangeLine& line) {
     if (invocation.is_on("json")) {
@@ -157,17 +148,17 @@ int show_records(const Invocation& invocation, Console& console) {
     }
   });
   const auto shown = journal::recover(
-      *viewed->view, {.directory = invocation.argument(0),
-                      .mode = journal::RecoveryMode::kLookOnly,
-                      .on_record = [&](std::string_view body, const journal::RecordPosition& at) -> Result<void> {
-                        place = at;
-                        if (console.out.fail()) return base::unavailable("the output cannot be written");
-                        return engine::read_changes(body, lines);
-                      }});
+      *viewed.view, {.directory = invocation.argument(0),
+                     .mode = journal::RecoveryMode::kLookOnly,
+                     .on_record = [&](std::string_view body, const journal::RecordPosition& at) -> Result<void> {
+                       place = at;
+                       if (console.out.fail()) return base::unavailable("the output cannot be written");
+                       return engine::read_changes(body, lines);
+                     }});
   return shown ? kExitDone : fail(console, shown.error().message, kExitNo);
 }
 
-int run_inspect(const Invocation& invocation, Console& console) {
+Result<int> run_inspect(const Invocation& invocation, Console& console) {
   return invocation.is_on("records") ? show_records(invocation, console) : show_summary(invocation, console);
 }
 

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "cli/commands.h"
 #include "store/postgres/event_months.h"
 #include "store/postgres/migrate.h"
@@ -28,7 +29,7 @@ Result<std::optional<int>> wanted_version(const Invocation& invocation) {
   return static_cast<int>(*number);
 }
 
-int print(const Invocation& invocation, Console& console, std::optional<int> to) {
+Result<int> print(const Invocation& invocation, Console& console, std::optional<int> to) {
   if (!invocation.argument(0).empty()) {
     return fail_usage(invocation, console, "--print shows what an empty database gets; it takes no URL");
   }
@@ -37,29 +38,26 @@ int print(const Invocation& invocation, Console& console, std::optional<int> to)
   return kExitDone;
 }
 
-int run_migrate(const Invocation& invocation, Console& console) {
+Result<int> run_migrate(const Invocation& invocation, Console& console) {
   const auto to = wanted_version(invocation);
-  if (!to) return fail_usage(invocation, console, to.error().message);
+  if (!to.has_value()) return fail_usage(invocation, console, to.error().message);
   if (invocation.is_on("print")) return print(invocation, console, *to);
   if (invocation.argument(0).empty()) return fail_usage(invocation, console, "the argument URL is missing");
-  const auto url = store::postgres::parse_url(invocation.argument(0));
-  if (!url) return fail(console, url.error().message);
-  auto connection = store::postgres::Connection::open(url->libpq, net::Deadline::in(kConnectMax));
+  const auto url = TRY(store::postgres::parse_url(invocation.argument(0)));
+  auto connection = store::postgres::Connection::open(url.libpq, net::Deadline::in(kConnectMax));
   if (!connection) return fail(console, "cannot connect: " + connection.error().message);
-  const auto report = store::postgres::migrate(*connection, *to);
-  if (!report) return fail(console, report.error().message);
-  if (report->to != 0) {
-    const auto months = store::postgres::make_event_months(*connection, net::Deadline::in(kConnectMax));
-    if (!months) return fail(console, months.error().message);
+  const auto report = TRY(store::postgres::migrate(*connection, *to));
+  if (report.to != 0) {
+    TRY(store::postgres::make_event_months(*connection, net::Deadline::in(kConnectMax)));
   }
-  for (const auto& step : report->steps) {
+  for (const auto& step : report.steps) {
     console.out << "version " << step.version << ", " << step.name << (step.is_up ? ": installed\n" : ": taken back\n");
   }
   console.out << "the schema mete at " << connection->address();
-  if (report->to == 0) {
-    console.out << (report->steps.empty() ? " is not installed\n" : " is gone\n");
+  if (report.to == 0) {
+    console.out << (report.steps.empty() ? " is not installed\n" : " is gone\n");
   } else {
-    console.out << " is at version " << report->to << (report->steps.empty() ? " already\n" : "\n");
+    console.out << " is at version " << report.to << (report.steps.empty() ? " already\n" : "\n");
   }
   return kExitDone;
 }
@@ -81,10 +79,8 @@ Command migrate_command() {
       .arguments = {{.name = "URL",
                      .help = "The database, as in postgres://user@host:5432/database; not with --print",
                      .is_optional = true}},
-      .options = {{.name = "to",
-                   .kind = ValueKind::kNumber,
-                   .value_name = "VERSION",
-                   .help = "The version to go to, instead of the last one; 0 takes the schema away"},
+      .options = {{"to", ValueKind::kNumber, "VERSION",
+                   "The version to go to, instead of the last one; 0 takes the schema away"},
                   {.name = "print", .help = "Print the SQL that an empty database gets, and do nothing"}},
       .examples = {{"mete migrate postgres://admin@db.example/shop", "Install the schema, or upgrade it"},
                    {"mete migrate --print | less", "Read what it does first"}},

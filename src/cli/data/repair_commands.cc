@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/time_text.h"
+#include "base/try.h"
 #include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/text.h"
@@ -74,7 +75,7 @@ void print_whole(const store::LoadedData& data, std::ostream& out) {
       << contents_text(audit, data.as_of) << '\n';
 }
 
-int run_verify(const Invocation& invocation, Console& console) {
+Result<int> run_verify(const Invocation& invocation, Console& console) {
   journal::PosixFileSystem files;
   ProgressBar bar(console);
   const std::string directory = invocation.argument(0);
@@ -122,24 +123,22 @@ Instant wall_clock() {
   return Instant() + Duration(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch));
 }
 
-int run_repair(const Invocation& invocation, Console& console) {
+Result<int> run_repair(const Invocation& invocation, Console& console) {
   journal::PosixFileSystem files;
   const std::string directory = invocation.argument(0);
-  auto repair = store::DataRepair::prepare(files, directory);
-  if (!repair) return fail(console, repair.error().message);
-  if ((*repair)->findings().is_healthy()) {
+  auto repair = TRY(store::DataRepair::prepare(files, directory));
+  if (repair->findings().is_healthy()) {
     console.out << directory << ": nothing to repair\n";
     return kExitDone;
   }
-  print_findings((*repair)->findings(), console.out);
+  print_findings(repair->findings(), console.out);
   if (invocation.is_on("dry-run")) return kExitNo;
   if (!invocation.is_on("yes")) {
     if (::isatty(STDIN_FILENO) != 1) return fail(console, "nothing was changed: give --yes to go on with what is left");
     if (!is_confirmed(console)) return fail(console, "nothing was changed", kExitNo);
   }
-  const auto folder = (*repair)->carry_out(wall_clock());
-  if (!folder) return fail(console, folder.error().message);
-  console.out << directory << " is repaired; the old files are in " << directory << '/' << *folder
+  const auto folder = TRY(repair->carry_out(wall_clock()));
+  console.out << directory << " is repaired; the old files are in " << directory << '/' << folder
               << "\nUse 'mete inspect', 'mete usage' and 'mete reconcile' to see what is missing, and set it right.\n";
   return kExitDone;
 }

@@ -2,14 +2,16 @@
 
 #include <ostream>
 
+#include "base/try.h"
 #include "cli/frame/text.h"
+#include "wire/answers.h"
 
 namespace mete::cli {
 
 namespace {
 
-std::string left_text(const Answer& answer) {
-  return number_text(answer.remaining) + " of " + number_text(answer.limit) + " left";
+std::string left_text(Amount remaining, Amount limit) {
+  return number_text(remaining) + " of " + number_text(limit) + " left";
 }
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -20,54 +22,56 @@ std::string names_text(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void read_standing(ReplyReader& reader, Answer& answer) {
-  answer.remaining = reader.integer();
-  answer.limit = reader.integer();
-  answer.retry_after_ms = reader.integer();
-  answer.reset_after_ms = reader.integer();
-  answer.violated = reader.texts();
+Result<HoldDecision> read_decision(const wire::RespValue& reply, bool is_hold) {
+  ReplyReader reader(reply);
+  HoldDecision decision;
+  describe_fields(decision, [&]<class Value>(std::string_view /*name*/, Value& value, std::string_view /*meaning*/) {
+    if constexpr (std::is_same_v<Value, bool>) {
+      decision.taken = reader.integer();
+      if (is_hold) decision.id = reader.text();
+    } else {
+      reader.read(value);
+    }
+  });
+  decision.violated = reader.texts();
+  decision.is_allowed = decision.taken > 0 || decision.violated.empty();
+  return reader.finish().map([&] { return decision; });
 }
 
-void write_answer(const Answer& answer, wire::JsonWriter& writer) {
-  writer.member("allowed", answer.is_allowed()).member("remaining", answer.remaining).member("limit", answer.limit);
-  writer.member("retry_after_ms", answer.retry_after_ms).member("reset_after_ms", answer.reset_after_ms);
-  writer.name("violated").begin_array();
-  for (const std::string& name : answer.violated) writer.string(name);
-  writer.end_array();
+void write_decision(const Decision& decision, wire::JsonWriter& writer) {
+  wire::write_members(writer, decision).texts("violated", decision.violated);
 }
 
-std::string standing_text(const Answer& answer) {
-  if (answer.reset_after_ms <= 0) return left_text(answer);
-  return left_text(answer) + ", full again in " + duration_text(answer.reset_after_ms);
+std::string standing_text(const Decision& decision) {
+  const std::string left = left_text(decision.remaining, decision.limit);
+  const bool refills = decision.reset_after > Duration() && !decision.reset_after.is_never();
+  return refills ? left + ", full again in " + duration_text(decision.reset_after.ms()) : left;
 }
 
-std::string denial_text(const Answer& answer, std::int64_t cost) {
-  std::string text = "denied by " + names_text(answer.violated) + ": ";
-  if (answer.retry_after_ms >= 0) {
-    text += "try again in " + duration_text(answer.retry_after_ms);
-  } else if (cost > answer.limit) {
+std::string denial_text(const Decision& decision, Amount cost) {
+  std::string text = "denied by " + names_text(decision.violated) + ": ";
+  if (!decision.retry_after.is_never()) {
+    text += "try again in " + duration_text(decision.retry_after.ms());
+  } else if (cost > decision.limit) {
     text += number_text(cost) + " can never fit";
   } else {
     text += "no wait is enough, something must be given back";
   }
-  return text + "; " + left_text(answer);
+  return text + "; " + left_text(decision.remaining, decision.limit);
 }
 
-int print_settlement(const Result<wire::RespValue>& reply, const std::string& name, const Invocation& invocation,
-                     Console& console) {
+Result<int> print_settlement(const Result<wire::RespValue>& reply, const std::string& name,
+                             const Invocation& invocation, Console& console) {
   if (!reply) return fail(console, reply.error().message);
   ReplyReader reader(*reply);
-  const std::int64_t amount = reader.integer();
-  Answer answer;
-  answer.remaining = reader.integer();
-  answer.limit = reader.integer();
-  if (const auto ok = reader.finish(); !ok) return fail(console, ok.error().message);
+  Settlement settlement;
+  reader.read_fields(settlement, name, "");
+  TRY(reader.finish());
   if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      writer.member(name, amount).member("remaining", answer.remaining).member("limit", answer.limit);
-    });
+    print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, settlement, name, ""); });
   } else {
-    console.out << name << ' ' << number_text(amount) << ", " << left_text(answer) << '\n';
+    console.out << name << ' ' << number_text(settlement.amount) << ", "
+                << left_text(settlement.remaining, settlement.limit) << '\n';
   }
   return kExitDone;
 }

@@ -3,12 +3,10 @@
 // The names in JSON are those of the HTTP API.
 #pragma once
 
+#include <mete/decision.h>
 #include <mete/result.h>
 
-#include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "cli/client/replies.h"
 #include "cli/frame/command.h"
@@ -16,31 +14,20 @@
 
 namespace mete::cli {
 
-struct Answer {
-  std::int64_t allowed = 0;  // 1 or 0; how much was taken, if as much as fits was asked for
-  std::int64_t remaining = 0;
-  std::int64_t limit = 0;
-  std::int64_t retry_after_ms = 0;  // -1: never
-  std::int64_t reset_after_ms = 0;  // -1: never
-  std::vector<std::string> violated = {};
-
-  // Who asks for as much as fits, and wants nothing, is given that.
-  [[nodiscard]] bool is_allowed() const { return allowed > 0 || violated.empty(); }
-};
-
-// Reads what follows `allowed`.
-void read_standing(ReplyReader& reader, Answer& answer);
-// The members of the answer, into an object that is open.
-void write_answer(const Answer& answer, wire::JsonWriter& writer);
+// What a take or a hold replies. `taken` is how much was taken, if as much as fits was asked for: who wants nothing of
+// that is given it.
+Result<HoldDecision> read_decision(const wire::RespValue& reply, bool is_hold);
+// Its members, into an object that is open.
+void write_decision(const Decision& decision, wire::JsonWriter& writer);
 
 // "9 of 10 left, full again in 6 s"
-std::string standing_text(const Answer& answer);
+std::string standing_text(const Decision& decision);
 // "denied by api: try again in 6 s; 3 of 10 left". `cost` of the only charge; 0 if there are several.
-std::string denial_text(const Answer& answer, std::int64_t cost);
+std::string denial_text(const Decision& decision, Amount cost);
 
 // What a give, a commit or a cancel replies: [amount, remaining, limit]. `name` is that of the amount: "returned".
 // Prints it, and returns the exit status.
-int print_settlement(const Result<wire::RespValue>& reply, const std::string& name, const Invocation& invocation,
-                     Console& console);
+Result<int> print_settlement(const Result<wire::RespValue>& reply, const std::string& name,
+                             const Invocation& invocation, Console& console);
 
 }  // namespace mete::cli

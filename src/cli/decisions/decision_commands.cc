@@ -1,24 +1,19 @@
 // `mete take`, `peek`, `give`, `usage` and `reconcile`.
 #include <ostream>
 
+#include "base/try.h"
 #include "cli/client/client.h"
 #include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/decisions/charges.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
+#include "wire/answers.h"
 #include "wire/text.h"
 
 namespace mete::cli {
 
 namespace {
-
-Result<Answer> read_decision(const wire::RespValue& reply) {
-  ReplyReader reader(reply);
-  Answer answer{.allowed = reader.integer()};
-  read_standing(reader, answer);
-  return reader.finish().map([&](Done) { return answer; });
-}
 
 struct TakeQuestion {
   std::vector<std::string> words;
@@ -28,29 +23,29 @@ struct TakeQuestion {
   Duration patience = {};
 };
 
-std::string decision_text(const Answer& answer, const TakeQuestion& question) {
+std::string decision_text(const Decision& decision, const TakeQuestion& question) {
   const std::string mood = question.is_peek ? "would be " : "";
-  if (!answer.is_allowed()) return mood + denial_text(answer, question.cost);
+  if (!decision.is_allowed) return mood + denial_text(decision, question.cost);
   std::string verdict = mood + "allowed  ";
-  if (question.is_up_to) verdict = "took " + number_text(answer.allowed) + " of " + number_text(question.cost) + ", ";
-  return verdict + standing_text(answer);
+  if (question.is_up_to) verdict = "took " + number_text(decision.taken) + " of " + number_text(question.cost) + ", ";
+  return verdict + standing_text(decision);
 }
 
-int decide(const TakeQuestion& question, const Invocation& invocation, Console& console) {
-  const auto answer = ask(invocation, console, question.words, question.patience).and_then(read_decision);
-  if (!answer) return fail(console, answer.error().message);
+Result<int> decide(const TakeQuestion& question, const Invocation& invocation, Console& console) {
+  const auto reply = TRY(ask(invocation, console, question.words, question.patience));
+  const auto decision = TRY(read_decision(reply, false));
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
-      write_answer(*answer, writer);
-      if (question.is_up_to) writer.member("taken", answer->allowed);
+      write_decision(decision, writer);
+      if (question.is_up_to) writer.member("taken", decision.taken);
     });
   } else {
-    console.out << decision_text(*answer, question) << '\n';
+    console.out << decision_text(decision, question) << '\n';
   }
-  return answer->is_allowed() ? kExitDone : kExitNo;
+  return decision.is_allowed ? kExitDone : kExitNo;
 }
 
-int run_take(const Invocation& invocation, Console& console) {
+Result<int> run_take(const Invocation& invocation, Console& console) {
   const auto charges = read_charges(invocation);
   if (!charges) return fail_usage(invocation, console, charges.error().message);
   TakeQuestion question{
@@ -68,14 +63,14 @@ int run_take(const Invocation& invocation, Console& console) {
   return decide(question, invocation, console);
 }
 
-int run_peek(const Invocation& invocation, Console& console) {
+Result<int> run_peek(const Invocation& invocation, Console& console) {
   const auto charges = read_charges(invocation);
   if (!charges) return fail_usage(invocation, console, charges.error().message);
   return decide({.words = words_of("PEEK", *charges), .cost = only_cost(*charges), .is_peek = true}, invocation,
                 console);
 }
 
-int run_give(const Invocation& invocation, Console& console) {
+Result<int> run_give(const Invocation& invocation, Console& console) {
   const auto charges = read_charges(invocation);
   if (!charges) return fail_usage(invocation, console, charges.error().message);
   std::vector<std::string> words = words_of("GIVE", *charges);
@@ -83,29 +78,11 @@ int run_give(const Invocation& invocation, Console& console) {
   return print_settlement(ask(invocation, console, words), "returned", invocation, console);
 }
 
-struct Usage {
-  std::int64_t used = 0;
-  std::int64_t held = 0;
-  std::int64_t remaining = 0;
-  std::int64_t limit = 0;
-  std::int64_t reset_after_ms = 0;
-};
-
-Result<Usage> read_usage(const wire::RespValue& reply) {
-  ReplyReader reader(reply);
-  const Usage usage{reader.integer(), reader.integer(), reader.integer(), reader.integer(), reader.integer()};
-  return reader.finish().map([&](Done) { return usage; });
-}
-
-int run_usage(const Invocation& invocation, Console& console) {
-  const auto usage =
-      ask(invocation, console, {"USAGE", invocation.argument(0), invocation.argument(1)}).and_then(read_usage);
-  if (!usage) return fail(console, usage.error().message);
+Result<int> run_usage(const Invocation& invocation, Console& console) {
+  const auto reply = TRY(ask(invocation, console, {"USAGE", invocation.argument(0), invocation.argument(1)}));
+  const auto usage = TRY(read_answer<Usage>(reply));
   if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      writer.member("used", usage->used).member("held", usage->held).member("remaining", usage->remaining);
-      writer.member("limit", usage->limit).member("reset_after_ms", usage->reset_after_ms);
-    });
+    print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, usage); });
     return kExitDone;
   }
   Table table({{"USED", Table::kRight},
@@ -113,25 +90,20 @@ int run_usage(const Invocation& invocation, Console& console) {
                {"LEFT", Table::kRight},
                {"LIMIT", Table::kRight},
                {"FULL AGAIN"}});
-  table.add({number_text(usage->used), number_text(usage->held), number_text(usage->remaining),
-             number_text(usage->limit), moment_text(usage->reset_after_ms)});
+  table.add({number_text(usage.used), number_text(usage.held), number_text(usage.remaining), number_text(usage.limit),
+             moment_text(usage.reset_after.ms())});
   table.print(console.out);
   return kExitDone;
 }
 
-int run_reconcile(const Invocation& invocation, Console& console) {
-  const auto reply =
-      ask(invocation, console, {"RECONCILE", invocation.argument(0), invocation.argument(1), invocation.argument(2)});
-  if (!reply) return fail(console, reply.error().message);
-  ReplyReader reader(*reply);
-  const std::int64_t before = reader.integer();
-  const std::int64_t now = reader.integer();
-  if (const auto ok = reader.finish(); !ok) return fail(console, ok.error().message);
+Result<int> run_reconcile(const Invocation& invocation, Console& console) {
+  const auto reply = TRY(
+      ask(invocation, console, {"RECONCILE", invocation.argument(0), invocation.argument(1), invocation.argument(2)}));
+  const auto change = TRY(read_answer<Reconciliation>(reply));
   if (invocation.is_on("json")) {
-    print_json(console,
-               [&](wire::JsonWriter& writer) { writer.member("used_before", before).member("used_now", now); });
+    print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, change); });
   } else {
-    console.out << "used " << number_text(now) << ", before " << number_text(before) << '\n';
+    console.out << "used " << number_text(change.used_now) << ", before " << number_text(change.used_before) << '\n';
   }
   return kExitDone;
 }
@@ -141,10 +113,8 @@ std::vector<Argument> meter_arguments() {
 }
 
 Option id_option() {
-  return {.name = "id",
-          .kind = ValueKind::kText,
-          .value_name = "ID",
-          .help = "Names this operation: sent again with the same id, it is answered again but done once"};
+  return {"id", ValueKind::kText, "ID",
+          "Names this operation: sent again with the same id, it is answered again but done once"};
 }
 
 }  // namespace
@@ -156,14 +126,12 @@ Command take_command() {
               {"Several charges, each with its own --cost behind it, are one step: all of them are taken, or none. "
                "What is told to be left is the least that is left of any."},
           .arguments = charge_arguments(),
-          .options = client_options({cost_option(),
-                                     id_option(),
-                                     {.name = "force", .help = "Take it even past the limit: it has happened already"},
-                                     {.name = "up-to", .help = "Take as much of it as fits; with one charge"},
-                                     {.name = "wait",
-                                      .kind = ValueKind::kDuration,
-                                      .value_name = "DURATION",
-                                      .help = "Wait until it fits, but no longer than this"}}),
+          .options = client_options(
+              {cost_option(),
+               id_option(),
+               {.name = "force", .help = "Take it even past the limit: it has happened already"},
+               {.name = "up-to", .help = "Take as much of it as fits; with one charge"},
+               {"wait", ValueKind::kDuration, "DURATION", "Wait until it fits, but no longer than this"}}),
           .examples = {{"mete take api alice", "One of Alice's requests"},
                        {"mete take api alice and storage acme --cost 4096", "One request and 4096 bytes, or nothing"},
                        {"mete take api alice --cost 5 --wait 10s && send", "Wait for its turn"}},

@@ -1,6 +1,7 @@
 // `mete hold`, `commit`, `cancel` and `extend`.
 #include <ostream>
 
+#include "base/try.h"
 #include "cli/client/client.h"
 #include "cli/commands.h"
 #include "cli/decisions/answers.h"
@@ -12,67 +13,51 @@ namespace mete::cli {
 
 namespace {
 
-struct HoldAnswer {
-  std::string id;
-  Answer answer;
-};
-
-Result<HoldAnswer> read_hold(const wire::RespValue& reply) {
-  ReplyReader reader(reply);
-  HoldAnswer hold;
-  hold.answer.allowed = reader.integer();
-  hold.id = reader.text();
-  read_standing(reader, hold.answer);
-  return reader.finish().map([&](Done) { return hold; });
-}
-
 // `cost` as for denial_text.
-void print_hold(const HoldAnswer& hold, std::int64_t cost, const Invocation& invocation, Console& console) {
-  const Answer& answer = hold.answer;
+void print_hold(const HoldDecision& hold, Amount cost, const Invocation& invocation, Console& console) {
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
-      if (answer.allowed > 0) writer.member("id", hold.id);
-      write_answer(answer, writer);
+      if (hold.is_allowed) writer.member("id", hold.id);
+      write_decision(hold, writer);
     });
-  } else if (answer.allowed > 0) {
-    print_fields({{"held", standing_text(answer)}, {"id", printable(hold.id)}}, console.out);
+  } else if (hold.is_allowed) {
+    print_fields({{"held", standing_text(hold)}, {"id", printable(hold.id)}}, console.out);
   } else {
-    console.out << denial_text(answer, cost) << '\n';
+    console.out << denial_text(hold, cost) << '\n';
   }
 }
 
-int run_hold(const Invocation& invocation, Console& console) {
+Result<int> run_hold(const Invocation& invocation, Console& console) {
   const auto charges = read_charges(invocation);
   if (!charges) return fail_usage(invocation, console, charges.error().message);
   std::vector<std::string> words = words_of("HOLD", *charges);
   words.insert(words.end(), {"TTL", invocation.value("ttl", console)});
   if (const auto id = invocation.given("id")) words.insert(words.end(), {"ID", *id});
   if (const auto tag = invocation.given("tag")) words.insert(words.end(), {"TAG", *tag});
-  const auto hold = ask(invocation, console, words).and_then(read_hold);
-  if (!hold) return fail(console, hold.error().message);
-  print_hold(*hold, only_cost(*charges), invocation, console);
-  return hold->answer.allowed > 0 ? kExitDone : kExitNo;
+  const auto reply = TRY(ask(invocation, console, words));
+  const auto hold = TRY(read_decision(reply, true));
+  print_hold(hold, only_cost(*charges), invocation, console);
+  return hold.is_allowed ? kExitDone : kExitNo;
 }
 
-int run_commit(const Invocation& invocation, Console& console) {
+Result<int> run_commit(const Invocation& invocation, Console& console) {
   std::vector<std::string> words = {"COMMIT"};
   words.insert(words.end(), invocation.arguments.begin(), invocation.arguments.end());
   if (invocation.is_on("overage")) words.emplace_back("OVERAGE");
   return print_settlement(ask(invocation, console, words), "committed", invocation, console);
 }
 
-int run_cancel(const Invocation& invocation, Console& console) {
+Result<int> run_cancel(const Invocation& invocation, Console& console) {
   return print_settlement(ask(invocation, console, {"CANCEL", invocation.argument(0)}), "returned", invocation,
                           console);
 }
 
-int run_extend(const Invocation& invocation, Console& console) {
+Result<int> run_extend(const Invocation& invocation, Console& console) {
   const auto reply =
-      ask(invocation, console, {"EXTEND", invocation.argument(0), "TTL", invocation.value("ttl", console)});
-  if (!reply) return fail(console, reply.error().message);
-  ReplyReader reader(*reply);
+      TRY(ask(invocation, console, {"EXTEND", invocation.argument(0), "TTL", invocation.value("ttl", console)}));
+  ReplyReader reader(reply);
   const std::int64_t expires_in_ms = reader.integer();
-  if (const auto ok = reader.finish(); !ok) return fail(console, ok.error().message);
+  TRY(reader.finish());
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) { writer.member("expires_in_ms", expires_in_ms); });
   } else {
@@ -100,16 +85,11 @@ Command hold_command() {
       .description = {"Then 'mete commit' pays for all or a part of it, and 'mete cancel' gives it back. A hold that "
                       "nobody ends expires, which gives it back too."},
       .arguments = charge_arguments(),
-      .options = client_options({cost_option(),
-                                 ttl_option(),
-                                 {.name = "id",
-                                  .kind = ValueKind::kText,
-                                  .value_name = "ID",
-                                  .help = "A name for the hold: sent again with the same one, it is held once"},
-                                 {.name = "tag",
-                                  .kind = ValueKind::kText,
-                                  .value_name = "TEXT",
-                                  .help = "A mark to find it by, which other holds may have too"}}),
+      .options = client_options(
+          {cost_option(),
+           ttl_option(),
+           {"id", ValueKind::kText, "ID", "A name for the hold: sent again with the same one, it is held once"},
+           {"tag", ValueKind::kText, "TEXT", "A mark to find it by, which other holds may have too"}}),
       .examples = {{"mete hold credits alice --cost 10 --ttl 1h --tag 'job 7'", "Ten credits for a job"}},
       .statuses = {{kExitDone, "held"}, {kExitNo, "denied; nothing is held"}},
       .run = run_hold};

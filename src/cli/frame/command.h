@@ -85,9 +85,9 @@ struct Command {
   std::vector<Argument> arguments = {};
   std::vector<Option> options = {};
   std::vector<Example> examples = {};
-  std::vector<ExitStatus> statuses = {};  // besides kExitDone and kExitError
-  int (*run)(const Invocation&, Console&) = nullptr;
-  bool is_hidden = false;  // works, but is not listed
+  std::vector<ExitStatus> statuses = {};                      // besides kExitDone and kExitError
+  Result<int> (*run)(const Invocation&, Console&) = nullptr;  // the exit status; an error is told by run() below
+  bool is_hidden = false;                                     // works, but is not listed
 };
 
 // What somebody typed, checked against the command's declaration.

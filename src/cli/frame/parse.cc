@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/suggest.h"
+#include "base/try.h"
 #include "cli/frame/text.h"
 #include "wire/text.h"
 
@@ -61,13 +62,12 @@ class Parser {
         invocation_.arguments.push_back(word);
       } else if (word == "--") {
         are_options_over = true;
-      } else if (auto ok = read_option(word); !ok) {
-        return tl::make_unexpected(std::move(ok.error()));
-      }
+      } else
+        TRY(read_option(word));
     }
     if (!invocation_.wants_help) {
-      if (auto ok = check_arguments(); !ok) return tl::make_unexpected(std::move(ok.error()));
-      if (auto ok = check_required(); !ok) return tl::make_unexpected(std::move(ok.error()));
+      TRY(check_arguments());
+      TRY(check_required());
     }
     return std::move(invocation_);
   }
@@ -92,7 +92,7 @@ class Parser {
       value = words_.front();
       words_ = words_.subspan(1);
     }
-    if (auto ok = check_value({"option '" + name + "'", option->kind, option->choices}, value); !ok) return ok;
+    TRY(check_value({"option '" + name + "'", option->kind, option->choices}, value));
     std::vector<std::string>& values = invocation_.options[option->name];
     if (!values.empty() && !option->is_repeatable) return base::invalid("option '" + name + "' is given twice");
     values.push_back(std::move(value));
@@ -126,7 +126,7 @@ class Parser {
         return base::invalid("one argument too many: " + shown(given[index]));
       }
       const Argument& argument = is_beyond ? declared.back() : declared[index];
-      if (auto ok = check_value({argument.name, argument.kind, argument.choices}, given[index]); !ok) return ok;
+      TRY(check_value({argument.name, argument.kind, argument.choices}, given[index]));
     }
     return {};
   }

@@ -83,7 +83,8 @@ int run(std::span<const Command> all, const std::vector<std::string>& words, Con
     console.out << help_text(*invocation->command);
     return kExitDone;
   }
-  return invocation->command->run(*invocation, console);
+  const auto status = invocation->command->run(*invocation, console);
+  return status ? *status : fail(console, status.error().message);
 }
 
 }  // namespace mete::cli

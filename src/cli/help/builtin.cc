@@ -25,13 +25,13 @@ std::string topic_of(const Invocation& invocation) {
   return topic;
 }
 
-int unknown_command(const Invocation& invocation, const std::string& name, Console& console) {
+Result<int> unknown_command(const Invocation& invocation, const std::string& name, Console& console) {
   std::vector<std::string> names = {std::string(kConfigurationTopic), std::string(kCommandsTopic)};
   for (const Listed& each : listed_commands(invocation.all)) names.push_back(each.name);
   return fail(console, "there is no command " + shown(name) + base::did_you_mean(name, names));
 }
 
-int run_help(const Invocation& invocation, Console& console) {
+Result<int> run_help(const Invocation& invocation, Console& console) {
   const std::string topic = topic_of(invocation);
   const Command* command = find_command(invocation.all, topic);
   if (topic == kConfigurationTopic) {
@@ -52,12 +52,12 @@ int run_help(const Invocation& invocation, Console& console) {
   return kExitDone;
 }
 
-int run_version(const Invocation&, Console& console) {
+Result<int> run_version(const Invocation&, Console& console) {
   console.out << "mete " METE_VERSION "\n";
   return kExitDone;
 }
 
-int run_completion(const Invocation& invocation, Console& console) {
+Result<int> run_completion(const Invocation& invocation, Console& console) {
   const std::string shell = invocation.argument(0);
   if (shell == "bash") console.out << bash_completion(invocation.all);
   if (shell == "zsh") console.out << zsh_completion(invocation.all);
@@ -65,7 +65,7 @@ int run_completion(const Invocation& invocation, Console& console) {
   return kExitDone;
 }
 
-int write_pages(const std::filesystem::path& folder, const Invocation& invocation, Console& console) {
+Result<int> write_pages(const std::filesystem::path& folder, const Invocation& invocation, Console& console) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   for (const ManPage& page : manual(invocation.all)) {
@@ -77,7 +77,7 @@ int write_pages(const std::filesystem::path& folder, const Invocation& invocatio
   return kExitDone;
 }
 
-int run_man(const Invocation& invocation, Console& console) {
+Result<int> run_man(const Invocation& invocation, Console& console) {
   if (const auto folder = invocation.given("output")) return write_pages(*folder, invocation, console);
   std::string name = topic_of(invocation);
   std::string file = name.empty() ? "mete.1" : name == kConfigurationTopic ? "mete.toml.5" : "mete-" + name + ".1";
@@ -125,10 +125,7 @@ Command man_command() {
   return {.name = "man",
           .summary = "Print a manual page, or write all of them",
           .arguments = {topic_argument("The command to explain; 'configuration' explains the settings of the server")},
-          .options = {{.name = "output",
-                       .kind = ValueKind::kFolder,
-                       .value_name = "DIRECTORY",
-                       .help = "Write all pages into it"}},
+          .options = {{"output", ValueKind::kFolder, "DIRECTORY", "Write all pages into it"}},
           .run = run_man,
           .is_hidden = true};
 }

@@ -8,7 +8,7 @@ namespace mete::cli {
 
 namespace {
 
-bool is_missing(const std::optional<StoredPart>& part) { return part && part->value && !*part->value; }
+bool is_missing(const std::optional<StoredPart>& part) { return part && part->value.has_value() && !*part->value; }
 
 // Why the pair cannot be imported, with the name that it is about.
 std::optional<SkippedName> why_not(const StoredPair& pair) {
@@ -17,7 +17,7 @@ std::optional<SkippedName> why_not(const StoredPair& pair) {
     return SkippedName{first.name, "the star stands for no key: " + valid.error().message};
   }
   for (const auto& part : {pair.used, pair.amount}) {
-    if (part && !part->value) return SkippedName{part->name, part->value.error()};
+    if (part && !part->value.has_value()) return SkippedName{part->name, part->value.error()};
   }
   if (is_missing(pair.used)) {
     return SkippedName{pair.amount->name, "there is no " + shown(pair.used->name) + "; --limit alone imports amounts"};

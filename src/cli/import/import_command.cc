@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "cli/client/client.h"
 #include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
@@ -28,16 +29,13 @@ Result<std::optional<KeyPattern>> pair_pattern(const Invocation& invocation, con
 }
 
 Result<Names> names_of(const Invocation& invocation) {
-  auto used = pair_pattern(invocation, "used");
-  if (!used) return tl::unexpected(used.error());
-  auto amount = pair_pattern(invocation, "limit");
-  if (!amount) return tl::unexpected(amount.error());
-  const bool has_pairs = *used || *amount;
+  auto used = TRY(pair_pattern(invocation, "used"));
+  auto amount = TRY(pair_pattern(invocation, "limit"));
+  const bool has_pairs = used || amount;
   if (invocation.arguments.empty()) {
     if (!has_pairs) return base::invalid("which keys? Give --used and --limit, or the MONTHS");
-    if (*used && *amount && (*used)->text() == (*amount)->text())
-      return base::invalid("--used and --limit are the same");
-    return Names(RedisSource::PairPatterns{.used = std::move(*used), .amount = std::move(*amount)});
+    if (used && amount && used->text() == amount->text()) return base::invalid("--used and --limit are the same");
+    return Names(RedisSource::PairPatterns{.used = std::move(used), .amount = std::move(amount)});
   }
   if (has_pairs) return base::invalid("MONTHS goes without --used and --limit: import one after the other");
   auto months = KeyPattern::parse(invocation.argument(0), 2);
@@ -76,29 +74,28 @@ class Import {
 
  private:
   Result<void> take_over(const Findings& findings) {
-    const auto standings = target_.standings(findings.entries);
-    if (!standings) return tl::unexpected(standings.error());
+    const auto standings = TRY(target_.standings(findings.entries));
     std::vector<Change> changes;
     std::vector<std::vector<std::string>> commands;
-    for (std::size_t i = 0; i < standings->size(); ++i) {
+    for (std::size_t i = 0; i < standings.size(); ++i) {
       const Entry& entry = findings.entries[i];
-      changes.push_back(change_between((*standings)[i], entry));
+      changes.push_back(change_between(standings[i], entry));
       for (auto& command : commands_for(target_.limit(), entry.key, changes.back())) {
         commands.push_back(std::move(command));
       }
     }
     if (!is_dry_run_) {
-      if (auto applied = target_.apply(commands); !applied) return applied;
+      TRY(target_.apply(commands));
     }
     // Only what is done is told.
     report_.add_skipped(findings);
     for (std::size_t i = 0; i < changes.size(); ++i) {
-      report_.add_change(findings.entries[i], (*standings)[i], changes[i]);
+      report_.add_change(findings.entries[i], standings[i], changes[i]);
     }
     const RedisSource::Progress progress = source_.progress();
     bar_.show(is_dry_run_ ? "looking" : "importing", progress.done, progress.total,
               count_text(report_.seen()) + " keys");
-    return Done{};
+    return {};
   }
 
   RedisSource source_;
@@ -108,7 +105,7 @@ class Import {
   ProgressBar bar_;
 };
 
-int tell(const Import& import, const Invocation& invocation, Console& console, const Names& names) {
+Result<int> tell(const Import& import, const Invocation& invocation, Console& console, const Names& names) {
   const ImportReport& report = import.report();
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) { report.write(writer); });
@@ -120,17 +117,15 @@ int tell(const Import& import, const Invocation& invocation, Console& console, c
   return report.has_skipped() || report.seen() == 0 ? kExitNo : kExitDone;
 }
 
-int run_import_redis(const Invocation& invocation, Console& console) {
+Result<int> run_import_redis(const Invocation& invocation, Console& console) {
   const auto names = names_of(invocation);
   if (!names) return fail_usage(invocation, console, names.error().message);
   const auto form = std::holds_alternative<KeyPattern>(*names) ? CounterForm::kMonths : CounterForm::kPairs;
-  auto client = Client::open(invocation, console);
-  if (!client) return fail(console, client.error().message);
-  auto target = ImportTarget::open(std::move(*client), invocation.value("as", console), form);
-  if (!target) return fail(console, target.error().message);
+  auto client = TRY(Client::open(invocation, console));
+  auto target = TRY(ImportTarget::open(std::move(client), invocation.value("as", console), form));
   auto source = RedisSource::open(invocation.value("from", console));
   if (!source) return fail(console, "--from: " + source.error().message);
-  Import import(std::move(*source), std::move(*target), invocation.is_on("dry-run"), console);
+  Import import(std::move(*source), std::move(target), invocation.is_on("dry-run"), console);
   if (const auto done = import.run(*names); !done) {
     const std::uint64_t imported = invocation.is_on("dry-run") ? 0 : import.report().imported();
     return fail(console, done.error().message + "; " + count_text(imported) +
@@ -140,27 +135,19 @@ int run_import_redis(const Invocation& invocation, Console& console) {
 }
 
 std::vector<Option> import_options() {
-  return {{.name = "as",
-           .kind = ValueKind::kText,
-           .value_name = "LIMIT",
-           .help = "The limit to import into, which exists: a stock, or for MONTHS a calendar per month",
-           .is_required = true},
-          {.name = "used",
-           .kind = ValueKind::kText,
-           .value_name = "PATTERN",
-           .help = "The names of what is used, with a star in the place of the key"},
-          {.name = "limit",
-           .kind = ValueKind::kText,
-           .value_name = "PATTERN",
-           .help = "The names of what there is in all for a key, written in the same way"},
-          {.name = "from",
-           .kind = ValueKind::kText,
-           .value_name = "URL",
-           .help = "The Redis, which is only read: redis://:PASSWORD@HOST:PORT/DATABASE, rediss://, redis+sentinel://, "
-                   "redis+cluster://; ?timeout=5s for one that is slow to answer",
-           .default_text = "redis://127.0.0.1:6379",
-           .environment = "METE_IMPORT_FROM"},
-          {.name = "dry-run", .help = "Tell what would be imported, and change nothing"}};
+  return {
+      {.name = "as",
+       .kind = ValueKind::kText,
+       .value_name = "LIMIT",
+       .help = "The limit to import into, which exists: a stock, or for MONTHS a calendar per month",
+       .is_required = true},
+      {"used", ValueKind::kText, "PATTERN", "The names of what is used, with a star in the place of the key"},
+      {"limit", ValueKind::kText, "PATTERN", "The names of what there is in all for a key, written in the same way"},
+      {"from", ValueKind::kText, "URL",
+       "The Redis, which is only read: redis://:PASSWORD@HOST:PORT/DATABASE, rediss://, redis+sentinel://, "
+       "redis+cluster://; ?timeout=5s for one that is slow to answer",
+       "redis://127.0.0.1:6379", "METE_IMPORT_FROM"},
+      {.name = "dry-run", .help = "Tell what would be imported, and change nothing"}};
 }
 
 }  // namespace

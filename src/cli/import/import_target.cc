@@ -1,6 +1,7 @@
 #include "cli/import/import_target.h"
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "cli/client/replies.h"
 #include "cli/frame/text.h"
 #include "wire/text.h"
@@ -18,7 +19,7 @@ std::string how_to_define(std::string_view name, CounterForm form) {
 }
 
 Result<void> check_is_stock(const TargetLimit& limit) {
-  if (limit.kind == "stock") return Done{};
+  if (limit.kind == "stock") return {};
   return base::invalid("the limit " + shown(limit.name) + " is a " + limit.kind +
                        ", and what is used until it is given back needs a stock: " +
                        how_to_define(limit.name, CounterForm::kPairs) + ", or import into another");
@@ -31,7 +32,7 @@ Result<void> check_is_monthly(const TargetLimit& limit) {
     return base::invalid("the limit " + shown(limit.name) + " is a " + limit.kind + period +
                          ", and counters per month need a calendar per month: " + remedy);
   }
-  if (limit.anchor == 1) return Done{};
+  if (limit.anchor == 1) return {};
   return base::invalid("the months of the limit " + shown(limit.name) + " begin on day " +
                        std::to_string(limit.anchor) + ", and those of the counters on the first: " + remedy);
 }
@@ -78,31 +79,28 @@ std::vector<std::vector<std::string>> commands_for(const TargetLimit& limit, con
 }
 
 Result<ImportTarget> ImportTarget::open(Client client, const std::string& limit, CounterForm form) {
-  const auto definition = find_limit(client, limit);
-  if (!definition) return tl::unexpected(definition.error());
-  if (!*definition) return tl::unexpected(no_target_limit(limit, form));
-  ImportTarget target(std::move(client), target_limit(**definition));
-  if (const auto fits = check_fits(target.limit_, form); !fits) return tl::unexpected(fits.error());
+  const auto definition = TRY(find_limit(client, limit));
+  if (!definition) return no_target_limit(limit, form);
+  ImportTarget target(std::move(client), target_limit(*definition));
+  TRY(check_fits(target.limit_, form));
   return target;
 }
 
 Result<Month> ImportTarget::current_month() {
-  const auto reply = client_.call({"TIME"});
-  if (!reply) return tl::unexpected(reply.error());
-  ReplyReader reader(*reply);
+  const auto reply = TRY(client_.call({"TIME"}));
+  ReplyReader reader(reply);
   const auto seconds = wire::parse_integer(reader.text());
   reader.text();  // microseconds
-  if (!reader.finish() || !seconds || *seconds < 0) return tl::unexpected(unexpected_reply());
+  if (!reader.finish() || !seconds || *seconds < 0) return unexpected_reply();
   return month_at(Instant::from_unix_seconds(static_cast<std::uint64_t>(*seconds)), limit_.zone);
 }
 
 Result<std::vector<Standing>> ImportTarget::standings(std::span<const Entry> entries) {
   std::vector<std::vector<std::string>> commands;
   for (const Entry& entry : entries) commands.push_back({"USAGE", limit_.name, entry.key});
-  const auto replies = client_.call_all(commands);
-  if (!replies) return tl::unexpected(replies.error());
+  const auto replies = TRY(client_.call_all(commands));
   std::vector<Standing> standings;
-  for (const wire::RespValue& reply : *replies) {
+  for (const wire::RespValue& reply : replies) {
     ReplyReader reader(reply);
     Standing& standing = standings.emplace_back();
     standing.used = reader.integer();
@@ -110,13 +108,13 @@ Result<std::vector<Standing>> ImportTarget::standings(std::span<const Entry> ent
     reader.integer();  // remaining
     standing.amount = reader.integer();
     reader.integer();  // reset after
-    if (const auto ok = reader.finish(); !ok) return tl::unexpected(ok.error());
+    TRY(reader.finish());
   }
   return standings;
 }
 
 Result<void> ImportTarget::apply(std::span<const std::vector<std::string>> commands) {
-  return client_.call_all(commands).map([](const auto&) { return Done{}; });
+  return client_.call_all(commands).map([](const auto&) {});
 }
 
 }  // namespace mete::cli

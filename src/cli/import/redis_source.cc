@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "store/redis/client/link.h"
 #include "store/redis/replies.h"
 
@@ -25,24 +26,22 @@ RedisSource::RedisSource(RedisSource&&) noexcept = default;
 RedisSource::~RedisSource() = default;
 
 Result<RedisSource> RedisSource::open(const std::string& url) {
-  auto link = store::redis::open_link(url);
-  if (!link) return tl::unexpected(link.error());
-  return RedisSource(std::move(*link));
+  auto link = TRY(store::redis::open_link(url));
+  return RedisSource(std::move(link));
 }
 
 Result<void> RedisSource::read_pairs(const PairPatterns& patterns, const OnFindings& on_findings) {
   const bool has_both = patterns.used && patterns.amount;
-  if (auto done = expect_walks(has_both ? 2 : 1); !done) return done;
+  TRY(expect_walks(has_both ? 2 : 1));
   for (const auto& pattern : {patterns.used, patterns.amount}) {
     if (!pattern) continue;
-    auto done = walk(*pattern, [&](const Names& names) -> Result<void> {
+    TRY(walk(*pattern, [&](const Names& names) -> Result<void> {
       Findings findings;
-      if (auto added = add_pairs(names, *pattern, patterns, findings); !added) return added;
+      TRY(add_pairs(names, *pattern, patterns, findings));
       return on_findings(findings);
-    });
-    if (!done) return done;
+    }));
   }
-  return Done{};
+  return {};
 }
 
 Result<void> RedisSource::add_pairs(const Names& names, const KeyPattern& pattern, const PairPatterns& patterns,
@@ -59,21 +58,20 @@ Result<void> RedisSource::add_pairs(const Names& names, const KeyPattern& patter
     if (pair.used) asked.push_back(pair.used->name);
     if (pair.amount) asked.push_back(pair.amount->name);
   }
-  const auto replies = get(asked);
-  if (!replies) return tl::unexpected(replies.error());
+  const auto replies = TRY(get(asked));
   const bool is_second_walk = patterns.used && patterns.used->text() != pattern.text();
-  auto reply = replies->begin();
+  auto reply = replies.begin();
   for (StoredPair& pair : pairs) {
     if (pair.used) pair.used->value = read_amount(*reply++, 0);
     if (pair.amount) pair.amount->value = read_amount(*reply++, 1);
-    const bool was_named_before = is_second_walk && !(pair.used->value && !*pair.used->value);
+    const bool was_named_before = is_second_walk && !(pair.used->value.has_value() && !*pair.used->value);
     if (!was_named_before) add_pair(pair, findings);
   }
-  return Done{};
+  return {};
 }
 
 Result<void> RedisSource::read_months(const KeyPattern& pattern, Month current, const OnFindings& on_findings) {
-  if (auto done = expect_walks(1); !done) return done;
+  TRY(expect_walks(1));
   return walk(pattern, [&](const Names& names) -> Result<void> {
     Findings findings;
     std::vector<StoredPair> pairs;
@@ -84,10 +82,9 @@ Result<void> RedisSource::read_months(const KeyPattern& pattern, Month current, 
       pairs.push_back({.key = parts->front(), .used = StoredPart{name, {}}, .amount = {}});
       asked.push_back(name);
     }
-    const auto replies = get(asked);
-    if (!replies) return tl::unexpected(replies.error());
+    const auto replies = TRY(get(asked));
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      pairs[i].used->value = read_amount((*replies)[i], 0);
+      pairs[i].used->value = read_amount(replies[i], 0);
       add_pair(pairs[i], findings);
     }
     return on_findings(findings);
@@ -102,25 +99,20 @@ Result<void> RedisSource::expect_walks(std::uint64_t walks) {
   std::size_t nodes = 1;
   for (std::size_t node = 0; node < nodes; ++node) {
     Replies replies;
-    const auto count = link_->run_on_node(node, batch, replies);
-    if (!count) return tl::unexpected(count.error());
-    nodes = *count;
-    const auto keys = store::redis::unless_error(std::move(replies.front()));
-    if (!keys) return tl::unexpected(keys.error());
-    progress_.total += std::bit_ceil(static_cast<std::uint64_t>(keys->integer)) * walks;
+    nodes = TRY(link_->run_on_node(node, batch, replies));
+    const auto keys = TRY(store::redis::unless_error(std::move(replies.front())));
+    progress_.total += std::bit_ceil(static_cast<std::uint64_t>(keys.integer)) * walks;
   }
-  return Done{};
+  return {};
 }
 
 Result<void> RedisSource::walk(const KeyPattern& pattern, const OnNames& on_names) {
   const std::string glob = pattern.glob();
   std::size_t nodes = 1;
   for (std::size_t node = 0; node < nodes; ++node) {
-    const auto count = walk_node(node, glob, on_names);
-    if (!count) return tl::unexpected(count.error());
-    nodes = *count;
+    nodes = TRY(walk_node(node, glob, on_names));
   }
-  return Done{};
+  return {};
 }
 
 // Tells how many nodes there are.
@@ -130,21 +122,19 @@ Result<std::size_t> RedisSource::walk_node(std::size_t node, const std::string& 
     Batch batch;
     batch.add({}, {"SCAN", cursor, "MATCH", glob, "COUNT", std::to_string(kScanCount)});
     Replies replies;
-    auto nodes = link_->run_on_node(node, batch, replies);
-    if (!nodes) return nodes;
-    const auto page = store::redis::unless_error(std::move(replies.front()));
-    if (!page) return tl::unexpected(page.error());
-    if (page->elements.size() != 2) {
+    auto nodes = TRY(link_->run_on_node(node, batch, replies));
+    const auto page = TRY(store::redis::unless_error(std::move(replies.front())));
+    if (page.elements.size() != 2) {
       return base::invalid("it answers to SCAN what Redis does not: is it a Redis?");
     }
     Names names;
-    for (const wire::RespValue& name : page->elements[1].elements) names.push_back(name.text);
+    for (const wire::RespValue& name : page.elements[1].elements) names.push_back(name.text);
     // Redis may tell a name twice.
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    if (auto done = on_names(names); !done) return tl::unexpected(done.error());
+    TRY(on_names(names));
     progress_.done += kScanCount;
-    cursor = page->elements[0].text;
+    cursor = page.elements[0].text;
     if (cursor == "0") return nodes;
   }
 }
@@ -159,9 +149,8 @@ Result<std::vector<wire::RespValue>> RedisSource::get(const Names& names) {
   values.reserve(names.size());
   for (auto& reply : replies) {
     const bool is_other_type = reply && reply->is_error() && reply->text.starts_with("WRONGTYPE");
-    auto value = is_other_type ? std::move(reply) : store::redis::unless_error(std::move(reply));
-    if (!value) return tl::unexpected(value.error());
-    values.push_back(std::move(*value));
+    auto value = TRY(is_other_type ? std::move(reply) : store::redis::unless_error(std::move(reply)));
+    values.push_back(std::move(value));
   }
   return values;
 }

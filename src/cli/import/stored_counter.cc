@@ -1,5 +1,6 @@
 #include "cli/import/stored_counter.h"
 
+#include "base/try.h"
 #include "calendar/calendar.h"
 #include "cli/frame/text.h"
 #include "wire/text.h"
@@ -31,11 +32,9 @@ std::string why_no_integer(std::string_view text) {
 
 StoredAmount read_amount(const wire::RespValue& reply, Amount least) {
   if (reply.type == wire::RespType::kNull) return std::nullopt;
-  if (reply.is_error()) return tl::unexpected<std::string>("is no string: " + escaped(reply.text));
+  if (reply.is_error()) return std::string("is no string: " + escaped(reply.text));
   const auto number = wire::parse_integer(reply.text);
-  const auto refuse = [&](const std::string& why) {
-    return tl::unexpected(shown(cut(reply.text, kShownColumns)) + why);
-  };
+  const auto refuse = [&](const std::string& why) { return shown(cut(reply.text, kShownColumns)) + why; };
   if (!number) return refuse(why_no_integer(reply.text));
   if (*number < 0) return refuse(" is below 0");
   if (*number < least) return refuse(": an amount is 1 at least");
@@ -62,10 +61,9 @@ std::string month_text(Month month) {
 }
 
 Result<Month> month_at(Instant now, const std::string& zone) {
-  const auto calendar = civil::Calendar::make({.unit = Unit::kMonth, .zone = zone});
-  if (!calendar) return tl::unexpected(calendar.error());
+  const auto calendar = TRY(civil::Calendar::make({.unit = Unit::kMonth, .zone = zone}));
   // Zones differ by hours: the middle of a month is in the same month everywhere.
-  const base::Span span = calendar->span_at(now);
+  const base::Span span = calendar.span_at(now);
   const std::chrono::sys_seconds middle{
       std::chrono::seconds((span.start.unix_seconds() + span.end.unix_seconds()) / 2)};
   const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(middle));

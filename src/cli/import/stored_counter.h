@@ -10,14 +10,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 
 #include "wire/resp_reply.h"
 
 namespace mete::cli {
 
 // The amount; none if there is no such key; or else why what is there is no amount, to be read behind its name.
-using StoredAmount = tl::expected<std::optional<Amount>, std::string>;
+using StoredAmount = Result<std::optional<Amount>, std::string>;
 
 // `reply` is that to GET. `least`: 0 for what is used, 1 for what there is in all.
 StoredAmount read_amount(const wire::RespValue& reply, Amount least);

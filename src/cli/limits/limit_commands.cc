@@ -1,11 +1,14 @@
 // `mete limit set`, `get`, `list`, `del` and `override`.
 #include <ostream>
 
+#include "base/names.h"
+#include "base/try.h"
 #include "cli/client/client.h"
 #include "cli/client/replies.h"
 #include "cli/commands.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
+#include "core/limit_fields.h"
 #include "wire/json.h"
 #include "wire/text.h"
 
@@ -39,108 +42,69 @@ void write_definition(const LimitDefinition& definition, wire::JsonWriter& write
   }
 }
 
-int show_limit(Client& client, const Invocation& invocation, Console& console) {
+Result<int> show_limit(Client& client, const Invocation& invocation, Console& console) {
   const std::string name = invocation.argument(0);
-  const auto definition = find_limit(client, name);
-  if (!definition) return fail(console, definition.error().message);
-  if (!*definition) return fail(console, no_limit(name).message);
+  const auto definition = TRY(find_limit(client, name));
+  if (!definition) return no_limit(name);
   if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { write_definition(**definition, writer); });
+    print_json(console, [&](wire::JsonWriter& writer) { write_definition(*definition, writer); });
     return kExitDone;
   }
   std::vector<Field> fields;
-  for (const LimitMember& member : **definition) {
+  for (const LimitMember& member : *definition) {
     fields.emplace_back(printable(member.name), member.name == "shadow" ? "yes" : text_of(member));
   }
   print_fields(fields, console.out);
   return kExitDone;
 }
 
-// The options of `limit set`, by their names in RESP.
-struct LimitWord {
-  std::string_view word;
-  Option option;
-};
-
-std::vector<LimitWord> limit_words() {
-  using Kind = ValueKind;
-  return {
-      {"PER",
-       {.name = "per",
-        .kind = Kind::kText,
-        .value_name = "PERIOD",
-        .help = "The period: a duration, and of a calendar hour, day, week, month or year; a stock has none"}},
-      {"BURST",
-       {.name = "burst",
-        .kind = Kind::kNumber,
-        .value_name = "N",
-        .help = "How much a bucket holds when it is full; as much as its amount, if not given"}},
-      {"ZONE",
-       {.name = "zone",
-        .kind = Kind::kText,
-        .value_name = "AREA/CITY",
-        .help = "The time zone of a calendar; UTC, if not given"}},
-      {"ANCHOR",
-       {.name = "anchor",
-        .kind = Kind::kNumber,
-        .value_name = "N",
-        .help = "Where a calendar's period starts: weekday 1 to 7, day 1 to 31, of a year month * 100 + day"}},
-      {"DURABLE",
-       {.name = "durable",
-        .kind = Kind::kChoice,
-        .value_name = "WHEN",
-        .help = "When a take is on disk",
-        .choices = {"always", "everysec", "never"}}},
-      {"ONFAIL",
-       {.name = "on-fail",
-        .kind = Kind::kChoice,
-        .value_name = "HOW",
-        .help = "Whether all is denied or allowed while the store cannot be reached",
-        .choices = {"closed", "open"}}},
-      {"SHADOW", {.name = "shadow", .help = "Count what would be denied, and allow it"}},
-      {"SCOPE",
-       {.name = "scope",
-        .kind = Kind::kChoice,
-        .value_name = "WHERE",
-        .help = "Whether each node has the limit for itself or shares it",
-        .choices = {"node", "shared", "escrow"}}},
-  };
+Option option_of(const core::LimitField& field) {
+  Option option{.name = std::string(field.option),
+                .kind = ValueKind::kText,
+                .value_name = std::string(field.value_name),
+                .help = std::string(field.help)};
+  if (field.type == core::FieldType::kFlag) option.kind = ValueKind::kNone;
+  if (field.type == core::FieldType::kAmount || field.type == core::FieldType::kNumber) {
+    option.kind = ValueKind::kNumber;
+  }
+  if (!field.names.empty()) {
+    option.kind = ValueKind::kChoice;
+    option.choices = base::split_names(field.names);
+  }
+  return option;
 }
 
-int run_limit_set(const Invocation& invocation, Console& console) {
+Result<int> run_limit_set(const Invocation& invocation, Console& console) {
   std::vector<std::string> words = {"LIMIT", "SET", invocation.argument(0), invocation.argument(1),
                                     invocation.argument(2)};
-  for (const auto& [word, option] : limit_words()) {
-    const auto value = invocation.given(option.name);
+  for (const std::size_t place : core::kLimitOptions) {
+    const core::LimitField& field = core::kLimitFields[place];
+    const auto value = invocation.given(std::string(field.option));
     if (!value || *value == "false") continue;
-    words.emplace_back(word);
-    if (option.kind != ValueKind::kNone) words.push_back(*value);
+    words.emplace_back(field.word);
+    if (field.type != core::FieldType::kFlag) words.push_back(*value);
   }
-  auto client = Client::open(invocation, console);
-  if (!client) return fail(console, client.error().message);
-  if (const auto reply = client->call(words); !reply) return fail(console, reply.error().message);
-  return show_limit(*client, invocation, console);
+  auto client = TRY(Client::open(invocation, console));
+  TRY(client.call(words));
+  return show_limit(client, invocation, console);
 }
 
-int run_limit_get(const Invocation& invocation, Console& console) {
+Result<int> run_limit_get(const Invocation& invocation, Console& console) {
   auto client = Client::open(invocation, console);
   return client ? show_limit(*client, invocation, console) : fail(console, client.error().message);
 }
 
 // Those that are deleted between the list and the look at them are left out.
 Result<std::vector<LimitDefinition>> list_limits(const Invocation& invocation, Console& console) {
-  auto client = Client::open(invocation, console);
-  if (!client) return tl::unexpected(client.error());
-  const auto reply = client->call({"LIMIT", "LIST"});
-  if (!reply) return tl::unexpected(reply.error());
+  auto client = TRY(Client::open(invocation, console));
+  const auto reply = TRY(client.call({"LIMIT", "LIST"}));
   std::vector<LimitDefinition> limits;
-  ReplyReader reader(*reply);
+  ReplyReader reader(reply);
   while (reader.has_more()) {
-    auto definition = find_limit(*client, reader.text());
-    if (!definition) return tl::unexpected(definition.error());
-    if (*definition) limits.push_back(std::move(**definition));
+    auto definition = TRY(find_limit(client, reader.text()));
+    if (definition) limits.push_back(std::move(*definition));
   }
-  return reader.finish().map([&](Done) { return limits; });
+  return reader.finish().map([&] { return limits; });
 }
 
 // What has no column of its own: "burst 200, shadow".
@@ -154,13 +118,12 @@ std::string other_members(const LimitDefinition& definition) {
   return text;
 }
 
-int run_limit_list(const Invocation& invocation, Console& console) {
-  const auto limits = list_limits(invocation, console);
-  if (!limits) return fail(console, limits.error().message);
+Result<int> run_limit_list(const Invocation& invocation, Console& console) {
+  const auto limits = TRY(list_limits(invocation, console));
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
       writer.name("limits").begin_array();
-      for (const LimitDefinition& definition : *limits) {
+      for (const LimitDefinition& definition : limits) {
         writer.begin_object();
         write_definition(definition, writer);
         writer.end_object();
@@ -169,12 +132,12 @@ int run_limit_list(const Invocation& invocation, Console& console) {
     });
     return kExitDone;
   }
-  if (limits->empty()) {
+  if (limits.empty()) {
     console.out << "no limits yet: define one with: mete limit set api bucket 100 --per 1m\n";
     return kExitDone;
   }
   Table table({{"NAME"}, {"KIND"}, {"AMOUNT", Table::kRight}, {"PER"}, {"OPTIONS"}});
-  for (const LimitDefinition& definition : *limits) {
+  for (const LimitDefinition& definition : limits) {
     table.add({text_of(definition, "name"), text_of(definition, "kind"), text_of(definition, "amount"),
                text_of(definition, "period"), other_members(definition)});
   }
@@ -182,14 +145,13 @@ int run_limit_list(const Invocation& invocation, Console& console) {
   return kExitDone;
 }
 
-int run_limit_del(const Invocation& invocation, Console& console) {
+Result<int> run_limit_del(const Invocation& invocation, Console& console) {
   const std::string name = invocation.argument(0);
-  const auto reply = ask(invocation, console, {"LIMIT", "DEL", name});
-  if (!reply) return fail(console, reply.error().message);
-  ReplyReader reader(*reply);
+  const auto reply = TRY(ask(invocation, console, {"LIMIT", "DEL", name}));
+  ReplyReader reader(reply);
   const bool is_deleted = reader.integer() > 0;
-  if (const auto ok = reader.finish(); !ok) return fail(console, ok.error().message);
-  if (!is_deleted) return fail(console, no_limit(name).message);
+  TRY(reader.finish());
+  if (!is_deleted) return no_limit(name);
   if (invocation.is_on("json")) {
     print_json(console, [](wire::JsonWriter& writer) { writer.member("deleted", true); });
   } else {
@@ -198,7 +160,7 @@ int run_limit_del(const Invocation& invocation, Console& console) {
   return kExitDone;
 }
 
-int run_limit_override(const Invocation& invocation, Console& console) {
+Result<int> run_limit_override(const Invocation& invocation, Console& console) {
   const std::string amount = invocation.argument(2);
   const bool is_none = wire::equals_ignoring_case(amount, "none");
   const auto number = wire::parse_integer(amount);
@@ -206,8 +168,7 @@ int run_limit_override(const Invocation& invocation, Console& console) {
     return fail_usage(invocation, console, "AMOUNT must be an integer or none, not " + shown(amount));
   }
   const auto reply =
-      ask(invocation, console, {"LIMIT", "OVERRIDE", invocation.argument(0), invocation.argument(1), amount});
-  if (!reply) return fail(console, reply.error().message);
+      TRY(ask(invocation, console, {"LIMIT", "OVERRIDE", invocation.argument(0), invocation.argument(1), amount}));
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
       writer.name("amount").value(is_none ? wire::JsonValue{} : wire::JsonValue{*number});
@@ -225,7 +186,8 @@ Argument name_argument() { return {.name = "NAME", .help = "The name of the limi
 
 Command limit_set_command() {
   std::vector<Option> options;
-  for (LimitWord& each : limit_words()) options.push_back(std::move(each.option));
+  options.reserve(core::kLimitOptions.size());
+  for (const std::size_t place : core::kLimitOptions) options.push_back(option_of(core::kLimitFields[place]));
   return {
       .name = "limit set",
       .summary = "Define a limit, or change it: what is in use stays in use",
@@ -236,7 +198,7 @@ Command limit_set_command() {
                     {.name = "KIND",
                      .help = "How capacity comes back",
                      .kind = ValueKind::kChoice,
-                     .choices = {"bucket", "window", "sliding", "calendar", "stock"}},
+                     .choices = base::split_names(core::kKindNames)},
                     {.name = "AMOUNT", .help = "How much there is, in a period", .kind = ValueKind::kNumber}},
       .options = client_options(std::move(options)),
       .examples = {{"mete limit set api bucket 100 --per 1m --burst 200", "100 a minute, 200 at once"},

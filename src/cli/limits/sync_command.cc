@@ -3,15 +3,17 @@
 #include <ostream>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
 #include "cli/serving/config_options.h"
-#include "server/limits/sync_description.h"
 #include "server/running/startup.h"
+#include "sync/fields.h"
 #include "sync/postgres_source.h"
 #include "sync/run.h"
+#include "wire/answers.h"
 #include "wire/json.h"
 
 namespace mete::cli {
@@ -100,9 +102,8 @@ void print_report(const sync::Report& report, Console& console) {
 
 void print_report_json(const sync::Report& report, Console& console) {
   print_json(console, [&](wire::JsonWriter& writer) {
-    writer.member("outcome", to_string(report.outcome));
-    server::write_fields(server::describe_report(report), writer);
-    server::write_differences(report, writer);
+    wire::write_members(writer.member("outcome", to_string(report.outcome)), report);
+    wire::write_list(writer, "differences", report.largest);
   });
 }
 
@@ -111,15 +112,13 @@ int status_of(sync::Outcome outcome) {
   return outcome == sync::Outcome::kFailed ? kExitError : kExitNo;
 }
 
-int run_sync_command(const Invocation& invocation, Console& console) {
-  const auto startup = open_store(invocation, console);
-  if (!startup) return fail(console, startup.error().message);
-  const auto plans = choose(startup->config.syncs, invocation.arguments);
-  if (!plans) return fail(console, plans.error().message);
+Result<int> run_sync_command(const Invocation& invocation, Console& console) {
+  const auto startup = TRY(open_store(invocation, console));
+  const auto plans = TRY(choose(startup.config.syncs, invocation.arguments));
   const sync::RunOptions options{.is_dry_run = invocation.is_on("dry-run"), .is_forced = invocation.is_on("force")};
   int status = kExitDone;
-  for (const sync::Plan& plan : *plans) {
-    const sync::Report report = run_plan(plan, options, *startup->store, console);
+  for (const sync::Plan& plan : plans) {
+    const sync::Report report = run_plan(plan, options, *startup.store, console);
     if (invocation.is_on("json")) {
       print_report_json(report, console);
     } else {

@@ -10,7 +10,7 @@ namespace mete::cli {
 
 namespace {
 
-int run_check_config(const Invocation& invocation, Console& console) {
+Result<int> run_check_config(const Invocation& invocation, Console& console) {
   server::ConfigSources sources = config_sources(invocation, console);
   const std::string file = invocation.argument(0);
   if (!file.empty()) {

@@ -1,5 +1,6 @@
 #include "cli/serving/config_options.h"
 
+#include "base/names.h"
 #include "cli/frame/text.h"
 #include "server/configuration/config.h"
 #include "server/configuration/config_settings.h"
@@ -55,7 +56,7 @@ Option option_of(const Setting& setting) {
     case SettingKind::kChoice:
       option.kind = ValueKind::kChoice;
       option.value_name = "WORD";
-      option.choices.assign(setting.choices.begin(), setting.choices.end());
+      option.choices = base::split_names(setting.choices);
       break;
     case SettingKind::kUrl:
       option.value_name = "URL";
@@ -69,11 +70,8 @@ Option option_of(const Setting& setting) {
 }  // namespace
 
 std::vector<Option> config_options(std::vector<Option> own) {
-  own.push_back({.name = "config",
-                 .kind = ValueKind::kFile,
-                 .value_name = "FILE",
-                 .help = "The configuration, in TOML; docs/configuration.md has the settings",
-                 .environment = "METE_CONFIG"});
+  own.push_back({"config", ValueKind::kFile, "FILE",
+                 "The configuration, in TOML; docs/configuration.md has the settings", "", "METE_CONFIG"});
   for (const Setting& setting : server::settings()) own.push_back(option_of(setting));
   return own;
 }

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "cli/commands.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/serving/config_options.h"
@@ -29,17 +30,16 @@ Result<std::unique_ptr<server::Server>> start_server(const server::ConfigSources
   });
 }
 
-int run_serve(const Invocation& invocation, Console& console) {
+Result<int> run_serve(const Invocation& invocation, Console& console) {
   base::Log log(STDERR_FILENO);
-  const auto server = start_server(config_sources(invocation, console), log, console);
-  if (!server) return fail(console, server.error().message);
-  const server::Banner banner = (*server)->banner();
+  const auto server = TRY(start_server(config_sources(invocation, console), log, console));
+  const server::Banner banner = server->banner();
   if (::isatty(STDOUT_FILENO) == 1) {
     console.out << server::banner_text(banner) << std::flush;
   } else {
     server::log_banner(banner, log);
   }
-  (*server)->run();
+  server->run();
   return kExitDone;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/monotonic.h"
+#include "base/try.h"
 #include "cli/client/client.h"
 #include "cli/client/replies.h"
 #include "wire/text.h"
@@ -99,7 +100,7 @@ Result<void> read_keys(const wire::RespValue& list, Reading& reading) {
   for (const wire::RespValue& each : list.elements) {
     ReplyReader reader(each);
     reading.keys.push_back({reader.text(), reader.text(), {reader.integer(), reader.integer()}});
-    if (auto ok = reader.finish(); !ok) return ok;
+    TRY(reader.finish());
   }
   return {};
 }
@@ -108,18 +109,15 @@ Result<void> read_holds(const wire::RespValue& list, Reading& reading) {
   for (const wire::RespValue& each : list.elements) {
     ReplyReader reader(each);
     reading.holds.push_back({reader.text(), reader.text(), reader.text(), reader.integer(), reader.integer()});
-    if (auto ok = reader.finish(); !ok) return ok;
+    TRY(reader.finish());
   }
   return {};
 }
 
 Result<void> read_peers(Client& client, Reading& reading) {
   if (!reading.cluster.is_node()) return {};
-  const auto nodes = client.call({"CLUSTER", "NODES"});
-  if (!nodes) return tl::unexpected(nodes.error());
-  auto peers = parse_peers(*nodes);
-  if (!peers) return tl::unexpected(peers.error());
-  reading.cluster.peers = std::move(*peers);
+  const auto nodes = TRY(client.call({"CLUSTER", "NODES"}));
+  reading.cluster.peers = TRY(parse_peers(nodes));
   return {};
 }
 
@@ -127,13 +125,13 @@ Result<void> read_lists(Client& client, std::size_t count, Reading& reading) {
   const auto top = client.call({"TOP", "COUNT", std::to_string(count)});
   // A node that cannot reach the shared store has no lists to tell, and this is when one wants to see the rest.
   if (!top && top.error().code == ErrorCode::kUnavailable && reading.cluster.is_node()) return {};
-  if (!top) return tl::unexpected(top.error());
+  if (!top) return top.error();
   ReplyReader reader(*top);
   while (reader.has_more()) {
     const std::string name = reader.text();
     const wire::RespValue& list = reader.any();
-    if (auto ok = name == "keys" ? read_keys(list, reading) : Result<void>(); !ok) return ok;
-    if (auto ok = name == "holds" ? read_holds(list, reading) : Result<void>(); !ok) return ok;
+    TRY(name == "keys" ? read_keys(list, reading) : Result<void>());
+    TRY(name == "holds" ? read_holds(list, reading) : Result<void>());
   }
   return reader.finish();
 }
@@ -170,21 +168,20 @@ Result<std::vector<PeerReading>> parse_peers(const wire::RespValue& reply) {
       if (name == "linked") peer.is_linked = value.integer != 0;
       if (name == "lag") peer.lag = value.integer;
     }
-    if (const auto ok = reader.finish(); !ok) return tl::unexpected(ok.error());
+    TRY(reader.finish());
     if (!is_self) peers.push_back(std::move(peer));
   }
   return peers;
 }
 
 Result<Reading> read_server(Client& client, std::size_t count) {
-  const auto info = client.call({"INFO"});
-  if (!info) return tl::unexpected(info.error());
-  ReplyReader whole(*info);
+  const auto info = TRY(client.call({"INFO"}));
+  ReplyReader whole(info);
   Reading reading = parse_info(whole.text());
-  if (const auto ok = whole.finish(); !ok) return tl::unexpected(ok.error());
+  TRY(whole.finish());
   reading.at_ns = base::monotonic_ns();
-  if (const auto ok = read_peers(client, reading); !ok) return tl::unexpected(ok.error());
-  if (const auto ok = read_lists(client, count, reading); !ok) return tl::unexpected(ok.error());
+  TRY(read_peers(client, reading));
+  TRY(read_lists(client, count, reading));
   return reading;
 }
 

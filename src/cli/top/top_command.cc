@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/monotonic.h"
+#include "base/try.h"
 #include "cli/client/client.h"
 #include "cli/commands.h"
 #include "cli/top/frame.h"
@@ -28,22 +29,19 @@ struct TopOptions {
 
 // Two readings, so that there are rates to tell.
 Result<Frame> measure(Client& client, const TopOptions& options) {
-  const auto before = read_server(client, kListedPlain);
-  if (!before) return tl::unexpected(before.error());
+  const auto before = TRY(read_server(client, kListedPlain));
   std::this_thread::sleep_for(std::chrono::nanoseconds(options.interval.ns()));
-  auto after = read_server(client, kListedPlain);
-  if (!after) return tl::unexpected(after.error());
-  return next_frame(options.server, *before, std::move(*after));
+  auto after = TRY(read_server(client, kListedPlain));
+  return next_frame(options.server, before, std::move(after));
 }
 
-int print_once(Client& client, const TopOptions& options, const Invocation& invocation, Console& console) {
-  const auto frame = measure(client, options);
-  if (!frame) return fail(console, frame.error().message);
+Result<int> print_once(Client& client, const TopOptions& options, const Invocation& invocation, Console& console) {
+  const auto frame = TRY(measure(client, options));
   if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { write_frame(*frame, writer); });
+    print_json(console, [&](wire::JsonWriter& writer) { write_frame(frame, writer); });
     return kExitDone;
   }
-  for (const ScreenLine& line : render(*frame, {})) console.out << line.text << '\n';
+  for (const ScreenLine& line : render(frame, {})) console.out << line.text << '\n';
   return kExitDone;
 }
 
@@ -76,31 +74,28 @@ Result<Reading> read_for_screen(Client& client) {
 
 // The error is told when the terminal is as it was.
 Result<void> run_live(Client& client, const TopOptions& options) {
-  auto reading = read_for_screen(client);
-  if (!reading) return tl::unexpected(reading.error());
+  auto reading = TRY(read_for_screen(client));
   const Terminal terminal;
-  Frame frame = first_frame(options.server, std::move(*reading));
+  Frame frame = first_frame(options.server, std::move(reading));
   for (;;) {
     show(frame);
     if (is_quit_within(options.interval, frame)) return {};
-    auto next = read_for_screen(client);
-    if (!next) return tl::unexpected(next.error());
-    frame = next_frame(options.server, frame.reading, std::move(*next));
+    auto next = TRY(read_for_screen(client));
+    frame = next_frame(options.server, frame.reading, std::move(next));
   }
 }
 
-int run_top(const Invocation& invocation, Console& console) {
+Result<int> run_top(const Invocation& invocation, Console& console) {
   const TopOptions options{
       .server = invocation.value("server", console),
       .interval = wire::parse_duration(invocation.value("interval", console)).value_or(Duration())};
   if (options.interval < kIntervalMin || options.interval > kIntervalMax) {
     return fail_usage(invocation, console, "option '--interval' must be 100ms to 1h");
   }
-  auto client = Client::open(invocation, console);
-  if (!client) return fail(console, client.error().message);
+  auto client = TRY(Client::open(invocation, console));
   const bool is_live = Terminal::is_there() && !invocation.is_on("once") && !invocation.is_on("json");
-  if (!is_live) return print_once(*client, options, invocation, console);
-  const auto done = run_live(*client, options);
+  if (!is_live) return print_once(client, options, invocation, console);
+  const auto done = run_live(client, options);
   return done ? kExitDone : fail(console, done.error().message);
 }
 
@@ -113,11 +108,8 @@ Command top_command() {
                           "second, and how many of its decisions were made from shares, without asking anybody.",
                           "q or Ctrl-C quits. Without a terminal, with --once or with --json it measures for one "
                           "interval, prints what it found and ends."},
-          .options = client_options({{.name = "interval",
-                                      .kind = ValueKind::kDuration,
-                                      .value_name = "DURATION",
-                                      .help = "How often the screen is drawn, and over which time rates are measured",
-                                      .default_text = "1s"},
+          .options = client_options({{"interval", ValueKind::kDuration, "DURATION",
+                                      "How often the screen is drawn, and over which time rates are measured", "1s"},
                                      {.name = "once", .help = "Print one frame as text"}}),
           .examples = {{"mete top", "On the screen, each second"},
                        {"mete top --json --interval 10s", "Rates over ten seconds, for a script"}},

@@ -1,5 +1,6 @@
 #include "engine/records/change.h"
 
+#include "core/limit_fields.h"
 #include "engine/records/change_codec.h"
 #include "engine/records/change_tags.h"
 
@@ -47,6 +48,13 @@ void write_hold(Encoder& record, const HoldRecord& hold) {
     record.varint(static_cast<std::uint64_t>(charge.units));
     record.byte(charge.is_backed ? 1 : 0);
   }
+}
+
+void write_value(Encoder& record, core::FieldType type, const core::FieldValue& value) {
+  if (type == core::FieldType::kName) return record.byte(static_cast<std::uint8_t>(value.number));
+  if (type == core::FieldType::kAmount) return record.varint(static_cast<std::uint64_t>(value.number));
+  if (type == core::FieldType::kText) return record.text(value.text);
+  if (type != core::FieldType::kFlag) record.number(value.number);  // a flag is among the flags
 }
 
 }  // namespace
@@ -107,20 +115,12 @@ void write_change(Encoder& record, const LimitChange& change) {
   record.varint(change.generation);
   record.instant(change.changed_at);
   record.text(limit.name());
-  record.byte(static_cast<std::uint8_t>(limit.kind()));
-  record.varint(static_cast<std::uint64_t>(limit.amount()));
-  record.byte(static_cast<std::uint8_t>((limit.period() ? kHasPeriod : 0U) | (limit.unit() ? kHasUnit : 0U) |
-                                        (limit.burst() ? kHasBurst : 0U) | (limit.zone() ? kHasZone : 0U) |
-                                        (limit.anchor() ? kHasAnchor : 0U) | (limit.is_shadow() ? kIsShadow : 0U) |
-                                        (limit.durable() ? kHasDurable : 0U)));
-  if (limit.period()) record.number(limit.period()->ns());
-  if (limit.unit()) record.byte(static_cast<std::uint8_t>(*limit.unit()));
-  if (limit.burst()) record.varint(static_cast<std::uint64_t>(*limit.burst()));
-  if (limit.zone()) record.text(*limit.zone());
-  if (limit.anchor()) record.number(std::int64_t{*limit.anchor()});
-  if (limit.durable()) record.byte(static_cast<std::uint8_t>(*limit.durable()));
-  record.byte(static_cast<std::uint8_t>(limit.on_fail()));
-  record.byte(static_cast<std::uint8_t>(limit.scope()));
+  unsigned flags = 0;
+  for (const core::LimitField& field : core::kLimitFields) flags |= field.told(limit) ? field.journal_flag : 0;
+  for (const core::LimitField& field : core::kLimitFields) {
+    if (&field == &core::kLimitFields[core::kLimitFieldsRequired]) record.byte(static_cast<std::uint8_t>(flags));
+    if (const auto value = field.get(limit)) write_value(record, field.type, *value);
+  }
 }
 
 void write_change(Encoder& record, const DropChange& change) {

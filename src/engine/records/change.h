@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/key_requests.h"
+#include "core/key_operations.h"
 #include "core/rule.h"
 #include "engine/hold_record.h"
 

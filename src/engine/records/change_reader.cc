@@ -2,6 +2,9 @@
 // is not taken for granted, so nothing of them is used before it is within its bounds.
 
 #include "base/errors.h"
+#include "base/names.h"
+#include "base/try.h"
+#include "core/limit_fields.h"
 #include "core/state.h"
 #include "core/validate.h"
 #include "engine/records/change.h"
@@ -12,7 +15,7 @@ namespace mete::engine {
 
 namespace {
 
-tl::unexpected<Error> unreadable(std::string_view what) {
+Error unreadable(std::string_view what) {
   return base::invalid("a change of " + std::string(what) + " cannot be read");
 }
 
@@ -150,36 +153,27 @@ Result<void> read_key(Decoder& bytes, ChangeVisitor& visitor) {
   return visitor.visit(change);
 }
 
+core::FieldValue read_value(Decoder& bytes, core::FieldType type) {
+  if (type == core::FieldType::kName) return {bytes.byte()};
+  if (type == core::FieldType::kAmount) return {static_cast<Amount>(bytes.varint())};
+  if (type == core::FieldType::kText) return {.text = bytes.text()};
+  return {type == core::FieldType::kFlag ? 1 : bytes.signed_number()};
+}
+
 Result<void> read_limit(Decoder& bytes, unsigned flags, ChangeVisitor& visitor) {
   const std::uint64_t generation = bytes.varint();
   const Instant changed_at = bytes.instant();
-  const std::string_view name = bytes.text();
-  Kind kind = Kind::kStock;
-  const bool is_kind = read_enum(bytes, Kind::kStock, kind);
-  Limit limit(kind, std::string(name));
-  limit.amount(static_cast<Amount>(bytes.varint()));
-  const std::uint8_t fields = bytes.byte();
-  bool is_good = is_kind;
-  if ((fields & kHasPeriod) != 0) limit.per(Duration::from_ns(bytes.signed_number()));
-  if ((fields & kHasUnit) != 0) {
-    Unit unit = Unit::kHour;
-    is_good = read_enum(bytes, Unit::kYear, unit) && is_good;
-    limit.per(unit);
+  LimitFields fields{.name = std::string(bytes.text())};
+  bool is_good = true;
+  unsigned given = 0;
+  for (const core::LimitField& field : core::kLimitFields) {
+    if (&field == &core::kLimitFields[core::kLimitFieldsRequired]) given = bytes.byte();
+    if (field.journal_flag != 0 && (given & field.journal_flag) == 0) continue;
+    const core::FieldValue value = read_value(bytes, field.type);
+    is_good = is_good && (field.names.empty() || !base::name_of(field.names, value.number).empty());
+    field.set(fields, value);
   }
-  if ((fields & kHasBurst) != 0) limit.burst(static_cast<Amount>(bytes.varint()));
-  if ((fields & kHasZone) != 0) limit.zone(std::string(bytes.text()));
-  if ((fields & kHasAnchor) != 0) limit.anchor(static_cast<int>(bytes.signed_number()));
-  if ((fields & kIsShadow) != 0) limit.shadow();
-  if ((fields & kHasDurable) != 0) {
-    Durable durable = Durable::kAlways;
-    is_good = read_enum(bytes, Durable::kNever, durable) && is_good;
-    limit.durable(durable);
-  }
-  OnFail on_fail = OnFail::kClosed;
-  Scope scope = Scope::kNode;
-  is_good = read_enum(bytes, OnFail::kOpen, on_fail) && is_good;
-  is_good = read_enum(bytes, Scope::kEscrow, scope) && is_good;
-  limit.on_fail(on_fail).scope(scope);
+  Limit limit(std::move(fields));
   if (!is_good || !bytes.is_whole() || generation == 0 || !core::validate_limit(limit)) return unreadable("a limit");
   LimitChange change{generation, (flags & kIsEvenFlag) != 0, changed_at, std::move(limit)};
   return visitor.visit(change);
@@ -230,7 +224,7 @@ Result<void> read_change(Decoder& bytes, ChangeVisitor& visitor) {
 Result<void> read_changes(std::string_view record, ChangeVisitor& visitor) {
   Decoder bytes(record);
   while (bytes.left() > 0) {
-    if (auto read = read_change(bytes, visitor); !read) return read;
+    TRY(read_change(bytes, visitor));
   }
   return {};
 }

@@ -26,13 +26,4 @@ inline constexpr std::uint8_t kHasHoldFlag = 0x10;
 // Of an override.
 inline constexpr std::uint8_t kHasAmountFlag = 0x10;
 
-// Which optional fields a limit has.
-inline constexpr std::uint8_t kHasPeriod = 1;
-inline constexpr std::uint8_t kHasUnit = 2;
-inline constexpr std::uint8_t kHasBurst = 4;
-inline constexpr std::uint8_t kHasZone = 8;
-inline constexpr std::uint8_t kHasAnchor = 16;
-inline constexpr std::uint8_t kIsShadow = 32;
-inline constexpr std::uint8_t kHasDurable = 64;
-
 }  // namespace mete::engine

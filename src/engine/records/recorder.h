@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/lock.h"
+#include "core/execution.h"
 #include "engine/meter_access.h"
 #include "engine/records/change.h"
 #include "engine/records/change_codec.h"
@@ -37,10 +38,10 @@ class ChangeSink {
   ChangeSink& operator=(const ChangeSink&) = delete;
   virtual ~ChangeSink() = default;
 
-  // kAlways: the answer must not leave before the record is safe.
-  virtual void append(std::string_view record, Durable durable) = 0;
+  // kAlways: the answer must not leave before the record is safe. Returns what it has to wait for.
+  virtual core::Ticket append(std::string_view record, Durable durable) = 0;
   // An answer is told again: what it rests on must be safe before it leaves.
-  virtual void depend() = 0;
+  [[nodiscard]] virtual core::Ticket last_awaited() const = 0;
 };
 
 class Recorder {
@@ -59,30 +60,32 @@ class Recorder {
 
   [[nodiscard]] bool is_on() const { return sink_ != nullptr; }
 
-  void append(const Encoder& record, Durable durable) const {
-    if (!record.is_empty()) sink_->append(record.view(), durable);
+  // What the answer has to wait for.
+  core::Ticket append(const Encoder& record, Durable durable) const {
+    return record.is_empty() ? 0 : sink_->append(record.view(), durable);
   }
   template <class Change>
-  void tell(const Change& change, Durable durable) const {
-    if (!is_on()) return;
+  core::Ticket tell(const Change& change, Durable durable) const {
+    if (!is_on()) return 0;
     Encoder record;
     write_change(record, change);
-    append(record, durable);
+    return append(record, durable);
   }
-  void depend() const {
-    if (is_on()) sink_->depend();
-  }
+  // Of an answer that is told again.
+  [[nodiscard]] core::Ticket last_awaited() const { return is_on() ? sink_->last_awaited() : 0; }
 
   // A take of one charge: nearly everything that happens.
-  void tell_take(const LimitRecord& limit, Entry& meter, std::uint64_t hash) const {
+  core::Ticket tell_take(const LimitRecord& limit, Entry& meter, std::uint64_t hash) const {
     switch (limit.definition.durability()) {
       case Durable::kAlways:
         return tell(change_of(limit, meter), Durable::kAlways);
       case Durable::kEverySecond:
-        return tell_soon(meter, hash, [&] { return change_of(limit, meter); });
+        tell_soon(meter, hash, [&] { return change_of(limit, meter); });
+        return 0;
       case Durable::kNever:
-        return;
+        return 0;
     }
+    __builtin_unreachable();
   }
   // Wants the lock of the entry's bucket.
   template <class MakeChange>
@@ -122,7 +125,7 @@ class Recorder {
   }
   static PartChange change_of(const OpenPart& part) {
     PartChange change;
-    static_cast<core::HeldPart&>(change) = part;
+    static_cast<core::HeldPart&>(change) = static_cast<const core::HeldPart&>(part);
     change.serial = part.serial;
     change.charge = part.charge;
     change.id = part.id;

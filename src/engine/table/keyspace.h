@@ -268,7 +268,7 @@ inline Keyspace::Guard::Guard(Keyspace& keyspace, std::uint64_t hash) : keyspace
 // torn between two states; nothing depends on it but the address that is fetched, and any address may be.
 inline void Keyspace::prefetch_entry(std::uint64_t hash) const {
   const Bucket& bucket = bucket_of(hash);
-  const std::uint64_t tags = base::load_racing<std::uint64_t>(bucket.tags.data());
+  const auto tags = base::load_racing<std::uint64_t>(bucket.tags.data());
   const std::uint64_t candidates = base::find_byte(tags, tag_of(hash));
   if (candidates == 0) return;
   const auto slot = static_cast<std::uint32_t>(std::countr_zero(candidates)) / 8;

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <string>
 
+#include "base/errors.h"
+
 namespace mete::engine {
 
 // What a node of a map or set takes beside its value.
@@ -32,10 +34,9 @@ class MemoryGauge {
 
   // What to tell whoever wants more.
   [[nodiscard]] Error out_of_memory() const {
-    if (bytes_max_ == 0) return {ErrorCode::kOutOfMemory, "the system has no more memory for meters"};
-    return {ErrorCode::kOutOfMemory,
-            "the memory ceiling of " + std::to_string(bytes_max_) +
-                " bytes is reached: raise max_memory, or wait until keys in use are fresh again"};
+    if (bytes_max_ == 0) return base::out_of_memory("the system has no more memory for meters");
+    return base::out_of_memory("the memory ceiling of " + std::to_string(bytes_max_) +
+                               " bytes is reached: raise max_memory, or wait until keys in use are fresh again");
   }
 
  private:
@@ -48,7 +49,7 @@ class MemoryGauge {
 template <class Attempt, class Evict>
 auto try_with_eviction(Attempt attempt, Evict evict) {
   auto result = attempt();
-  const bool is_full = !result && result.error().code == ErrorCode::kOutOfMemory;
+  const bool is_full = !result.has_value() && result.error().code == ErrorCode::kOutOfMemory;
   if (is_full && evict()) result = attempt();
   return result;
 }

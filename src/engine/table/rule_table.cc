@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/try.h"
 
 namespace mete::engine {
 
@@ -42,9 +43,8 @@ Result<const RuleRecord*> RuleTable::acquire(const Limit& limit) {
   const Key key = key_of(limit);
   if (limit.kind() != Kind::kCalendar) return intern(key, std::nullopt);
   const auto& [kind, amount, capacity, period_ns, unit, zone, anchor] = key;
-  auto calendar = civil::Calendar::make({.unit = unit, .zone = zone, .anchor = anchor});
-  if (!calendar) return tl::make_unexpected(calendar.error());
-  return intern(key, *calendar);
+  auto calendar = TRY(civil::Calendar::make({.unit = unit, .zone = zone, .anchor = anchor}));
+  return intern(key, calendar);
 }
 
 const RuleRecord* RuleTable::acquire(const core::Rule& rule) {

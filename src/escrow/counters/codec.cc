@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "base/errors.h"
 #include "core/validate.h"
 
 namespace mete::escrow {
@@ -139,8 +140,7 @@ Result<std::vector<CounterState>> decode_states(std::string_view bytes) {
   while (decoder.left() > 0) {
     CounterState& state = states.emplace_back();
     if (const char* const problem = decode_state(decoder, state)) {
-      return tl::unexpected(Error{
-          ErrorCode::kInvalid, "counter " + std::to_string(states.size()) + " of a batch cannot be read: " + problem});
+      return base::invalid("counter " + std::to_string(states.size()) + " of a batch cannot be read: " + problem);
     }
   }
   return states;

@@ -13,7 +13,7 @@ namespace {
 using Limits = std::numeric_limits<std::int64_t>;
 
 // The sum, kept within the bounds if it is to saturate; none if it is out of them.
-std::optional<Int128> bounded_sum(Int128 value, const core::BoundedAdd& request) {
+std::optional<Int128> bounded_sum(Int128 value, const core::AddBounded& request) {
   const Int128 lower = request.lower.value_or(Limits::min());
   const Int128 upper = request.upper.value_or(Limits::max());
   const Int128 sum = value + request.by;
@@ -93,7 +93,7 @@ std::optional<std::int64_t> Counters::get(std::string_view key, Instant now) {
   return with_key(key, now, [](const Access& access) { return access.value(); });
 }
 
-core::SetAnswer Counters::set(const core::SetRequest& request, Instant now) {
+core::SetAnswer Counters::set(const core::SetCounter& request, Instant now) {
   return with_key(request.key, now, [&](Access access) {
     core::SetAnswer answer{.old = access.value()};
     const bool is_present = access.is_live();
@@ -123,7 +123,7 @@ Result<std::int64_t> Counters::add(std::string_view key, std::int64_t by, Instan
   });
 }
 
-Result<core::BoundedSum> Counters::add_bounded(const core::BoundedAdd& request, Instant now) {
+Result<core::BoundedSum> Counters::add_bounded(const core::AddBounded& request, Instant now) {
   return with_key(request.key, now, [&](Access access) -> Result<core::BoundedSum> {
     const std::optional<Int128> sum = bounded_sum(access.exact_value(), request);
     if (!sum) return core::BoundedSum{.value = access.value().value_or(0), .applied = 0};

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/key_requests.h"
+#include "core/key_operations.h"
 #include "escrow/counters/shard.h"
 
 namespace mete::escrow {
@@ -36,10 +36,10 @@ class Counters {
   [[nodiscard]] const Writer& self() const { return self_; }
 
   [[nodiscard]] std::optional<std::int64_t> get(std::string_view key, Instant now);
-  core::SetAnswer set(const core::SetRequest& request, Instant now);
+  core::SetAnswer set(const core::SetCounter& request, Instant now);
   std::optional<std::int64_t> take_out(std::string_view key, Instant now);
   Result<std::int64_t> add(std::string_view key, std::int64_t by, Instant now);
-  Result<core::BoundedSum> add_bounded(const core::BoundedAdd& request, Instant now);
+  Result<core::BoundedSum> add_bounded(const core::AddBounded& request, Instant now);
   [[nodiscard]] core::KeyType type(std::string_view key, Instant now);
   bool remove(std::string_view key, Instant now);
   [[nodiscard]] std::optional<Instant> expires_at(std::string_view key, Instant now);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 #include "escrow/nodes/names.h"
 #include "escrow/nodes/registry.h"
 
@@ -21,43 +22,36 @@ Joining::Joining(store::Store& shared, Options options)
 }
 
 Result<std::optional<Registry>> Joining::attempt() {
-  const auto cluster = recognise();
-  if (!cluster) return tl::make_unexpected(cluster.error());
-  const auto others = roll_.in_the_way(self_);
-  if (!others) return tl::make_unexpected(others.error());
-  for (const Presence& other : *others) {
+  const auto cluster = TRY(recognise());
+  const auto others = TRY(roll_.in_the_way(self_));
+  for (const Presence& other : others) {
     if (other.node.identity != self_.identity) return base::invalid(name_taken(other.node));
   }
-  for (const Presence& other : *others) {
-    const auto silent = is_silent(other);
-    if (!silent) return tl::make_unexpected(silent.error());
-    if (!*silent) return std::nullopt;
+  for (const Presence& other : others) {
+    const auto silent = TRY(is_silent(other));
+    if (!silent) return std::nullopt;
   }
-  return enter(*cluster, *others);
+  return enter(cluster, others);
 }
 
 Result<ClusterNumber> Joining::recognise() {
-  const auto found = roll_.cluster();
-  if (!found) return tl::make_unexpected(found.error());
-  if (remembered_.cluster != 0 && *found != remembered_.cluster)
-    return base::invalid(wiped(remembered_.cluster, *found));
-  if (const auto ready = roll_.prepare(); !ready) return tl::make_unexpected(ready.error());
-  if (!*found) return roll_.found_cluster();
-  if (const auto ok = check_starts(); !ok) return tl::make_unexpected(ok.error());
-  return **found;
+  const auto found = TRY(roll_.cluster());
+  if (remembered_.cluster != 0 && found != remembered_.cluster) return base::invalid(wiped(remembered_.cluster, found));
+  TRY(roll_.prepare());
+  if (!found) return roll_.found_cluster();
+  TRY(check_starts());
+  return *found;
 }
 
 // Asked before a start is counted: else the count would reach what is remembered after some attempts.
 Result<void> Joining::check_starts() {
   if (remembered_.cluster != 0) {
-    const auto last = roll_.last_incarnation(remembered_.name);
-    if (!last) return tl::make_unexpected(last.error());
-    if (*last < remembered_.incarnation)
-      return base::invalid(went_back(remembered_.name, {*last, remembered_.incarnation}));
+    const auto last = TRY(roll_.last_incarnation(remembered_.name));
+    if (last < remembered_.incarnation)
+      return base::invalid(went_back(remembered_.name, {last, remembered_.incarnation}));
   }
-  const auto starts = roll_.starts_from(self_.identity);
-  if (!starts) return tl::make_unexpected(starts.error());
-  if (*starts > remembered_.starts) return base::invalid(copy_started());
+  const auto starts = TRY(roll_.starts_from(self_.identity));
+  if (starts > remembered_.starts) return base::invalid(copy_started());
   return {};
 }
 
@@ -74,23 +68,18 @@ Result<bool> Joining::is_silent(const Presence& other) {
 
 Result<std::optional<Registry>> Joining::enter(ClusterNumber cluster, const std::vector<Presence>& predecessors) {
   // The incarnation comes first: a predecessor that comes back at this moment sees by it that its time is over.
-  const auto incarnation = roll_.next_incarnation(self_.name);
-  if (!incarnation) return tl::make_unexpected(incarnation.error());
-  self_.incarnation = *incarnation;
+  self_.incarnation = TRY(roll_.next_incarnation(self_.name));
   for (const Presence& predecessor : predecessors) {
-    if (const auto removed = roll_.remove(predecessor.hold_id); !removed) {
-      return tl::make_unexpected(removed.error());
-    }
+    TRY(roll_.remove(predecessor.hold_id));
   }
-  const auto entered = roll_.enter(self_, 0);
-  if (!entered) return tl::make_unexpected(entered.error());
-  if (!*entered) return std::nullopt;  // somebody else was faster: the next attempt sees who
+  const auto entered = TRY(roll_.enter(self_, 0));
+  if (!entered) return std::nullopt;  // somebody else was faster: the next attempt sees who
   if (const auto counted = count_start(cluster); !counted) {
     (void)roll_.remove(Roll::hold_id(self_, 0));  // unreachable: it ends by itself
-    return tl::make_unexpected(counted.error());
+    return counted.error();
   }
   Registry registry(roll_, self_, remembered_);
-  if (const auto counted = registry.count_others(); !counted) return tl::make_unexpected(counted.error());
+  TRY(registry.count_others());
   return registry;
 }
 
@@ -98,10 +87,9 @@ Result<std::optional<Registry>> Joining::enter(ClusterNumber cluster, const std:
 Result<void> Joining::count_start(ClusterNumber cluster) {
   remembered_ = {.cluster = cluster, .name = self_.name, .incarnation = self_.incarnation, .starts = 0};
   if (!remember_) return {};
-  const auto starts = roll_.starts_from(self_.identity);
-  if (!starts) return tl::make_unexpected(starts.error());
-  remembered_.starts = *starts + 1;
-  if (auto noted = remember_(remembered_); !noted) return noted;
+  const auto starts = TRY(roll_.starts_from(self_.identity));
+  remembered_.starts = starts + 1;
+  TRY(remember_(remembered_));
   return roll_.count_start_from(self_.identity);
 }
 

@@ -5,7 +5,9 @@
 #include <charconv>
 #include <optional>
 
+#include "base/errors.h"
 #include "base/random.h"
+#include "base/try.h"
 #include "escrow/nodes/names.h"
 #include "journal/directory.h"
 #include "journal/file_system.h"
@@ -58,35 +60,31 @@ std::optional<NodeMemory> parse(std::string_view text) {
 }
 
 Result<NodeMemory> read_memory(journal::FileSystem& files, const std::string& path) {
-  const auto file = files.open(path, journal::FileSystem::Mode::kRead);
-  if (!file) return tl::make_unexpected(file.error());
+  const auto file = TRY(files.open(path, journal::FileSystem::Mode::kRead));
   std::array<char, kFileBytesMax> bytes{};
-  const auto size = journal::read_all(**file, 0, bytes);
-  if (!size) return tl::make_unexpected(size.error());
-  auto memory = parse({bytes.data(), *size});
+  const auto size = TRY(journal::read_all(*file, 0, bytes));
+  auto memory = parse({bytes.data(), size});
   if (memory) return std::move(*memory);
-  return tl::make_unexpected(
-      Error{ErrorCode::kInvalid, path + ": it is damaged, or of another version: bring it back from a copy; or, if the "
-                                        "shared store is still that of this node's cluster, remove it"});
+  return base::invalid(path +
+                       ": it is damaged, or of another version: bring it back from a copy; or, if the "
+                       "shared store is still that of this node's cluster, remove it");
 }
 
 }  // namespace
 
 Result<NodeMemory> load_memory(journal::FileSystem& files, const std::string& directory) {
-  const auto names = files.list(directory);
-  if (!names) return tl::make_unexpected(names.error());
-  const bool is_there = std::find(names->begin(), names->end(), kNodeFile) != names->end();
+  const auto names = TRY(files.list(directory));
+  const bool is_there = std::find(names.begin(), names.end(), kNodeFile) != names.end();
   if (is_there) return read_memory(files, directory + "/" + std::string(kNodeFile));
   NodeMemory made{.identity = base::random_id()};
-  if (const auto saved = save_memory(files, directory, made); !saved) return tl::make_unexpected(saved.error());
+  TRY(save_memory(files, directory, made));
   return made;
 }
 
 Result<void> save_memory(journal::FileSystem& files, const std::string& directory, const NodeMemory& memory) {
-  const auto file = journal::create_temporary(files, directory, kNodeFile);
-  if (!file) return tl::make_unexpected(file.error());
-  if (auto written = journal::write_all(**file, 0, text_of(memory)); !written) return written;
-  if (auto synced = (*file)->sync(); !synced) return synced;
+  const auto file = TRY(journal::create_temporary(files, directory, kNodeFile));
+  TRY(journal::write_all(*file, 0, text_of(memory)));
+  TRY(file->sync());
   return journal::publish_temporary(files, directory, kNodeFile);
 }
 

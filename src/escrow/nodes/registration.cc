@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/random.h"
+#include "base/try.h"
 
 namespace mete::escrow {
 
@@ -12,9 +14,8 @@ namespace {
 Result<Registry> join(store::Store& shared, Joining::Options options, const std::function<void(Duration)>& wait) {
   Joining joining(shared, std::move(options));
   while (true) {
-    auto joined = joining.attempt();
-    if (!joined) return tl::make_unexpected(std::move(joined.error()));
-    if (*joined) return std::move(**joined);
+    auto joined = TRY(joining.attempt());
+    if (joined) return std::move(*joined);
     wait(kRefreshEvery);
   }
 }
@@ -25,29 +26,29 @@ Registration::Registration(Registry registry, bool is_new)
     : registry_(std::move(registry)),
       self_(registry_.self()),
       cluster_(registry_.remembered().cluster),
-      is_new_(is_new) {}
+      is_new_(is_new),
+      nodes_(registry_.nodes()) {}
 
 Result<std::unique_ptr<Registration>> Registration::take(store::Store& shared, const Options& options) {
   const bool has_disk = !options.directory.empty();
   CHECK(!has_disk || options.files != nullptr);
-  auto memory = has_disk ? load_memory(*options.files, options.directory) : NodeMemory{.identity = base::random_id()};
-  if (!memory) return tl::make_unexpected(memory.error());
+  auto memory =
+      TRY(has_disk ? load_memory(*options.files, options.directory) : NodeMemory{.identity = base::random_id()});
   std::function<Result<void>(const Remembered&)> remember;
   if (has_disk) {
     remember = [&](const Remembered& known) {
-      return save_memory(*options.files, options.directory, {.identity = memory->identity, .remembered = known});
+      return save_memory(*options.files, options.directory, {.identity = memory.identity, .remembered = known});
     };
   }
-  auto registry = join(shared,
-                       {.name = options.name,
-                        .identity = memory->identity,
-                        .address = options.address,
-                        .remembered = memory->remembered,
-                        .remember = remember},
-                       options.wait);
-  if (!registry) return tl::make_unexpected(registry.error());
-  const bool is_new = memory->remembered.cluster == 0;
-  return std::unique_ptr<Registration>(new Registration(std::move(*registry), is_new));
+  auto registry = TRY(join(shared,
+                           {.name = options.name,
+                            .identity = memory.identity,
+                            .address = options.address,
+                            .remembered = memory.remembered,
+                            .remember = remember},
+                           options.wait));
+  const bool is_new = memory.remembered.cluster == 0;
+  return std::unique_ptr<Registration>(new Registration(std::move(registry), is_new));
 }
 
 Registration::~Registration() {
@@ -56,22 +57,25 @@ Registration::~Registration() {
 
 Result<void> Registration::keep() {
   auto confirmed = confirm();
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard asking(asking_);
   if (registry_.membership() == Membership::kMember) return {};
   return confirmed;
 }
 
 Result<void> Registration::confirm() {
-  const std::lock_guard guard(mutex_);
-  const auto membership = registry_.refresh();
-  if (!membership) return tl::make_unexpected(membership.error());
-  if (*membership == Membership::kMember) return {};
-  return tl::make_unexpected(Error{ErrorCode::kUnavailable, registry_.reason()});
+  const std::lock_guard asking(asking_);
+  const auto membership = TRY(registry_.refresh());
+  {
+    const std::lock_guard guard(mutex_);
+    nodes_ = registry_.nodes();
+  }
+  if (membership == Membership::kMember) return {};
+  return base::unavailable(registry_.reason());
 }
 
 std::vector<NodeInfo> Registration::nodes() const {
   const std::lock_guard guard(mutex_);
-  return registry_.nodes();
+  return nodes_;
 }
 
 }  // namespace mete::escrow

@@ -15,10 +15,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "escrow/nodes/memory.h"
 #include "escrow/nodes/registry.h"
 #include "journal/file_system.h"
+#include "net/fiber_mutex.h"
 
 namespace mete::escrow {
 
@@ -46,6 +48,7 @@ class Registration {
   // The same before something is done that must not be done to a store of another cluster: here a store that does not
   // answer is an error.
   Result<void> confirm();
+  // As of the last answer of the shared store: waits for nothing.
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
   [[nodiscard]] const Node& self() const { return self_; }
   [[nodiscard]] ClusterNumber cluster() const { return cluster_; }
@@ -55,11 +58,13 @@ class Registration {
  private:
   Registration(Registry registry, bool is_new);
 
-  mutable std::mutex mutex_;
-  Registry registry_;
+  net::FiberMutex asking_;  // held while the shared store is asked; taken before mutex_
+  Registry registry_;       // under asking_
   const Node self_;
   const ClusterNumber cluster_;
   const bool is_new_;
+  mutable std::mutex mutex_;
+  std::vector<NodeInfo> nodes_;  // under mutex_: those of the last answer, for who must not wait for the next
 };
 
 }  // namespace mete::escrow

@@ -1,4 +1,5 @@
 #include "escrow/nodes/registry.h"
+#include "base/try.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,55 +23,49 @@ Registry::Registry(const Roll& roll, Node self, Remembered remembered)
 Result<Membership> Registry::refresh() {
   if (membership_ != Membership::kMember) return membership_;
   const auto extended = roll_.extend(hold_id());
-  if (!extended && !is_gone(extended.error())) return tl::make_unexpected(extended.error());
+  if (!extended && !is_gone(extended.error())) return extended.error();
   if (!extended) {
     const auto membership = come_back();
     if (!membership || *membership != Membership::kMember) return membership;
   }
-  if (const auto counted = count_others(); !counted) return tl::make_unexpected(counted.error());
+  TRY(count_others());
   return membership_;
 }
 
 Result<Membership> Registry::come_back() {
-  const auto cluster = roll_.cluster();
-  if (!cluster) return tl::make_unexpected(cluster.error());
+  const auto cluster = TRY(roll_.cluster());
   const ClusterNumber own = remembered_.cluster;
-  if (*cluster != own) return give_up(Membership::kWiped, wiped(own, *cluster));
-  if (const auto ready = roll_.prepare(); !ready) return tl::make_unexpected(ready.error());
+  if (cluster != own) return give_up(Membership::kWiped, wiped(own, cluster));
+  TRY(roll_.prepare());
   // If the answer gets lost, the next attempt has the same id, and is told what became of this one.
-  const auto entered = roll_.enter(self_, number_ + 1);
-  if (!entered) return tl::make_unexpected(entered.error());
-  const auto last = roll_.last_incarnation(self_.name);
-  if (!last) return tl::make_unexpected(last.error());
-  if (*last < self_.incarnation) return give_up(Membership::kWiped, went_back(self_.name, {*last, self_.incarnation}));
-  if (!*entered) return stand_aside(*last);
+  const auto entered = TRY(roll_.enter(self_, number_ + 1));
+  const auto last = TRY(roll_.last_incarnation(self_.name));
+  if (last < self_.incarnation) return give_up(Membership::kWiped, went_back(self_.name, {last, self_.incarnation}));
+  if (!entered) return stand_aside(last);
   ++number_;
-  if (*last == self_.incarnation) return Membership::kMember;
+  if (last == self_.incarnation) return Membership::kMember;
   (void)roll_.remove(hold_id());  // unreachable: it ends by itself
-  return stand_aside(*last);
+  return stand_aside(last);
 }
 
 Result<Membership> Registry::stand_aside(Incarnation last) {
-  const auto others = roll_.in_the_way(self_);
-  if (!others) return tl::make_unexpected(others.error());
+  const auto others = TRY(roll_.in_the_way(self_));
   Node successor{.name = self_.name, .incarnation = last, .identity = {}, .address = {}};
-  return give_up(Membership::kFenced, fenced(self_, others->empty() ? successor : others->front().node));
+  return give_up(Membership::kFenced, fenced(self_, others.empty() ? successor : others.front().node));
 }
 
 Result<void> Registry::count_others() {
-  const auto ids = roll_.hold_ids();
-  if (!ids) return tl::make_unexpected(ids.error());
+  const auto ids = TRY(roll_.hold_ids());
   const std::string self_id = hold_id();
   std::map<std::string, Node, std::less<>> present;
-  for (const std::string& id : *ids) {
+  for (const std::string& id : ids) {
     if (id == self_id) continue;
     if (const auto known = others_.find(id); known != others_.end()) {
       present.insert(*known);
       continue;
     }
-    auto found = roll_.look_up(id);
-    if (!found) return tl::make_unexpected(found.error());
-    if (*found) present.emplace(id, std::move((*found)->node));
+    auto found = TRY(roll_.look_up(id));
+    if (found) present.emplace(id, std::move(found->node));
   }
   others_ = std::move(present);
   return {};

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::escrow {
 
@@ -25,18 +26,18 @@ Result<void> Roster::check(const Writer& node) const {
 
 Result<void> Roster::note(const Writer& node) {
   const std::lock_guard lock(mutex_);
-  if (auto fine = check_locked(node); !fine) return fine;
+  TRY(check_locked(node));
   incarnations_[node.node] = node.incarnation;
-  return Done{};
+  return {};
 }
 
 Result<void> Roster::check_locked(const Writer& node) const {
   const auto known = incarnations_.find(node.node);
   if (known == incarnations_.end()) {
-    if (incarnations_.size() < kNodesMax) return Done{};
+    if (incarnations_.size() < kNodesMax) return {};
     return base::invalid("more than " + std::to_string(kNodesMax) + " nodes have been met: give nodes names that stay");
   }
-  if (known->second <= node.incarnation) return Done{};
+  if (known->second <= node.incarnation) return {};
   return base::invalid("node '" + node.node + "' has started anew since, as incarnation " +
                        std::to_string(known->second) + ", and this is incarnation " + std::to_string(node.incarnation) +
                        ": stop the older one, or give it another name");
@@ -62,26 +63,24 @@ void Channel::send_proof(std::string& output) const {
 
 Result<std::optional<Frame>> Channel::read(std::string_view& input, std::string& output) {
   auto frame = read_on(input, output);
-  if (frame) return frame;
-  return tl::unexpected(refuse(std::move(frame.error()), output));
+  if (frame.has_value()) return frame;
+  return refuse(std::move(frame).error(), output);
 }
 
 Result<std::optional<Frame>> Channel::read_on(std::string_view& input, std::string& output) {
   for (;;) {
     auto taken = take_frame(input);
-    if (!taken || !*taken) return taken;
+    if (!taken.has_value() || !*taken) return taken;
     Frame frame = **taken;
     if (is_open()) {
-      auto unsealed = unseal(frame);
-      if (!unsealed) return tl::unexpected(unsealed.error());
-      frame = *unsealed;
+      frame = TRY(unseal(frame));
     }
     if (frame.type == FrameType::kRefusal) {
       is_refused_ = true;
       return base::invalid("the other node refuses: " + std::string(frame.body.substr(0, kReasonBytesMax)));
     }
     if (is_open()) return frame;
-    if (auto done = advance(frame, output); !done) return tl::unexpected(done.error());
+    TRY(advance(frame, output));
   }
 }
 
@@ -92,16 +91,15 @@ Result<void> Channel::advance(const Frame& frame, std::string& output) {
 }
 
 Result<void> Channel::take_hello(std::string_view body, std::string& output) {
-  const auto hello = decode_hello(body);
-  if (!hello) return tl::unexpected(hello.error());
-  peer_ = hello->node;
-  if (auto fine = check(*hello); !fine) return fine;
+  const auto hello = TRY(decode_hello(body));
+  peer_ = hello.node;
+  TRY(check(hello));
   (side_ == Side::kConnector ? transcript_.acceptor : transcript_.connector) = body;
   if (side_ == Side::kAcceptor) send_hello(output);
   if (!has_secret()) return open();
   if (side_ == Side::kConnector) send_proof(output);
   stage_ = Stage::kProof;
-  return Done{};
+  return {};
 }
 
 Result<void> Channel::check(const Hello& hello) const {
@@ -130,9 +128,9 @@ Result<void> Channel::take_proof(std::string_view body, std::string& output) {
 }
 
 Result<void> Channel::open() {
-  if (auto noted = identity_.roster.note(peer_); !noted) return noted;
+  TRY(identity_.roster.note(peer_));
   stage_ = Stage::kOpen;
-  return Done{};
+  return {};
 }
 
 Result<Frame> Channel::unseal(const Frame& frame) {

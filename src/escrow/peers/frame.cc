@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 #include "escrow/counters/codec.h"
 
 namespace mete::escrow {
@@ -88,9 +89,8 @@ Result<std::uint64_t> decode_number(std::string_view body) {
 }
 
 Result<Batch> decode_batch(std::string_view body) {
-  const auto number = decode_number(body.substr(0, sizeof(std::uint64_t)));
-  if (!number) return tl::unexpected(number.error());
-  return Batch{*number, body.substr(sizeof(std::uint64_t))};
+  const auto number = TRY(decode_number(body.substr(0, sizeof(std::uint64_t))));
+  return Batch{number, body.substr(sizeof(std::uint64_t))};
 }
 
 }  // namespace mete::escrow

@@ -1,4 +1,5 @@
 #include "escrow/peers/incoming.h"
+#include "base/try.h"
 
 #include <utility>
 
@@ -47,10 +48,9 @@ Incoming::Incoming(const Parts& parts, std::shared_ptr<net::TlsContext> tls)
 
 Result<std::unique_ptr<Incoming>> Incoming::start(const Parts& parts, const net::Address& address,
                                                   std::shared_ptr<net::TlsContext> tls) {
-  auto sockets = net::listen_on(address);
-  if (!sockets) return tl::unexpected(sockets.error());
+  auto sockets = TRY(net::listen_on(address));
   std::unique_ptr<Incoming> incoming(new Incoming(parts, std::move(tls)));
-  for (net::Descriptor& socket : *sockets) incoming->listen(std::move(socket));
+  for (net::Descriptor& socket : sockets) incoming->listen(std::move(socket));
   incoming->address_ = incoming->listeners_.front()->address().to_string();
   incoming->sweep();
   incoming->thread_ = std::thread([&loop = incoming->loop_] { loop.run(); });

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 #include "escrow/peers/incoming.h"
 #include "escrow/peers/outgoing.h"
 #include "net/address.h"
@@ -31,7 +32,7 @@ Result<void> check(const PeerOptions& options, const Writer& self) {
     return base::invalid(
         "TLS between peers takes a certificate, its key and the authority that signed those of all nodes");
   }
-  return Done{};
+  return {};
 }
 
 std::string exposed(const std::string& address) {
@@ -54,26 +55,20 @@ PeerLinks::~PeerLinks() {
 
 Result<std::unique_ptr<PeerLinks>> PeerLinks::start(const PeerOptions& options, Counters& counters) {
   CHECK(options.clock != nullptr);
-  if (auto fine = check(options, counters.self()); !fine) return tl::unexpected(fine.error());
-  const auto address = net::parse_address(options.listen);
-  if (!address) return tl::unexpected(address.error());
+  TRY(check(options, counters.self()));
+  const auto address = TRY(net::parse_address(options.listen));
   std::unique_ptr<PeerLinks> links(new PeerLinks(options, counters));
   std::shared_ptr<net::TlsContext> context;
   if (options.tls.is_on()) {
     const PeerTls& tls = options.tls;
-    auto loaded =
-        net::TlsContext::load({.certificate = tls.certificate, .key = tls.key, .client_authorities = tls.authority});
-    if (!loaded) return tl::unexpected(loaded.error());
-    context = *loaded;
+    context = TRY(
+        net::TlsContext::load({.certificate = tls.certificate, .key = tls.key, .client_authorities = tls.authority}));
     auto client =
-        net::TlsClient::load({.ca = tls.authority, .certificate = tls.certificate, .key = tls.key}, kTlsNames);
-    if (!client) return tl::unexpected(client.error());
-    links->tls_client_.emplace(std::move(*client));
+        TRY(net::TlsClient::load({.ca = tls.authority, .certificate = tls.certificate, .key = tls.key}, kTlsNames));
+    links->tls_client_.emplace(std::move(client));
   }
-  if (!links->knows_its_peers() && !address->is_local()) return base::invalid(exposed(options.listen));
-  auto incoming = Incoming::start({links->identity_, counters, links->clock_, links->log_}, *address, context);
-  if (!incoming) return tl::unexpected(incoming.error());
-  links->incoming_ = std::move(*incoming);
+  if (!links->knows_its_peers() && !address.is_local()) return base::invalid(exposed(options.listen));
+  links->incoming_ = TRY(Incoming::start({links->identity_, counters, links->clock_, links->log_}, address, context));
   return links;
 }
 
@@ -81,8 +76,7 @@ Result<void> PeerLinks::check_peers(const std::vector<PeerAddress>& peers) const
   if (peers.size() > kPeersMax) return base::invalid("a node has " + std::to_string(kPeersMax) + " peers at most");
   std::set<std::string> names;
   for (const PeerAddress& peer : peers) {
-    const auto address = net::parse_address(peer.address);
-    if (!address) return tl::unexpected(address.error());
+    const auto address = TRY(net::parse_address(peer.address));
     if (peer.name.size() > kNodeBytesMax) {
       return base::invalid("the name of the peer at " + peer.address + " has more than " +
                            std::to_string(kNodeBytesMax) + " bytes");
@@ -91,9 +85,9 @@ Result<void> PeerLinks::check_peers(const std::vector<PeerAddress>& peers) const
       return base::invalid("'" + peer.name + "' is this node itself, and no peer of it");
     const bool is_new = names.insert(peer.name.empty() ? peer.address : peer.name).second;
     if (!is_new) return base::invalid("two peers are called '" + (peer.name.empty() ? peer.address : peer.name) + "'");
-    if (!knows_its_peers() && !address->is_local()) return base::invalid(exposed(peer.address));
+    if (!knows_its_peers() && !address.is_local()) return base::invalid(exposed(peer.address));
   }
-  return Done{};
+  return {};
 }
 
 std::unique_ptr<Outgoing> PeerLinks::connect(const PeerAddress& peer) {
@@ -102,7 +96,7 @@ std::unique_ptr<Outgoing> PeerLinks::connect(const PeerAddress& peer) {
 }
 
 Result<void> PeerLinks::set_peers(const std::vector<PeerAddress>& peers) {
-  if (auto fine = check_peers(peers); !fine) return fine;
+  TRY(check_peers(peers));
   std::vector<std::unique_ptr<Outgoing>> left;  // ended with no lock held: that may take a moment
   {
     const std::lock_guard lock(mutex_);
@@ -117,7 +111,7 @@ Result<void> PeerLinks::set_peers(const std::vector<PeerAddress>& peers) {
   for (const auto& link : left) {
     if (link != nullptr) link->stop_soon();
   }
-  return Done{};
+  return {};
 }
 
 std::vector<PeerStatus> PeerLinks::status() const {

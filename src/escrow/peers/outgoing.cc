@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "base/monotonic.h"
-#include "net/connect.h"
+#include "base/try.h"
+#include "net/fiber.h"
 
 namespace mete::escrow {
 
@@ -86,52 +87,50 @@ void Outgoing::run() {
 }
 
 Result<void> Outgoing::talk() {
-  auto socket = net::ClientSocket::open(address_, parts_.tls, net::Deadline::in(kConnectWithin));
-  if (!socket) return tl::unexpected(socket.error());
+  auto socket = TRY(net::ClientSocket::open(address_, parts_.tls, net::Deadline::in(kConnectWithin)));
   Sender sender(parts_.identity, peer_.name, parts_.counters, progress_, time());
   input_.clear();
-  use_socket(socket->descriptor());
-  auto ended = serve(*socket, sender);
+  use_socket(socket.descriptor());
+  auto ended = serve(socket, sender);
   // Why it ends, for the peer; if it does not get it, it will see the end alone.
-  if (!ended) static_cast<void>(flush(*socket, sender));
+  if (!ended) static_cast<void>(flush(socket, sender));
   use_socket(-1);
-  if (is_stopping()) return Done{};
+  if (is_stopping()) return {};
   return ended;
 }
 
 Result<void> Outgoing::serve(net::ClientSocket& socket, Sender& sender) {
   bool is_noted = false;
   while (!is_stopping()) {
-    if (auto done = sender.advance(time()); !done) return done;
-    if (auto done = flush(socket, sender); !done) return done;
-    if (auto done = read(socket, sender); !done) return done;
+    TRY(sender.advance(time()));
+    TRY(flush(socket, sender));
+    TRY(read(socket, sender));
     if (sender.is_open() && !std::exchange(is_noted, true)) note_open();
   }
-  return Done{};
+  return {};
 }
 
 Result<void> Outgoing::flush(net::ClientSocket& socket, Sender& sender) {
   const std::string bytes = std::exchange(sender.output(), {});
-  if (bytes.empty()) return Done{};
-  if (auto written = socket.write(bytes, net::Deadline::in(kTakeWithin)); !written) return written;
+  if (bytes.empty()) return {};
+  TRY(socket.write(bytes, net::Deadline::in(kTakeWithin)));
   const std::lock_guard lock(mutex_);
   status_.bytes_sent += bytes.size();
-  return Done{};
+  return {};
 }
 
 Result<void> Outgoing::read(net::ClientSocket& socket, Sender& sender) {
   const bool has_input =
       socket.has_buffered_input() || net::wait_for_socket(socket.descriptor(), POLLIN, net::Deadline::in(kLookEvery));
-  if (!has_input) return Done{};
+  if (!has_input) return {};
   std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
-  const auto bytes = socket.read(room, net::Deadline::in(Sender::kAnswerWithin));
-  if (!bytes) return tl::unexpected(bytes.error());
-  input_.append(room.data(), *bytes);
+  const auto bytes = TRY(socket.read(room, net::Deadline::in(Sender::kAnswerWithin)));
+  input_.append(room.data(), bytes);
   std::string_view rest = input_;
   auto received = sender.receive(rest, time());
   input_.erase(0, input_.size() - rest.size());
   const std::lock_guard lock(mutex_);
-  status_.bytes_received += *bytes;
+  status_.bytes_received += bytes;
   status_.last_heard = parts_.clock.now();
   noted_ = progress_;
   return received;

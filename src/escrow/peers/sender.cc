@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/time_text.h"
+#include "base/try.h"
 
 namespace mete::escrow {
 
@@ -19,29 +21,27 @@ Sender::Sender(const Identity& identity, std::string peer_name, Counters& counte
 
 Result<void> Sender::receive(std::string_view& input, const LinkTime& time) {
   for (;;) {
-    const auto frame = channel_.read(input, output_);
-    if (!frame) return tl::unexpected(frame.error());
-    if (!*frame) return is_open() ? advance(time) : Done{};
-    if ((*frame)->type != FrameType::kAck) {
-      return tl::unexpected(
-          channel_.refuse(Error{ErrorCode::kInvalid, "a frame came that only a sender has"}, output_));
+    const auto frame = TRY(channel_.read(input, output_));
+    if (!frame) return is_open() ? advance(time) : Result<void>();
+    if (frame->type != FrameType::kAck) {
+      return channel_.refuse(base::invalid("a frame came that only a sender has"), output_);
     }
-    const auto number = decode_number((*frame)->body);
-    auto done = number ? acknowledge(*number, time.steady) : tl::unexpected(number.error());
-    if (!done) return tl::unexpected(channel_.refuse(std::move(done.error()), output_));
+    const auto number = decode_number(frame->body);
+    auto done = number ? acknowledge(*number, time.steady) : number.error();
+    if (!done) return channel_.refuse(std::move(done).error(), output_);
   }
 }
 
 Result<void> Sender::acknowledge(std::uint64_t number, Instant steady) {
   if (number > last_number_) {
-    return tl::unexpected(Error{ErrorCode::kInvalid, "something was acknowledged that was not sent"});
+    return base::invalid("something was acknowledged that was not sent");
   }
   progress_.heard_at = heard_at_ = steady;
   while (!in_flight_.empty() && in_flight_.front().number <= number) {
     if (in_flight_.front().cursor) progress_.acknowledged = *in_flight_.front().cursor;
     in_flight_.pop_front();
   }
-  return Done{};
+  return {};
 }
 
 Result<void> Sender::advance(const LinkTime& time) {
@@ -49,16 +49,16 @@ Result<void> Sender::advance(const LinkTime& time) {
   const Instant asked_at = in_flight_.empty() ? heard_at_ : in_flight_.front().sent;
   const bool is_waiting = !is_open() || !in_flight_.empty();
   if (is_waiting && std::max(asked_at, heard_at_) + kAnswerWithin <= time.steady) {
-    return tl::unexpected(Error{ErrorCode::kUnavailable, "no answer within " + base::duration_text(kAnswerWithin)});
+    return base::unavailable("no answer within " + base::duration_text(kAnswerWithin));
   }
-  if (!is_open()) return Done{};
+  if (!is_open()) return {};
   begin(time.steady);
   while (in_flight_.size() < kInFlightMax && send_changes(time)) {
   }
   if (in_flight_.empty() && last_sent_ + kPingEvery <= time.steady) {
     send(FrameType::kPing, {}, std::nullopt, time.steady);
   }
-  return Done{};
+  return {};
 }
 
 void Sender::begin(Instant steady) {

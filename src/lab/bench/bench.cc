@@ -14,6 +14,7 @@
 #include "base/errors.h"
 #include "base/monotonic.h"
 #include "base/time_text.h"
+#include "base/try.h"
 #include "cli/frame/command.h"
 #include "lab/bench/load_worker.h"
 #include "lab/bench/report.h"
@@ -30,7 +31,7 @@ constexpr std::size_t kSpareDescriptors = 64;
 constexpr std::uint64_t kProcessIdMax = 1 << 22;  // of Linux
 
 Result<void> check_range(std::string_view name, std::uint64_t value, std::uint64_t min, std::uint64_t max) {
-  if (value >= min && value <= max) return Done{};
+  if (value >= min && value <= max) return {};
   return base::invalid("--" + std::string(name) + " is " + std::to_string(value) + "; it must be from " +
                        std::to_string(min) + " to " + std::to_string(max));
 }
@@ -52,14 +53,14 @@ Result<void> check_options(const BenchOptions& options) {
       {"pid", options.process_id, 0, kProcessIdMax},
   };
   for (const Range& range : ranges) {
-    if (auto done = check_range(range.name, range.value, range.min, range.max); !done) return done;
+    TRY(check_range(range.name, range.value, range.min, range.max));
   }
   if (options.server.tls) return base::invalid("bench does not speak TLS: leave out --tls");
   if (options.requests == 0 && options.duration <= Duration()) return base::invalid("--duration must be longer than 0");
   if (std::max(options.duration, options.warm_up) > kBenchDurationMax) {
     return base::invalid("--duration and --warm-up must be at most " + base::duration_text(kBenchDurationMax));
   }
-  return Done{};
+  return {};
 }
 
 // A server of thousands of connections needs as many descriptors here.
@@ -91,7 +92,7 @@ class Measurement {
   }
 
   Result<BenchReport> run() {
-    if (auto done = make_workers(); !done) return tl::unexpected(done.error());
+    TRY(make_workers());
     std::vector<std::thread> threads;
     threads.reserve(workers_.size());
     const bool starts_measured = options_.requests > 0 && options_.warm_up == Duration();
@@ -101,7 +102,7 @@ class Measurement {
     control_.phase = LoadPhase::kDraining;
     for (std::thread& thread : threads) thread.join();
     for (const LoadWorker& worker : workers_) {
-      if (worker.failure()) return tl::unexpected(*worker.failure());
+      if (worker.failure()) return *worker.failure();
       if (!report) continue;
       report->latencies.merge(worker.latencies());
       if (report->first_error.empty()) report->first_error = worker.first_error();
@@ -116,14 +117,13 @@ class Measurement {
     if (plan_.workload.is_http) connecting.password.clear();  // It is in each request.
     std::vector<std::vector<net::Descriptor>> sockets(options_.threads);
     for (std::size_t index = 0; index < options_.connections; ++index) {
-      auto connection = cli::Connection::open(connecting);
-      if (!connection) return tl::unexpected(connection.error());
-      sockets[index % options_.threads].push_back(std::move(*connection).release_socket());
+      auto connection = TRY(cli::Connection::open(connecting));
+      sockets[index % options_.threads].push_back(std::move(connection).release_socket());
     }
     for (std::size_t index = 0; index < options_.threads; ++index) {
       workers_.emplace_back(plan_, control_, index, std::move(sockets[index]));
     }
-    return Done{};
+    return {};
   }
 
   // Fills, warms up, measures. Counts and processor times are read together, at both ends.
@@ -144,8 +144,8 @@ class Measurement {
                      .denials = end.counts.denials - start.counts.denials};
     report.own_processor_ns = end.own_ns - start.own_ns;
     if (server_.process_id == 0) return report;
-    if (!start.server_ns) return tl::unexpected(start.server_ns.error());
-    if (!end.server_ns) return tl::unexpected(end.server_ns.error());
+    if (!start.server_ns) return start.server_ns.error();
+    if (!end.server_ns) return end.server_ns.error();
     report.server_processor_ns = *end.server_ns - *start.server_ns;
     return report;
   }
@@ -154,7 +154,7 @@ class Measurement {
     std::uint64_t at_ns = 0;
     LoadCounts counts;
     std::uint64_t own_ns = 0;
-    Result<std::uint64_t> server_ns = 0;
+    Result<std::uint64_t> server_ns;
   };
   std::pair<Sample, Sample> measure_time() {
     control_.phase = LoadPhase::kMeasuring;
@@ -179,7 +179,7 @@ class Measurement {
     return {.at_ns = base::monotonic_ns(),
             .counts = counts(),
             .own_ns = own_processor_time_ns(),
-            .server_ns = server_.process_id == 0 ? Result<std::uint64_t>(0) : processor_time_ns(server_.process_id)};
+            .server_ns = server_.process_id == 0 ? Result<std::uint64_t>() : processor_time_ns(server_.process_id)};
   }
 
   LoadCounts counts() const {
@@ -216,20 +216,15 @@ class Measurement {
 
 Result<BenchReport> measure(const BenchOptions& options) {
   raise_descriptor_limit(options.connections);
-  auto control = cli::Connection::open(options.server);
-  if (!control) return tl::unexpected(control.error());
-  auto workload = prepare_workload(options, *control);
-  if (!workload) return tl::unexpected(workload.error());
-  if (workload->is_http && options.pipeline != 1) return base::invalid("over HTTP --pipeline must be 1");
-  auto server = find_server_process(options, *control);
-  if (!server) return tl::unexpected(server.error());
+  auto control = TRY(cli::Connection::open(options.server));
+  auto workload = TRY(prepare_workload(options, control));
+  if (workload.is_http && options.pipeline != 1) return base::invalid("over HTTP --pipeline must be 1");
+  auto server = TRY(find_server_process(options, control));
   std::string target = options.server.address;
-  if (workload->is_http) {
-    auto address = address_of_url(options.http);
-    if (!address) return tl::unexpected(address.error());
-    target = std::move(*address);
+  if (workload.is_http) {
+    target = TRY(address_of_url(options.http));
   }
-  return Measurement(options, std::move(*server), std::move(*workload), std::move(target)).run();
+  return Measurement(options, std::move(server), std::move(workload), std::move(target)).run();
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ bool none_is_negative(const cli::Invocation& invocation, cli::Console& console) 
   return true;
 }
 
-int run_bench_command(const cli::Invocation& invocation, cli::Console& console) {
+Result<int> run_bench_command(const cli::Invocation& invocation, cli::Console& console) {
   if (!none_is_negative(invocation, console)) return cli::kExitError;
   BenchOptions options;
   options.server.address = invocation.value("server", console);

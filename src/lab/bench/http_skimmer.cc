@@ -12,7 +12,7 @@ constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::int64_t kBodyBytesMax = std::int64_t{1} << 30;
 constexpr std::int64_t kTooManyRequests = 429;
 
-tl::unexpected<Error> bad_response(std::string_view line, std::string_view reason) {
+Error bad_response(std::string_view line, std::string_view reason) {
   return base::invalid("bad HTTP response " + wire::quote(line, 64) + ": " + std::string(reason));
 }
 
@@ -43,7 +43,7 @@ Result<std::size_t> HttpSkimmer::take_head(std::string_view bytes) {
   const std::size_t end = bytes.substr(0, kHeadBytesMax).find(kHeadEnd);
   if (end == std::string_view::npos) {
     if (bytes.size() >= kHeadBytesMax) return bad_response(bytes, "its head does not end");
-    return 0;
+    return std::size_t{0};
   }
   const std::string_view head = bytes.substr(0, end);
   const std::string_view line = head.substr(0, head.find(kLineEnd));

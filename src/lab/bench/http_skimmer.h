@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/try.h"
 #include "wire/resp_skimmer.h"
 
 namespace mete::lab {
@@ -25,10 +26,9 @@ class HttpSkimmer {
     std::size_t used = 0;
     while (used < bytes.size()) {
       if (!is_in_body_) {
-        const auto head = take_head(bytes.substr(used));
-        if (!head) return tl::unexpected(head.error());
-        if (*head == 0) break;
-        used += *head;
+        const auto head = TRY(take_head(bytes.substr(used)));
+        if (head == 0) break;
+        used += head;
       }
       const std::size_t skipped = std::min(body_missing_, bytes.size() - used);
       used += skipped;

@@ -12,7 +12,7 @@ namespace mete::lab {
 
 namespace {
 
-tl::unexpected<Error> lost(std::string_view reason) {
+Error lost(std::string_view reason) {
   return base::unavailable("lost a connection: " + std::string(reason) +
                            "; does the server still run, and does it allow so many connections?");
 }
@@ -24,19 +24,19 @@ Result<void> LoadConnection::send(std::string_view bytes, std::size_t requests, 
   in_flight_.push_back({due_ns, requests});
   if (has_unsent()) {
     unsent_ += bytes;
-    return Done{};
+    return {};
   }
   const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) return lost(std::generic_category().message(errno));
   if (sent < static_cast<ssize_t>(bytes.size())) unsent_ = bytes.substr(sent < 0 ? 0 : static_cast<std::size_t>(sent));
-  return Done{};
+  return {};
 }
 
 Result<void> LoadConnection::send_rest() {
   const ssize_t sent = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) return lost(std::generic_category().message(errno));
   if (sent > 0) unsent_.erase(0, static_cast<std::size_t>(sent));
-  return Done{};
+  return {};
 }
 
 Result<std::string_view> LoadConnection::read_into(std::span<char> room) {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <variant>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "lab/bench/http_skimmer.h"
 #include "lab/bench/requests.h"
 #include "net/descriptor.h"
@@ -44,19 +46,17 @@ class LoadConnection {
   // Reads what is there, by way of `room`, and calls `on_reply` for each reply. Returns how many there were.
   template <class OnReply>
   Result<std::size_t> receive(std::span<char> room, OnReply&& on_reply) {
-    const auto bytes = read_into(room);
-    if (!bytes) return tl::unexpected(bytes.error());
+    const auto bytes = TRY(read_into(room));
     std::size_t replies = 0;
-    const auto used = std::visit(
+    const auto used = TRY(std::visit(
         [&](auto& skimmer) {
-          return skimmer.skim(*bytes, [&](const wire::SkimmedReply& reply) {
+          return skimmer.skim(bytes, [&](const wire::SkimmedReply& reply) {
             ++replies;
             on_reply(reply);
           });
         },
-        skimmer_);
-    if (!used) return tl::unexpected(used.error());
-    unread_ = bytes->substr(*used);
+        skimmer_));
+    unread_ = bytes.substr(used);
     return replies;
   }
 
@@ -65,7 +65,7 @@ class LoadConnection {
   template <class OnAnswered>
   Result<void> settle(std::size_t replies, OnAnswered&& on_answered) {
     while (replies > 0) {
-      if (in_flight_.empty()) return tl::unexpected(Error{ErrorCode::kInvalid, "the server sent a reply too many"});
+      if (in_flight_.empty()) return base::invalid("the server sent a reply too many");
       Batch& batch = in_flight_.front();
       const std::size_t answered = replies < batch.missing ? replies : batch.missing;
       on_answered(batch.due_ns, answered);
@@ -73,7 +73,7 @@ class LoadConnection {
       batch.missing -= answered;
       if (batch.missing == 0) in_flight_.pop_front();
     }
-    return Done{};
+    return {};
   }
 
  private:

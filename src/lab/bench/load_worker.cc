@@ -15,6 +15,7 @@
 #include "base/math.h"
 #include "base/monotonic.h"
 #include "base/random.h"
+#include "base/try.h"
 #include "lab/sim/random.h"
 
 namespace mete::lab {
@@ -34,7 +35,7 @@ void add(std::atomic<std::uint64_t>& count, std::uint64_t more) {
   count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
-tl::unexpected<Error> system_failure(std::string_view what) {
+Error system_failure(std::string_view what) {
   return base::unavailable(std::string(what) + ": " + std::generic_category().message(errno));
 }
 
@@ -73,44 +74,44 @@ LoadCounts LoadWorker::counts() const {
 }
 
 Result<void> LoadWorker::run_until_drained() {
-  if (auto done = watch_connections(); !done) return done;
+  TRY(watch_connections());
   std::uint64_t drain_until_ns = 0;
   for (;;) {
     const std::uint64_t now_ns = base::monotonic_ns();
-    if (auto done = enter(control_.phase.load(std::memory_order_acquire), now_ns); !done) return done;
+    TRY(enter(control_.phase.load(std::memory_order_acquire), now_ns));
     if (phase_ == LoadPhase::kDraining) {
       if (drain_until_ns == 0) drain_until_ns = now_ns + kDrainMax;
-      if (is_drained() || now_ns > drain_until_ns) return Done{};
+      if (is_drained() || now_ns > drain_until_ns) return {};
     } else if (phase_ == LoadPhase::kPaused) {
       if (is_drained()) is_paused_.store(true, std::memory_order_release);
     } else if (is_scheduled()) {
-      if (auto done = send_due(now_ns); !done) return done;
+      TRY(send_due(now_ns));
     }
-    if (auto done = wait_and_handle(); !done) return done;
+    TRY(wait_and_handle());
   }
 }
 
 // Without a rate, each reply makes the next batch go: where there were none under way, the first ones go here. With
 // one, time begins with the phase, unless it goes on from the last.
 Result<void> LoadWorker::enter(LoadPhase phase, std::uint64_t now_ns) {
-  if (phase_ == phase) return Done{};
+  if (phase_ == phase) return {};
   const bool was_silent = !phase_ || phase_ == LoadPhase::kPaused;
   const bool was_filling = phase_ == LoadPhase::kFilling;
   phase_ = phase;
-  if (phase == LoadPhase::kPaused || phase == LoadPhase::kDraining) return Done{};
+  if (phase == LoadPhase::kPaused || phase == LoadPhase::kDraining) return {};
   if (is_scheduled() && (was_silent || was_filling)) {
     schedule_start_ns_ = now_ns;
     scheduled_ = 0;
   }
-  return was_silent && !is_scheduled() ? start_connections() : Done{};
+  return was_silent && !is_scheduled() ? start_connections() : Result<void>();
 }
 
 Result<void> LoadWorker::start_connections() {
   for (LoadConnection& connection : connections_) {
     if (!claim_batch()) break;
-    if (auto done = send_batch(connection, base::monotonic_ns()); !done) return done;
+    TRY(send_batch(connection, base::monotonic_ns()));
   }
-  return Done{};
+  return {};
 }
 
 bool LoadWorker::claim_batch() {
@@ -125,7 +126,7 @@ Result<void> LoadWorker::watch_connections() {
   for (LoadConnection& connection : connections_) {
     watch(connection, true);
   }
-  return Done{};
+  return {};
 }
 
 // Replies are always waited for; room to write only when something is left to send.
@@ -146,12 +147,12 @@ Result<void> LoadWorker::send_due(std::uint64_t now_ns) {
       continue;
     }
     full = 0;
-    if (!claim_batch()) return Done{};
-    if (auto done = send_batch(connection, due_ns(scheduled_)); !done) return done;
+    if (!claim_batch()) return {};
+    TRY(send_batch(connection, due_ns(scheduled_)));
     ++scheduled_;
   }
   is_full_ = full == connections_.size();
-  return Done{};
+  return {};
 }
 
 Result<void> LoadWorker::send_batch(LoadConnection& connection, std::uint64_t due_ns) {
@@ -159,9 +160,9 @@ Result<void> LoadWorker::send_batch(LoadConnection& connection, std::uint64_t du
   const std::string_view bytes =
       batches_[connection.step].fill(connection.operation, [this](Operation& operation) { advance(operation); });
   connection.step = (connection.step + plan_.pipeline) % batches_.size();
-  if (auto done = connection.send(bytes, plan_.pipeline, due_ns); !done) return done;
+  TRY(connection.send(bytes, plan_.pipeline, due_ns));
   if (!had_unsent && connection.has_unsent()) watch(connection, false);
-  return Done{};
+  return {};
 }
 
 Result<void> LoadWorker::wait_and_handle() {
@@ -178,38 +179,37 @@ Result<void> LoadWorker::wait_and_handle() {
   if (ready < 0 && errno != EINTR) return system_failure("epoll_pwait2");
   for (int index = 0; index < ready; ++index) {
     const epoll_event& event = events[static_cast<std::size_t>(index)];
-    if (auto done = handle(*static_cast<LoadConnection*>(event.data.ptr), event.events); !done) return done;
+    TRY(handle(*static_cast<LoadConnection*>(event.data.ptr), event.events));
   }
-  return Done{};
+  return {};
 }
 
 Result<void> LoadWorker::handle(LoadConnection& connection, std::uint32_t events) {
   if ((events & EPOLLOUT) != 0 && connection.has_unsent()) {
-    if (auto done = connection.send_rest(); !done) return done;
+    TRY(connection.send_rest());
     if (!connection.has_unsent()) watch(connection, false);
   }
-  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return Done{};
-  if (auto done = read_replies(connection); !done) return done;
-  if (!connection.is_idle() || is_scheduled() || !claim_batch()) return Done{};
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return {};
+  TRY(read_replies(connection));
+  if (!connection.is_idle() || is_scheduled() || !claim_batch()) return {};
   return send_batch(connection, base::monotonic_ns());
 }
 
 Result<void> LoadWorker::read_replies(LoadConnection& connection) {
   LoadCounts seen;
-  const auto replies = connection.receive(room_, [&](const wire::SkimmedReply& reply) {
+  const auto replies = TRY(connection.receive(room_, [&](const wire::SkimmedReply& reply) {
     if (reply.is_error) {
       ++seen.errors;
       if (first_error_.empty()) first_error_ = reply.error;
     } else if (reply.has_integer && plan_.workload.denial == reply.integer) {
       ++seen.denials;
     }
-  });
-  if (!replies) return tl::unexpected(replies.error());
-  add(replies_, *replies);
+  }));
+  add(replies_, replies);
   add(errors_, seen.errors);
   add(denials_, seen.denials);
   const std::uint64_t now_ns = base::monotonic_ns();
-  return connection.settle(*replies, [&](std::uint64_t due, std::size_t answered) {
+  return connection.settle(replies, [&](std::uint64_t due, std::size_t answered) {
     if (phase_ == LoadPhase::kMeasuring) latencies_.record(now_ns > due ? now_ns - due : 0, answered);
   });
 }

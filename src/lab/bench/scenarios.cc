@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "wire/text.h"
 
 namespace mete::lab {
@@ -108,12 +109,11 @@ std::vector<std::string> words_of(std::string_view command) {
 
 // The reply's text; an error reply is an Error that says which command it was.
 Result<std::string> set_up(cli::Connection& control, std::span<const std::string_view> words) {
-  const auto reply = control.call(words);
-  if (!reply) return tl::unexpected(reply.error());
-  if (!reply->is_error()) return reply->text;
+  const auto reply = TRY(control.call(words));
+  if (!reply.is_error()) return reply.text;
   std::string command;
   for (const std::string_view word : words) command += (command.empty() ? "" : " ") + std::string(word.substr(0, 40));
-  return base::invalid("the server refused to be set up: " + command + ": " + reply->text +
+  return base::invalid("the server refused to be set up: " + command + ": " + reply.text +
                        "; is this the right server for the scenario?");
 }
 
@@ -132,10 +132,9 @@ std::optional<std::int64_t> denial_of(std::string_view command) {
 }
 
 Result<Request> make_http_request(const BenchOptions& options, const Scenario& scenario) {
-  const auto host = address_of_url(options.http);
-  if (!host) return tl::unexpected(host.error());
+  const auto host = TRY(address_of_url(options.http));
   const Request body = make_request(scenario.commands[0], options.keys);
-  std::string head = "POST " + std::string(scenario.http_path) + " HTTP/1.1\r\nHost: " + *host +
+  std::string head = "POST " + std::string(scenario.http_path) + " HTTP/1.1\r\nHost: " + host +
                      "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.bytes.size()) +
                      "\r\n";
   if (!options.server.password.empty()) head += "Authorization: Bearer " + options.server.password + "\r\n";
@@ -147,18 +146,15 @@ Result<Workload> prepare_scenario(const BenchOptions& options, const Scenario& s
   for (const std::string_view command : scenario.setup) {
     const std::vector<std::string> words = words_of(command);
     const std::vector<std::string_view> views(words.begin(), words.end());
-    if (const auto done = set_up(control, views); !done) return tl::unexpected(done.error());
+    TRY(set_up(control, views));
   }
   std::string script_id;
   if (!scenario.script.empty()) {
-    auto reply = set_up(control, std::array<std::string_view, 3>{"SCRIPT", "LOAD", scenario.script});
-    if (!reply) return tl::unexpected(reply.error());
-    script_id = std::move(*reply);
+    script_id = TRY(set_up(control, std::array<std::string_view, 3>{"SCRIPT", "LOAD", scenario.script}));
   }
   if (workload.is_http) {
-    auto request = make_http_request(options, scenario);
-    if (!request) return tl::unexpected(request.error());
-    workload.steps.push_back(std::move(*request));
+    auto request = TRY(make_http_request(options, scenario));
+    workload.steps.push_back(std::move(request));
     return workload;
   }
   for (const std::string_view command : scenario.commands) {

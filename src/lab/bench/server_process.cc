@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "wire/text.h"
 
 namespace mete::lab {
@@ -19,14 +20,13 @@ std::string threads_of(std::uint64_t process_id) { return "/proc/" + std::to_str
 }  // namespace
 
 Result<ServerProcess> find_server_process(const BenchOptions& options, cli::Connection& control) {
-  const auto info = control.call({"INFO", "server"});
-  if (!info) return tl::unexpected(info.error());
+  const auto info = TRY(control.call({"INFO", "server"}));
   ServerProcess server = {.process_id = options.process_id};
   for (const std::string_view name : {"mete", "valkey", "redis"}) {
-    const std::string version = info_field(info->text, fmt::format("{}_version", name));
+    const std::string version = info_field(info.text, fmt::format("{}_version", name));
     if (server.version.empty() && !version.empty()) server.version = fmt::format("{} {}", name, version);
   }
-  const auto told = wire::parse_integer(info_field(info->text, "process_id"));
+  const auto told = wire::parse_integer(info_field(info.text, "process_id"));
   // The number means something only on the server's own machine.
   if (server.process_id == 0 && told && *told > 0 && control.is_local())
     server.process_id = static_cast<std::uint64_t>(*told);

@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "base/monotonic.h"
+#include "base/try.h"
 #include "cli/client/connection.h"
 #include "cli/client/replies.h"
 #include "cli/frame/text.h"
@@ -37,10 +38,9 @@ std::map<std::string, std::string> environment_of_children(std::map<std::string,
 }
 
 Result<wire::RespValue> ask_node(const PlannedNode& node, const std::vector<std::string>& words) {
-  auto connection = cli::Connection::open({.address = node.address(), .timeout = kReplyPatience});
-  if (!connection) return tl::unexpected(connection.error());
+  auto connection = TRY(cli::Connection::open({.address = node.address(), .timeout = kReplyPatience}));
   const std::vector<std::string_view> views(words.begin(), words.end());
-  auto reply = connection->call(views);
+  auto reply = connection.call(views);
   if (reply && reply->is_error()) return base::invalid(reply->text);
   return reply;
 }
@@ -65,21 +65,20 @@ Cluster::Cluster(ClusterPlan plan, cli::Console& console, Signals& signals)
 }
 
 Result<void> Cluster::start() {
-  if (auto ok = start_shared(); !ok) return ok;
+  TRY(start_shared());
   for (const PlannedNode& node : plan_.nodes) {
-    if (auto ok = start_child(node.process); !ok) return ok;
+    TRY(start_child(node.process));
   }
   for (const PlannedNode& node : plan_.nodes) {
     const auto answers = [&] { return ask_node(node, {"PING"}).has_value(); };
-    if (auto ok = wait_until(node.process.name + " does not answer", answers); !ok) return ok;
+    TRY(wait_until(node.process.name + " does not answer", answers));
   }
   return define_limit();
 }
 
 Result<void> Cluster::start_child(const PlannedProcess& planned) {
-  auto child = Child::start(planned, environment_);
-  if (!child) return tl::unexpected(child.error());
-  children_.push_back(std::move(*child));
+  auto child = TRY(Child::start(planned, environment_));
+  children_.push_back(std::move(child));
   is_told_.push_back(false);
   return {};
 }
@@ -87,9 +86,9 @@ Result<void> Cluster::start_child(const PlannedProcess& planned) {
 Result<void> Cluster::start_shared() {
   if (!plan_.shared) {
     const auto store = store::open_store(plan_.shared_url, {});
-    return store ? Result<void>() : tl::unexpected(store.error());
+    return store ? Result<void>() : store.error();
   }
-  if (auto ok = start_child(*plan_.shared); !ok) return ok;
+  TRY(start_child(*plan_.shared));
   return wait_until("the shared store does not answer",
                     [this] { return store::open_store(plan_.shared_url, {}).has_value(); });
 }
@@ -97,8 +96,7 @@ Result<void> Cluster::start_shared() {
 // A limit of that name may be there from before, in a directory or a store that was given: it stays as it is.
 Result<void> Cluster::define_limit() {
   if (!has_limit(plan_.nodes.front())) {
-    const auto defined = ask_node(plan_.nodes.front(), cluster_limit_words());
-    if (!defined) return tl::unexpected(defined.error());
+    TRY(ask_node(plan_.nodes.front(), cluster_limit_words()));
   }
   return wait_until("the limit has not reached all nodes",
                     [this] { return std::all_of(plan_.nodes.begin(), plan_.nodes.end(), has_limit); });

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "cli/frame/text.h"
 #include "lab/cluster/cluster.h"
 #include "lab/cluster/machine.h"
@@ -19,15 +20,14 @@ Result<ClusterPlan> plan_here(const ClusterOptions& options, const std::string& 
   if (error) return base::unavailable("cannot find out where this program is: " + error.message());
   // They are free again when this returns, and the processes start at once.
   Ports ports;
-  if (auto ok = ports.keep(options.port, options.nodes); !ok) return tl::unexpected(ok.error());
-  auto free_ports = ports.find(free_ports_needed(options));
-  if (!free_ports) return tl::unexpected(free_ports.error());
+  TRY(ports.keep(options.port, options.nodes));
+  auto free_ports = TRY(ports.find(free_ports_needed(options)));
   return make_cluster_plan(
       options,
-      {.program = program.string(), .etcd = etcd, .directory = directory.path(), .free_ports = std::move(*free_ports)});
+      {.program = program.string(), .etcd = etcd, .directory = directory.path(), .free_ports = std::move(free_ports)});
 }
 
-int run_planned(const ClusterPlan& plan, const Directory& directory, cli::Console& console) {
+Result<int> run_planned(const ClusterPlan& plan, const Directory& directory, cli::Console& console) {
   Signals signals;
   Cluster cluster(plan, console, signals);
   if (const auto started = cluster.start(); !started) {
@@ -42,18 +42,16 @@ int run_planned(const ClusterPlan& plan, const Directory& directory, cli::Consol
   return is_as_asked ? cli::kExitDone : cli::fail(console, "no node is left");
 }
 
-int run_cluster(const cli::Invocation& invocation, cli::Console& console) {
+Result<int> run_cluster(const cli::Invocation& invocation, cli::Console& console) {
   const std::string etcd = find_program("etcd", console);
   const auto options = check_cluster_words({.nodes = invocation.value("nodes", console),
                                             .port = invocation.value("port", console),
                                             .shared = invocation.value("shared", console)},
                                            etcd);
   if (!options) return cli::fail_usage(invocation, console, options.error().message);
-  const auto directory = Directory::make(invocation.value("data", console));
-  if (!directory) return cli::fail(console, directory.error().message);
-  const auto plan = plan_here(*options, etcd, *directory);
-  if (!plan) return cli::fail(console, plan.error().message);
-  return run_planned(*plan, *directory, console);
+  const auto directory = TRY(Directory::make(invocation.value("data", console)));
+  const auto plan = TRY(plan_here(*options, etcd, directory));
+  return run_planned(plan, directory, console);
 }
 
 }  // namespace
@@ -71,26 +69,17 @@ cli::Command cluster_command() {
            "--escrow-shared URL --escrow-node NAME --escrow-listen ADDRESS', which is what a real cluster has on each "
            "machine."},
       .options =
-          {{.name = "nodes",
-            .kind = cli::ValueKind::kNumber,
-            .value_name = "N",
-            .help = "How many",
-            .default_text = "3"},
+          {{"nodes", cli::ValueKind::kNumber, "N", "How many", "3"},
            {.name = "shared",
             .kind = cli::ValueKind::kText,
             .value_name = "WHAT",
             .help =
                 "What they share: etcd or mete, which is started for them, or the URL of a store that runs; without "
                 "it etcd, if that is installed, and else mete"},
-           {.name = "port",
-            .kind = cli::ValueKind::kNumber,
-            .value_name = "N",
-            .help = "Where the first node listens for RESP; the others have the following ports",
-            .default_text = "6380"},
-           {.name = "data",
-            .kind = cli::ValueKind::kFolder,
-            .value_name = "DIRECTORY",
-            .help = "Where data and logs stay; without it they are in a temporary directory, which is removed"}},
+           {"port", cli::ValueKind::kNumber, "N",
+            "Where the first node listens for RESP; the others have the following ports", "6380"},
+           {"data", cli::ValueKind::kFolder, "DIRECTORY",
+            "Where data and logs stay; without it they are in a temporary directory, which is removed"}},
       .examples = {{"mete cluster", "Three nodes, on ports 6380 to 6382"},
                    {"mete cluster --nodes 5 --shared redis://127.0.0.1:6379", "Five, which share what Redis keeps"}},
       .run = run_cluster};

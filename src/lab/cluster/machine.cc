@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "cli/frame/text.h"
 #include "net/listener.h"
 
@@ -57,12 +58,10 @@ Result<void> Ports::keep(std::uint16_t first, std::size_t count) {
 Result<std::vector<std::uint16_t>> Ports::find(std::size_t count) {
   std::vector<std::uint16_t> ports;
   for (std::size_t i = 0; i < count; ++i) {
-    auto sockets = net::listen_on(address_with(0));
-    if (!sockets) return tl::unexpected(sockets.error());
-    const auto address = net::parse_address(net::local_address(sockets->front().get()).to_string());
-    if (!address) return tl::unexpected(address.error());
-    ports.push_back(address->port);
-    std::move(sockets->begin(), sockets->end(), std::back_inserter(sockets_));
+    auto sockets = TRY(net::listen_on(address_with(0)));
+    const auto address = TRY(net::parse_address(net::local_address(sockets.front().get()).to_string()));
+    ports.push_back(address.port);
+    std::move(sockets.begin(), sockets.end(), std::back_inserter(sockets_));
   }
   return ports;
 }

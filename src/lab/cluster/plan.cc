@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 #include "cli/frame/text.h"
 #include "store/open.h"
 #include "wire/text.h"
@@ -99,7 +100,7 @@ Result<ClusterOptions> check_cluster_words(const ClusterWords& words, std::strin
     return base::invalid(fmt::format("option '--port' must be 1 to {}: each node has a port", port_max));
   }
   ClusterOptions options{.nodes = static_cast<std::size_t>(nodes), .port = static_cast<std::uint16_t>(port)};
-  if (auto ok = check_shared(words.shared, etcd, options); !ok) return tl::unexpected(ok.error());
+  TRY(check_shared(words.shared, etcd, options));
   return options;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "cli/frame/text.h"
 #include "net/descriptor.h"
 
@@ -53,7 +54,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 Error system_error(const std::string& what) {
-  return {ErrorCode::kUnavailable, what + ": " + std::generic_category().message(errno)};
+  return base::unavailable(what + ": " + std::generic_category().message(errno));
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ Error system_error(const std::string& what) {
 Result<Child> Child::start(const PlannedProcess& planned, const std::map<std::string, std::string>& environment) {
   const net::Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const net::Descriptor output(::open(planned.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!input.is_open() || !output.is_open()) return tl::unexpected(system_error("cannot write to " + planned.log));
+  if (!input.is_open() || !output.is_open()) return system_error("cannot write to " + planned.log);
   std::vector<std::string> words = planned.words;
   std::vector<std::string> variables;
   variables.reserve(environment.size());
@@ -71,7 +72,7 @@ Result<Child> Child::start(const PlannedProcess& planned, const std::map<std::st
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process == 0) become(word_pointers.data(), variable_pointers.data(), input.get(), output.get(), parent);
-  if (process < 0) return tl::unexpected(system_error("cannot start " + planned.name));
+  if (process < 0) return system_error("cannot start " + planned.name);
   return Child(planned, process);
 }
 

@@ -42,7 +42,7 @@ void Oracle::asked(std::size_t meter, Amount amount) {
   const store::MeterName name = name_of(meter);
   const Charge charge{name.limit, name.key, amount};
   const auto verdict = ideal_.take({.charges = {&charge, 1}});
-  CHECK(verdict);
+  CHECK(verdict.has_value());
   if (verdict->is_allowed) meters_[meter].possible += amount;
 }
 
@@ -53,12 +53,12 @@ void Oracle::admitted(std::size_t meter, Amount amount) {
   const store::MeterName name = name_of(meter);
   const Charge charge{name.limit, name.key, amount};
   const auto verdict = store_.take({.charges = {&charge, 1}});
-  CHECK(verdict);
+  CHECK(verdict.has_value());
   if (verdict->is_allowed) return;
   if (world_.now() < its.allowed_until && amount <= its.allowance) {
     its.allowance -= amount;
     const Kind kind = scenario_.limits[scenario_.meters[meter].limit].definition.kind();
-    if (kind != Kind::kBucket) CHECK(store_.take({.charges = {&charge, 1}, .mode = Mode::kForce}));
+    if (kind != Kind::kBucket) CHECK(store_.take({.charges = {&charge, 1}, .mode = Mode::kForce}).has_value());
     return;
   }
   world_.violate("over the limit: " + std::to_string(amount) + " admitted of " + std::string(name.limit) + " " +

@@ -34,9 +34,4 @@ Report run_seed(std::uint64_t seed, const RunOptions& options);
 // What went wrong, when, and how to see it again: three lines.
 std::string explain(const Report& report, const RunOptions& options);
 
-// By name, as the command line has it; none if there is no such bug.
-std::optional<Planted> planted_named(std::string_view name);
-std::string_view name_of(Planted planted);
-std::vector<std::string_view> planted_names();
-
 }  // namespace mete::sim

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mete::sim {
@@ -20,6 +21,8 @@ enum class Planted : std::uint8_t {
   kShareKept,           // a node that was killed comes back with the share it had in memory some time before
   kGiveBeforeDeducted,  // a share can be spent until the shared store has confirmed that it is given back
 };
+inline constexpr std::string_view kPlantedNames =
+    "none|draw-without-id|share-without-window|share-kept|give-before-deducted";
 
 struct LimitPlan {
   Limit definition;

@@ -1,12 +1,14 @@
 #include "lab/sim/shared_store.h"
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::sim {
 
 namespace {
 
-Error away() { return {ErrorCode::kUnavailable, "the shared store does not answer"}; }
+Error away() { return base::unavailable("the shared store does not answer"); }
 
 }  // namespace
 
@@ -36,17 +38,17 @@ Usage SharedStore::usage(std::size_t meter) {
 }
 
 Result<escrow::OrderAnswer> SharedStore::carry_out(const escrow::Order& order, int life, std::size_t meter) {
-  if (health_ == Health::kAway) return tl::make_unexpected(away());
+  if (health_ == Health::kAway) return away();
   const bool is_new_hold = order.kind == escrow::Order::Kind::kDraw && !ledger_.has_hold(order.id);
   if (health_ == Health::kFull && is_new_hold) {
-    return tl::make_unexpected(Error{ErrorCode::kOutOfMemory, "the shared store is full"});
+    return base::out_of_memory("the shared store is full");
   }
   ++orders_;
   auto answer = order.kind == escrow::Order::Kind::kDraw  ? draw(order, life, meter)
                 : order.kind == escrow::Order::Kind::kAsk ? take(order, meter)
                                                           : settle(order);
   check_books(meter);
-  if (health_ == Health::kForgets) return tl::make_unexpected(away());
+  if (health_ == Health::kForgets) return away();
   return answer;
 }
 
@@ -66,9 +68,8 @@ Result<escrow::OrderAnswer> SharedStore::draw(const escrow::Order& order, int li
   const bool is_known = ledger_.has_hold(order.id);
   const Usage before = usage(meter);
   const Charge charge{order.limit, order.key, order.amount};
-  const auto verdict = store_.hold({.charges = {&charge, 1}, .ttl = order.ttl, .id = order.id, .tag = "escrow"});
-  if (!verdict) return tl::make_unexpected(verdict.error());
-  const bool is_granted = verdict->is_allowed && !is_known;
+  const auto verdict = TRY(store_.hold({.charges = {&charge, 1}, .ttl = order.ttl, .id = order.id, .tag = "escrow"}));
+  const bool is_granted = verdict.is_allowed && !is_known;
   if (is_granted) ledger_.granted(life, meter, order.id, order.amount);
   const Usage after = usage(meter);
   const Amount charged = after.used + after.held - before.used - before.held;
@@ -76,25 +77,23 @@ Result<escrow::OrderAnswer> SharedStore::draw(const escrow::Order& order, int li
     world_.violate("draw " + order.id + " of " + std::to_string(order.amount) + " charged " + std::to_string(charged) +
                    (is_known ? ", and was granted before" : ""));
   }
-  world_.note({verdict->is_allowed ? "grants" : "denies a draw", -1, static_cast<int>(meter), order.amount});
-  return escrow::OrderAnswer{.verdict = *verdict};
+  world_.note({verdict.is_allowed ? "grants" : "denies a draw", -1, static_cast<int>(meter), order.amount});
+  return escrow::OrderAnswer{.verdict = verdict};
 }
 
 Result<escrow::OrderAnswer> SharedStore::take(const escrow::Order& order, std::size_t meter) {
   const Charge charge{order.limit, order.key, order.amount};
-  const auto verdict = store_.take({.charges = {&charge, 1}});
-  if (!verdict) return tl::make_unexpected(verdict.error());
-  world_.note({verdict->is_allowed ? "admits" : "denies", -1, static_cast<int>(meter), order.amount});
-  return escrow::OrderAnswer{.verdict = *verdict};
+  const auto verdict = TRY(store_.take({.charges = {&charge, 1}}));
+  world_.note({verdict.is_allowed ? "admits" : "denies", -1, static_cast<int>(meter), order.amount});
+  return escrow::OrderAnswer{.verdict = verdict};
 }
 
 Result<escrow::OrderAnswer> SharedStore::settle(const escrow::Order& order) {
   const auto settlement =
-      order.amount > 0 ? store_.commit({.id = order.id, .amounts = {&order.amount, 1}}) : store_.cancel(order.id);
-  if (!settlement) return tl::make_unexpected(settlement.error());
+      TRY(order.amount > 0 ? store_.commit({.id = order.id, .amounts = {&order.amount, 1}}) : store_.cancel(order.id));
   ledger_.settled(order.id, order.amount);
   world_.note({"takes back all but", -1, -1, order.amount});
-  return escrow::OrderAnswer{.standing = escrow::MeterStanding{settlement->remaining, settlement->limit}};
+  return escrow::OrderAnswer{.standing = escrow::MeterStanding{settlement.remaining, settlement.limit}};
 }
 
 }  // namespace mete::sim

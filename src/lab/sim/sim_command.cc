@@ -2,6 +2,7 @@
 #include <charconv>
 #include <ostream>
 
+#include "base/names.h"
 #include "cli/frame/progress_bar.h"
 #include "cli/frame/text.h"
 #include "lab/commands.h"
@@ -21,13 +22,13 @@ std::optional<std::uint64_t> unsigned_number(const cli::Invocation& invocation, 
   return number;
 }
 
-int run_one(std::uint64_t seed, const sim::RunOptions& options, cli::Console& console) {
+Result<int> run_one(std::uint64_t seed, const sim::RunOptions& options, cli::Console& console) {
   const sim::Report report = sim::run_seed(seed, options);
   console.out << sim::explain(report, options);
   return report.violation ? cli::kExitNo : cli::kExitDone;
 }
 
-int run_many(std::uint64_t from, std::uint64_t seeds, const sim::RunOptions& options, cli::Console& console) {
+Result<int> run_many(std::uint64_t from, std::uint64_t seeds, const sim::RunOptions& options, cli::Console& console) {
   std::uint64_t admissions = 0;
   cli::ProgressBar bar(console);
   for (std::uint64_t i = 0; i < seeds; ++i) {
@@ -45,7 +46,7 @@ int run_many(std::uint64_t from, std::uint64_t seeds, const sim::RunOptions& opt
   return cli::kExitDone;
 }
 
-int run_sim_command(const cli::Invocation& invocation, cli::Console& console) {
+Result<int> run_sim_command(const cli::Invocation& invocation, cli::Console& console) {
   const auto seeds = unsigned_number(invocation, console, "seeds");
   const auto from = unsigned_number(invocation, console, "from");
   const auto nodes = unsigned_number(invocation, console, "nodes");
@@ -57,19 +58,14 @@ int run_sim_command(const cli::Invocation& invocation, cli::Console& console) {
     console.out << sim::measure_all();
     return cli::kExitDone;
   }
-  sim::RunOptions options{.nodes = *nodes,
-                          .planted = *sim::planted_named(invocation.value("planted", console)),
-                          .trace = invocation.is_on("trace") ? &console.out : nullptr};
+  sim::RunOptions options{
+      .nodes = *nodes,
+      .planted = *base::named<sim::Planted>(sim::kPlantedNames, invocation.value("planted", console)),
+      .trace = invocation.is_on("trace") ? &console.out : nullptr};
   if (!invocation.given("seed")) return run_many(*from, *seeds, options, console);
   const auto seed = unsigned_number(invocation, console, "seed");
   if (!seed) return cli::fail_usage(invocation, console, "--seed: a number is negative or too large");
   return run_one(*seed, options, console);
-}
-
-std::vector<std::string> planted_names() {
-  std::vector<std::string> names;
-  for (const std::string_view name : sim::planted_names()) names.emplace_back(name);
-  return names;
 }
 
 }  // namespace
@@ -81,29 +77,14 @@ cli::Command sim_command() {
       .description = {"Each seed is a run of a cluster, always the same: nodes, the network between them and their "
                       "shared store, clients, and faults, in one thread and without real time. It ends at the "
                       "first seed that fails, and says how to see it again. docs/simulator.md has the details."},
-      .options = {{.name = "seeds",
-                   .kind = cli::ValueKind::kNumber,
-                   .value_name = "N",
-                   .help = "How many seeds",
-                   .default_text = "1000"},
-                  {.name = "from",
-                   .kind = cli::ValueKind::kNumber,
-                   .value_name = "N",
-                   .help = "The first of them",
-                   .default_text = "1"},
-                  {.name = "seed", .kind = cli::ValueKind::kNumber, .value_name = "N", .help = "This seed alone"},
+      .options = {{"seeds", cli::ValueKind::kNumber, "N", "How many seeds", "1000"},
+                  {"from", cli::ValueKind::kNumber, "N", "The first of them", "1"},
+                  {"seed", cli::ValueKind::kNumber, "N", "This seed alone"},
                   {.name = "trace", .help = "Print every step"},
-                  {.name = "nodes",
-                   .kind = cli::ValueKind::kNumber,
-                   .value_name = "N",
-                   .help = "How many nodes there are at first; 0: as each seed says",
-                   .default_text = "0"},
-                  {.name = "planted",
-                   .kind = cli::ValueKind::kChoice,
-                   .value_name = "BUG",
-                   .help = "Run with a bug that must be found",
-                   .default_text = "none",
-                   .choices = planted_names()},
+                  {"nodes", cli::ValueKind::kNumber, "N", "How many nodes there are at first; 0: as each seed says",
+                   "0"},
+                  {"planted", cli::ValueKind::kChoice, "BUG", "Run with a bug that must be found", "none", "",
+                   base::split_names(sim::kPlantedNames)},
                   {.name = "measure", .help = "Tell how much of a limit can be used, and at what cost"}},
       .examples = {{"mete sim --seeds 100000", "Run many seeds"},
                    {"mete sim --seed 42 --trace", "See one of them again"}},

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "escrow/shares.h"
 #include "lab/sim/measure.h"
 #include "lab/sim/world.h"
@@ -79,14 +80,12 @@ class Model {
   Result<escrow::OrderAnswer> carry_out(const escrow::Order& order) {
     if (order.kind == escrow::Order::Kind::kDraw) {
       const Charge charge{order.limit, order.key, order.amount};
-      const auto verdict = store_.hold({.charges = {&charge, 1}, .ttl = order.ttl, .id = order.id});
-      if (!verdict) return tl::make_unexpected(verdict.error());
-      return escrow::OrderAnswer{.verdict = *verdict};
+      const auto verdict = TRY(store_.hold({.charges = {&charge, 1}, .ttl = order.ttl, .id = order.id}));
+      return escrow::OrderAnswer{.verdict = verdict};
     }
-    const auto settlement =
-        order.amount > 0 ? store_.commit({.id = order.id, .amounts = {&order.amount, 1}}) : store_.cancel(order.id);
-    if (!settlement) return tl::make_unexpected(settlement.error());
-    return escrow::OrderAnswer{.standing = escrow::MeterStanding{settlement->remaining, settlement->limit}};
+    const auto settlement = TRY(order.amount > 0 ? store_.commit({.id = order.id, .amounts = {&order.amount, 1}})
+                                                 : store_.cancel(order.id));
+    return escrow::OrderAnswer{.standing = escrow::MeterStanding{settlement.remaining, settlement.limit}};
   }
 
   const std::size_t nodes_;

@@ -73,7 +73,8 @@ class World {
   void note(const Note& note) {
     hash_ = base::hash_bytes(note.what, hash_ ^ now().ns());
     hash_ = base::hash_number(static_cast<std::uint64_t>(note.amount), hash_);
-    hash_ = base::hash_number(static_cast<std::uint64_t>(note.node * 1000 + note.meter), hash_);
+    const std::int64_t place = std::int64_t{note.node} * 1000 + note.meter;
+    hash_ = base::hash_number(static_cast<std::uint64_t>(place), hash_);
     if (trace_ != nullptr) write(note);
   }
   // Two runs with the same hash have noted the same.

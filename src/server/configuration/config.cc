@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "server/configuration/config_draft.h"
 #include "server/configuration/config_settings.h"
 #include "wire/text.h"
@@ -49,7 +50,7 @@ Result<void> read_environment(ConfigDraft& draft, const std::map<std::string, st
     const std::string name = environment_name(setting);
     const auto found = environment.find(name);
     if (found == environment.end()) continue;
-    if (auto ok = draft.set(setting, found->second, {Rank::kEnvironment, name}); !ok) return ok;
+    TRY(draft.set(setting, found->second, {Rank::kEnvironment, name}));
   }
   for (const auto& [name, value] : environment) {
     for (const std::string_view prefix : {"METE_SERVER_", "METE_STORE_", "METE_ESCROW_"}) {
@@ -70,7 +71,7 @@ Result<void> read_flags(ConfigDraft& draft, const std::map<std::string, std::str
     const auto found = flags.find(flag_name(setting));
     if (found == flags.end()) continue;
     ++used;
-    if (auto ok = draft.set(setting, found->second, {Rank::kFlag, "--" + found->first}); !ok) return ok;
+    TRY(draft.set(setting, found->second, {Rank::kFlag, "--" + found->first}));
   }
   if (used == flags.size()) return {};
   for (const auto& [name, value] : flags) {
@@ -83,15 +84,14 @@ Result<void> read_flags(ConfigDraft& draft, const std::map<std::string, std::str
 
 Result<void> read_password(const std::string& file, std::string& password) {
   if (file.empty()) return {};
-  auto text = read_whole(file, kPasswordBytesMax + 2);
-  if (!text) return tl::make_unexpected(std::move(text.error()));
-  if (text->ends_with('\n')) text->pop_back();
-  if (text->ends_with('\r')) text->pop_back();
-  if (text->empty() || text->size() > kPasswordBytesMax || text->find('\0') != std::string::npos) {
+  auto text = TRY(read_whole(file, kPasswordBytesMax + 2));
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  if (text.empty() || text.size() > kPasswordBytesMax || text.find('\0') != std::string::npos) {
     return base::invalid_at(
         file, "a password is one line of 1 to " + std::to_string(kPasswordBytesMax) + " bytes, none of them zero");
   }
-  password = std::move(*text);
+  password = std::move(text);
   return {};
 }
 
@@ -100,27 +100,24 @@ Result<void> read_password(const std::string& file, std::string& password) {
 Result<Config> load_config(const ConfigSources& sources) {
   std::string text;
   if (!sources.file.empty()) {
-    auto contents = read_whole(sources.file, kConfigBytesMax);
-    if (!contents) return tl::make_unexpected(std::move(contents.error()));
-    text = std::move(*contents);
+    text = TRY(read_whole(sources.file, kConfigBytesMax));
   }
-  auto config = parse_config(text, sources);
-  if (!config) return config;
-  for (const auto& [file, password] : {std::pair{&config->password_file, &config->password},
-                                       std::pair{&config->use_password_file, &config->use_password},
-                                       std::pair{&config->escrow_secret_file, &config->escrow_secret}}) {
-    if (auto ok = read_password(*file, *password); !ok) return tl::make_unexpected(std::move(ok.error()));
+  auto config = TRY(parse_config(text, sources));
+  for (const auto& [file, password] :
+       {std::pair{&config.password_file, &config.password}, std::pair{&config.use_password_file, &config.use_password},
+        std::pair{&config.escrow_secret_file, &config.escrow_secret}}) {
+    TRY(read_password(*file, *password));
   }
-  if (const auto conflict = find_conflict(*config))
-    return base::invalid_at(config->place_of(conflict->setting), conflict->message);
+  if (const auto conflict = find_conflict(config))
+    return base::invalid_at(config.place_of(conflict->setting), conflict->message);
   return config;
 }
 
 Result<Config> parse_config(std::string_view text, const ConfigSources& sources) {
   ConfigDraft draft;
-  if (auto ok = read_file_text(draft, text, sources.file); !ok) return tl::make_unexpected(std::move(ok.error()));
-  if (auto ok = read_environment(draft, sources.environment); !ok) return tl::make_unexpected(std::move(ok.error()));
-  if (auto ok = read_flags(draft, sources.flags); !ok) return tl::make_unexpected(std::move(ok.error()));
+  TRY(read_file_text(draft, text, sources.file));
+  TRY(read_environment(draft, sources.environment));
+  TRY(read_flags(draft, sources.flags));
   return std::move(draft).finish();
 }
 

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/suggest.h"
+#include "base/try.h"
 
 namespace mete::server {
 
@@ -36,7 +37,7 @@ Result<void> ConfigDraft::set(const Setting& setting, std::string_view text, Ori
 
 Result<Config> ConfigDraft::finish() && {
   for (const Alternatives& pair : kAlternatives) {
-    if (auto ok = choose(pair.one, pair.other); !ok) return tl::make_unexpected(std::move(ok.error()));
+    TRY(choose(pair.one, pair.other));
   }
   if (const auto conflict = find_conflict(config_)) {
     return base::invalid_at(origin_of(conflict->setting).place, conflict->message);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "server/configuration/config_draft.h"
 #include "server/configuration/config_sync.h"
 #include "server/configuration/config_toml.h"
@@ -68,13 +69,13 @@ class FileReader {
 
   Result<void> read(const FileContents& contents) {
     for (const FileValue& value : contents.values) {
-      if (auto ok = read_value(value); !ok) return ok;
+      TRY(read_value(value));
     }
     for (const FileTable& table : contents.limits) {
-      if (auto ok = read_limit(table); !ok) return ok;
+      TRY(read_limit(table));
     }
     for (const FileTable& table : contents.syncs) {
-      if (auto ok = read_sync(table); !ok) return ok;
+      TRY(read_sync(table));
     }
     return {};
   }
@@ -82,7 +83,7 @@ class FileReader {
  private:
   [[nodiscard]] std::string place_text(TextPosition place) const { return file_ + ":" + place.text(); }
 
-  [[nodiscard]] tl::unexpected<Error> refuse(TextPosition place, const std::string& message) const {
+  [[nodiscard]] Error refuse(TextPosition place, const std::string& message) const {
     return base::invalid_at(place_text(place), message);
   }
 
@@ -114,11 +115,11 @@ class FileReader {
   }
 
   // The values of a [[limit]] or [[sync]]: views into the table.
-  Result<std::vector<Field>> fields_of(const FileTable& table, std::string_view what) const {
-    std::vector<Field> fields;
+  Result<wire::NamedValues> fields_of(const FileTable& table, std::string_view what) const {
+    wire::NamedValues fields;
     for (const FileValue& value : table.values) {
       if (const auto* text = std::get_if<std::string>(&value.value)) {
-        fields.push_back({value.name, std::string_view(*text)});
+        fields.push_back({value.name, *text});
       } else if (const auto* number = std::get_if<std::int64_t>(&value.value)) {
         fields.push_back({value.name, *number});
       } else if (const auto* boolean = std::get_if<bool>(&value.value)) {
@@ -132,17 +133,17 @@ class FileReader {
   }
 
   Result<void> read_limit(const FileTable& table) {
-    auto fields = fields_of(table, "limit");
-    if (!fields) return tl::make_unexpected(std::move(fields.error()));
-    const auto named = std::find_if(fields->begin(), fields->end(), [](const Field& f) { return f.name == "name"; });
-    if (named == fields->end()) return refuse(table.place, "limit: name is missing");
-    const auto* name = std::get_if<std::string_view>(&named->value);
+    auto fields = TRY(fields_of(table, "limit"));
+    const auto named =
+        std::find_if(fields.begin(), fields.end(), [](const wire::NamedValue& f) { return f.name == "name"; });
+    if (named == fields.end()) return refuse(table.place, "limit: name is missing");
+    const auto* name = std::get_if<std::string>(&named->value);
     if (name == nullptr) return refuse(place_of_value(table, "name"), "limit: name must be a string");
     const std::string text(*name);
-    fields->erase(named);
-    auto limit = make_limit(text, *fields);
+    fields.erase(named);
+    auto limit = make_limit(text, fields);
     if (limit) {
-      if (auto ok = check_limit(*limit); !ok) limit = tl::make_unexpected(std::move(ok.error()));
+      if (auto ok = check_limit(*limit); !ok) limit = std::move(ok).error();
     }
     if (!limit) return refuse(place_of_error(table, limit.error()), limit_text(text) + ": " + limit.error().message);
     return add_limit(*limit, table.place);
@@ -157,14 +158,13 @@ class FileReader {
   }
 
   Result<void> read_sync(const FileTable& table) {
-    const auto fields = fields_of(table, "sync");
-    if (!fields) return tl::make_unexpected(fields.error());
-    auto plan = make_plan(*fields);
+    const auto fields = TRY(fields_of(table, "sync"));
+    auto plan = make_plan(fields);
     if (plan) {
       // Others may be defined by then.
       const auto limit = limits_.find(plan->limit);
       const auto ok = limit == limits_.end() ? Result<void>() : sync::check_kind(limit->second.limit);
-      if (!ok) plan = tl::make_unexpected(ok.error());
+      if (!ok) plan = ok.error();
     }
     if (!plan) return refuse(place_of_error(table, plan.error()), "sync: " + plan.error().message);
     const auto [other, is_new] = sync_lines_.emplace(plan->limit, line_text(table.place));
@@ -205,7 +205,7 @@ class FileReader {
 
 Result<void> read_file_text(ConfigDraft& draft, std::string_view text, const std::string& file) {
   const auto contents = read_toml(text);
-  if (!contents) return tl::make_unexpected(Error{contents.error().code, file + ":" + contents.error().message});
+  if (!contents) return Error{contents.error().code, file + ":" + contents.error().message};
   return FileReader(draft, file).read(*contents);
 }
 

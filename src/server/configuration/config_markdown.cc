@@ -1,5 +1,8 @@
 #include "server/configuration/config_text.h"
 
+#include <bit>
+
+#include "core/limit_fields.h"
 #include "server/configuration/config_settings.h"
 #include "server/configuration/config_sync.h"
 
@@ -91,27 +94,20 @@ stand in the file, and follow it at a reload.
 struct LimitKey {
   std::string_view name;
   std::string_view kinds;
-  std::string_view meaning;  // in Markdown
+  std::string meaning;
 };
-constexpr LimitKey kLimitKeys[] = {
-    {"name", "all", "1 to 128 bytes without control characters"},
-    {"kind", "all", R"(`"bucket"`, `"window"`, `"sliding"`, `"calendar"` or `"stock"`)"},
-    {"amount", "all", "1 to 9007199254740991"},
-    {"period", "all but stock",
-     R"(a duration of 1 ms to 3653 days; of a calendar `"hour"`, `"day"`, `"week"`, `"month"` or `"year"`)"},
-    {"burst", "bucket", "its capacity, where that is not the amount"},
-    {"zone", "calendar", R"(an IANA time zone; `"UTC"` where there is none)"},
-    {"anchor", "calendar",
-     "where the period starts: weekday 1 (Monday) to 7, day 1 to 31, or month * 100 + day of a year"},
-    {"shadow", "all", "`true`: judged and reported, and denies nothing"},
-    {"durable", "all",
-     R"(`"always"` (if nothing is said: stock and calendar), `"everysec"` (all others) or `"never"`: how soon a )"
-     "decision is on disk, where the store has one"},
-    {"on_fail", "all",
-     R"(`"closed"` (if nothing is said) or `"open"`: whether to deny or to admit while the store does not answer)"},
-    {"scope", "all",
-     R"(`"node"` (if nothing is said), `"shared"` or `"escrow"`: who counts together; escrow needs `[escrow]`)"},
-};
+
+std::vector<LimitKey> limit_keys() {
+  std::vector<LimitKey> keys = {{"name", "all", "1 to 128 bytes without control characters"}};
+  for (const core::LimitField& field : core::kLimitFields) {
+    if (field.own_name != field.name) continue;  // a calendar's period: said with the other one
+    std::string_view kinds = to_string(static_cast<Kind>(std::countr_zero(field.kinds)));
+    if (field.kinds == core::kPeriodic) kinds = "all but stock";
+    if (field.kinds == core::kAllKinds) kinds = "all";
+    keys.push_back({field.name, kinds, core::summary_of(field, true)});
+  }
+  return keys;
+}
 
 std::string without_marks(std::string_view markdown) {
   std::string text(markdown);
@@ -146,8 +142,8 @@ std::string config_markdown() {
     text += row(setting);
   }
   text += "\n" + std::string(kLimits);
-  for (const LimitKey& key : kLimitKeys) {
-    text += "| `" + std::string(key.name) + "` | " + std::string(key.kinds) + " | " + std::string(key.meaning) + " |\n";
+  for (const LimitKey& key : limit_keys()) {
+    text += "| `" + std::string(key.name) + "` | " + std::string(key.kinds) + " | " + key.meaning + " |\n";
   }
   text += kSyncs;
   for (const SyncKey& key : sync_keys()) {
@@ -179,9 +175,8 @@ std::string config_text() {
             (setting.reload == Reload::kAtStart ? "; takes effect at start\n" : "; takes effect at once\n");
   }
   text += "\n[[limit]], one for each, in the file alone\n";
-  for (const LimitKey& key : kLimitKeys) {
-    text +=
-        "  " + std::string(key.name) + " (" + std::string(key.kinds) + ")\n      " + without_marks(key.meaning) + "\n";
+  for (const LimitKey& key : limit_keys()) {
+    text += "  " + std::string(key.name) + " (" + std::string(key.kinds) + ")\n      " + key.meaning + "\n";
   }
   text += "\n[[sync]], one for each limit that has a source of truth, in the file alone\n";
   for (const SyncKey& key : sync_keys()) {

@@ -61,9 +61,9 @@ bool is_left_out(const Config& config, const Setting& setting) {
   return value_text(config, setting).empty();
 }
 
-std::string fields_text(const std::vector<LimitField>& fields) {
+std::string fields_text(const wire::NamedValues& fields) {
   std::string text;
-  for (const LimitField& field : fields) {
+  for (const wire::NamedValue& field : fields) {
     text += std::string(field.name) + " = ";
     if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
       text += std::to_string(*number);

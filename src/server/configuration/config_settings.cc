@@ -1,11 +1,13 @@
 #include "server/configuration/config_settings.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/log.h"
+#include "base/names.h"
 #include "base/time_text.h"
+#include "base/try.h"
 #include "escrow/nodes/names.h"
 #include "net/address.h"
 #include "wire/text.h"
@@ -20,13 +22,16 @@ constexpr std::size_t kGib = 1024 * kMib;
 constexpr std::size_t kDayMs = 86'400'000;
 constexpr std::size_t kTenYearsMs = 3653 * kDayMs;
 
-constexpr std::array<std::string_view, 3> kLogFormats = {"auto", "text", "json"};
-constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
+constexpr std::string_view kLogFormats = "auto|text|json";
 
 namespace declared {
 
 using enum SettingKind;
 using enum Reload;
+
+constexpr SettingRange kAnyRange = {};
+constexpr SettingRange between(std::size_t min, std::size_t max) { return {min, max}; }
+constexpr SettingRange zero_or(std::size_t min, std::size_t max) { return {min, max, true}; }
 
 constexpr Setting kSettings[] = {
     {"server.resp", kAddresses, &Config::resp, kAtStart, "Where to listen for RESP clients (redis-cli and its like)"},
@@ -45,127 +50,53 @@ constexpr Setting kSettings[] = {
     {"server.tls.key", kFile, &Config::tls_key, kAtStart, "The certificate's private key (PEM)"},
     {"server.tls.client_ca", kFile, &Config::tls_client_ca, kAtStart,
      "Only clients with a certificate from one of these authorities (PEM) may connect"},
-    {"server.threads",
-     kInteger,
-     &Config::threads,
-     kAtStart,
-     "Threads that serve connections; 0: one for every two cores",
-     {.min = 0, .max = 1024}},
-    {"server.max_connections",
-     kInteger,
-     &Config::max_connections,
-     kAtOnce,
-     "Connections at a time; further ones are closed at once",
-     {.min = 1, .max = 1'000'000}},
-    {"server.idle_timeout",
-     kDuration,
-     &Config::idle_timeout,
-     kAtStart,
-     "A connection that is silent for so long is closed; 0: never",
-     {.min = 1000, .max = 365 * kDayMs, .is_zero_special = true}},
-    {"server.query_buffer_max",
-     kSize,
-     &Config::query_buffer_max,
-     kAtStart,
-     "Bytes of one RESP command, and of all that a client has sent ahead",
-     {.min = 16 * kKib, .max = kGib}},
-    {"server.bulk_max",
-     kSize,
-     &Config::bulk_max,
-     kAtStart,
-     "Bytes of one argument of a RESP command",
-     {.min = kKib, .max = kGib}},
-    {"server.arguments_max",
-     kInteger,
-     &Config::arguments_max,
-     kAtStart,
-     "Arguments of one RESP command",
-     {.min = 128, .max = 1'048'576}},
-    {"server.pipeline_max",
-     kInteger,
-     &Config::pipeline_max,
-     kAtStart,
-     "Commands of one connection that are answered in a row; then others have their turn",
-     {.min = 1, .max = 1'000'000}},
-    {"server.output_buffer_max",
-     kSize,
-     &Config::output_buffer_max,
-     kAtStart,
+    {"server.threads", kInteger, &Config::threads, kAtStart,
+     "Threads that serve connections; 0: one for every two cores", between(0, 1024)},
+    {"server.max_connections", kInteger, &Config::max_connections, kAtOnce,
+     "Connections at a time; further ones are closed at once", between(1, 1'000'000)},
+    {"server.idle_timeout", kDuration, &Config::idle_timeout, kAtStart,
+     "A connection that is silent for so long is closed; 0: never", zero_or(1000, 365 * kDayMs)},
+    {"server.query_buffer_max", kSize, &Config::query_buffer_max, kAtStart,
+     "Bytes of one RESP command, and of all that a client has sent ahead", between(16 * kKib, kGib)},
+    {"server.bulk_max", kSize, &Config::bulk_max, kAtStart, "Bytes of one argument of a RESP command",
+     between(kKib, kGib)},
+    {"server.arguments_max", kInteger, &Config::arguments_max, kAtStart, "Arguments of one RESP command",
+     between(128, 1'048'576)},
+    {"server.pipeline_max", kInteger, &Config::pipeline_max, kAtStart,
+     "Commands of one connection that are answered in a row; then others have their turn", between(1, 1'000'000)},
+    {"server.output_buffer_max", kSize, &Config::output_buffer_max, kAtStart,
      "Bytes of replies that a client has not read yet; beyond that its commands wait, and if it reads nothing for 30s "
      "it is disconnected",
-     {.min = 64 * kKib, .max = 16 * kGib}},
-    {"server.http_header_max",
-     kSize,
-     &Config::http_header_max,
-     kAtStart,
-     "Bytes of the header of an HTTP request",
-     {.min = kKib, .max = 16 * kMib}},
-    {"server.http_body_max",
-     kSize,
-     &Config::http_body_max,
-     kAtStart,
-     "Bytes of the body of an HTTP request",
-     {.min = kKib, .max = kGib}},
-    {"server.waiters_max",
-     kInteger,
-     &Config::waiters_max,
-     kAtStart,
-     "Operations with WAIT that may wait at a time",
-     {.min = 0, .max = 10'000'000}},
-    {"server.max_memory",
-     kSize,
-     &Config::max_memory,
-     kAtStart,
+     between(64 * kKib, 16 * kGib)},
+    {"server.http_header_max", kSize, &Config::http_header_max, kAtStart, "Bytes of the header of an HTTP request",
+     between(kKib, 16 * kMib)},
+    {"server.http_body_max", kSize, &Config::http_body_max, kAtStart, "Bytes of the body of an HTTP request",
+     between(kKib, kGib)},
+    {"server.waiters_max", kInteger, &Config::waiters_max, kAtStart, "Operations with WAIT that may wait at a time",
+     between(0, 10'000'000)},
+    {"server.max_memory", kSize, &Config::max_memory, kAtStart,
      "Above so many bytes new meters, holds and ids are refused, and what exists goes on working; 0: no ceiling",
-     {.min = 4 * kMib, .max = 1024 * kGib, .is_zero_special = true}},
-    {"server.snapshot_after",
-     kSize,
-     &Config::snapshot_after,
-     kAtStart,
+     zero_or(4 * kMib, 1024 * kGib)},
+    {"server.snapshot_after", kSize, &Config::snapshot_after, kAtStart,
      "A snapshot is written when the journal has grown by so many bytes since the last one, and beyond its size; 0: "
      "never for that",
-     {.min = kMib, .max = 1024 * kGib, .is_zero_special = true}},
-    {"server.snapshot_every",
-     kDuration,
-     &Config::snapshot_every,
-     kAtStart,
+     zero_or(kMib, 1024 * kGib)},
+    {"server.snapshot_every", kDuration, &Config::snapshot_every, kAtStart,
      "A snapshot is written when the last one is so old and something has been written since; 0: never for that",
-     {.min = 1000, .max = 365 * kDayMs, .is_zero_special = true}},
-    {"server.log_format",
-     kChoice,
-     &Config::log_format,
-     kAtOnce,
-     "Lines for people or JSON; auto: for people on a terminal, JSON elsewhere",
-     {},
-     kLogFormats},
-    {"server.log_level", kChoice, &Config::log_level, kAtOnce, "The least level that is logged", {}, kLogLevels},
-    {"server.slowlog_threshold",
-     kDuration,
-     &Config::slowlog_threshold,
-     kAtOnce,
-     "Commands that take longer are kept for SLOWLOG; 0: none are",
-     {.min = 1, .max = kDayMs, .is_zero_special = true}},
-    {"store.url",
-     kUrl,
-     &Config::store_url,
-     kAtStart,
+     zero_or(1000, 365 * kDayMs)},
+    {"server.log_format", kChoice, &Config::log_format, kAtOnce,
+     "Lines for people or JSON; auto: for people on a terminal, JSON elsewhere", kAnyRange, kLogFormats},
+    {"server.log_level", kChoice, &Config::log_level, kAtOnce, "The least level that is logged", kAnyRange,
+     base::kLogLevelNames},
+    {"server.slowlog_threshold", kDuration, &Config::slowlog_threshold, kAtOnce,
+     "Commands that take longer are kept for SLOWLOG; 0: none are", zero_or(1, kDayMs)},
+    {"store.url", kUrl, &Config::store_url, kAtStart,
      "The store, as \"embedded:./mete-data\", \"redis://127.0.0.1:6379\" or \"mete://127.0.0.1:6380\"; instead of "
      "server.data",
-     {},
-     {},
-     "store"},
-    {"store.id_retention",
-     kDuration,
-     &Config::id_retention,
-     kAtStart,
-     "How long operation ids and finished holds are remembered",
-     {.min = 1000, .max = kTenYearsMs}},
-    {"store.ids_max",
-     kInteger,
-     &Config::ids_max,
-     kAtStart,
-     "How many of them at most",
-     {.min = 1, .max = 1'000'000'000}},
+     kAnyRange, "", "store"},
+    {"store.id_retention", kDuration, &Config::id_retention, kAtStart,
+     "How long operation ids and finished holds are remembered", between(1000, kTenYearsMs)},
+    {"store.ids_max", kInteger, &Config::ids_max, kAtStart, "How many of them at most", between(1, 1'000'000'000)},
     {"escrow.shared", kUrl, &Config::escrow_shared, kAtStart,
      "The store that the nodes of a cluster share, as \"etcd://127.0.0.1:2379\"; limits of scope escrow are decided "
      "from shares that are drawn from it"},
@@ -211,15 +142,6 @@ std::string number_text(const Setting& setting, std::size_t number) {
   return std::to_string(number);
 }
 
-std::string quoted_list(std::span<const std::string_view> words) {
-  std::string text;
-  for (std::size_t index = 0; index < words.size(); ++index) {
-    if (index > 0) text += index + 1 == words.size() ? " or " : ", ";
-    text += words[index];
-  }
-  return text;
-}
-
 Result<std::size_t> check_range(const Setting& setting, std::size_t number, std::string_view text) {
   const SettingRange& range = setting.range;
   if (number == 0 && range.is_zero_special) return number;
@@ -251,10 +173,8 @@ Result<std::size_t> parse_size(const Setting& setting, std::string_view text) {
 }
 
 Result<Duration> parse_duration(const Setting& setting, std::string_view text) {
-  auto duration = wire::parse_duration(text);
-  if (!duration) return duration;
-  const auto ms = check_range(setting, static_cast<std::size_t>(duration->ms()), text);
-  if (!ms) return tl::make_unexpected(ms.error());
+  auto duration = TRY(wire::parse_duration(text));
+  TRY(check_range(setting, static_cast<std::size_t>(duration.ms()), text));
   return duration;
 }
 
@@ -273,7 +193,7 @@ Result<std::vector<std::string>> parse_addresses(std::string_view text) {
   while (true) {
     const std::size_t comma = text.find(',');
     const std::string_view one = text.substr(0, comma);
-    if (auto address = net::parse_address(one); !address) return tl::make_unexpected(std::move(address.error()));
+    TRY(net::parse_address(one));
     if (std::find(addresses.begin(), addresses.end(), one) != addresses.end()) {
       return base::invalid(wire::quote(one) + " stands there twice");
     }
@@ -294,8 +214,7 @@ Result<void> check_string(const Setting& setting, std::string_view text) {
   const bool needs_text =
       setting.kind == kSecret || setting.kind == kFile || setting.kind == kUrl || setting.kind == kName;
   if (text.empty() && needs_text) return base::invalid("it is empty; leave it out if none is meant");
-  if (setting.kind == kChoice &&
-      std::find(setting.choices.begin(), setting.choices.end(), text) == setting.choices.end()) {
+  if (setting.kind == kChoice && !base::named<int>(setting.choices, text)) {
     return base::invalid(wire::quote(text) + " is unknown; it must be " + range_text(setting));
   }
   if (setting.kind == kSecret && text.size() > kPasswordBytesMax) {
@@ -309,7 +228,7 @@ Result<void> check_string(const Setting& setting, std::string_view text) {
     return base::invalid(wire::quote(text) + " is no name of a node; it must be " + range_text(setting));
   }
   if (setting.kind == kAddress && !is_off(text)) {
-    if (auto address = net::parse_address(text); !address) return tl::make_unexpected(std::move(address.error()));
+    TRY(net::parse_address(text));
   }
   return {};
 }
@@ -330,7 +249,7 @@ Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 14 does not find this by
 // Puts what was parsed into its member, or hands on the error.
 template <class T>
 Result<void> store(T& member, Result<T> parsed) {
-  if (!parsed) return tl::make_unexpected(std::move(parsed.error()));
+  if (!parsed.has_value()) return std::move(parsed).error();
   member = std::move(*parsed);
   return {};
 }
@@ -362,7 +281,7 @@ std::string default_text(const Setting& setting) { return value_text(Config{}, s
 
 std::string range_text(const Setting& setting) {
   using enum SettingKind;
-  if (setting.kind == kChoice) return quoted_list(setting.choices);
+  if (setting.kind == kChoice) return base::name_list(setting.choices, "");
   if (setting.kind == kName) {
     return "1 to " + std::to_string(escrow::kNodeNameBytesMax) + " letters, digits, '.', '_' and '-'";
   }
@@ -395,7 +314,7 @@ Result<void> set_value(Config& config, const Setting& setting, std::string_view 
   using enum SettingKind;
   const Overloaded set{
       [&](std::string Config::*member) -> Result<void> {
-        if (auto ok = check_string(setting, text); !ok) return ok;
+        TRY(check_string(setting, text));
         config.*member = std::string(setting.kind == kAddress && is_off(text) ? "" : text);
         return {};
       },

@@ -53,7 +53,7 @@ struct Setting {          // NOLINT(clang-analyzer-optin.performance.Padding): i
   Reload reload;
   std::string_view help;  // a sentence without its full stop
   SettingRange range = {};
-  std::span<const std::string_view> choices = {};
+  std::string_view choices = {};   // "a|b|c"
   std::string_view own_flag = {};  // where the flag is not the key
 };
 

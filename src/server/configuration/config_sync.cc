@@ -3,55 +3,51 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/names.h"
 #include "base/suggest.h"
 #include "base/time_text.h"
+#include "base/try.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-Result<std::string> text_of(const Field& field) {
-  if (const auto* text = std::get_if<std::string_view>(&field.value)) return std::string(*text);
+Result<std::string> text_of(const wire::NamedValue& field) {
+  if (const auto* text = std::get_if<std::string>(&field.value)) return std::string(*text);
   return base::invalid(std::string(field.name) + ": it must be a string");
 }
 
 // A number may be written as one.
-Result<std::string> text_or_number(const Field& field) {
+Result<std::string> text_or_number(const wire::NamedValue& field) {
   if (const auto* number = std::get_if<std::int64_t>(&field.value)) return std::to_string(*number);
   return text_of(field);
 }
 
 template <std::string sync::Plan::*member>
-Result<void> set_text(sync::Plan& plan, const Field& field) {
-  auto text = text_of(field);
-  if (!text) return tl::make_unexpected(std::move(text.error()));
-  plan.*member = std::move(*text);
+Result<void> set_text(sync::Plan& plan, const wire::NamedValue& field) {
+  plan.*member = TRY(text_of(field));
   return {};
 }
 
-Result<void> set_missing(sync::Plan& plan, const Field& field) {
-  const auto text = text_of(field);
-  if (!text) return tl::make_unexpected(text.error());
-  const auto missing = sync::parse_missing(*text);
-  if (!missing) return base::invalid(R"(missing: it must be "keep" or "zero", not )" + wire::quote(*text));
+Result<void> set_missing(sync::Plan& plan, const wire::NamedValue& field) {
+  const auto text = TRY(text_of(field));
+  const auto missing = base::named<sync::Missing>(sync::kMissingNames, text);
+  if (!missing)
+    return base::invalid("missing: it must be " + base::name_list(sync::kMissingNames) + ", not " + wire::quote(text));
   plan.missing = *missing;
   return {};
 }
 
-Result<void> set_max_change(sync::Plan& plan, const Field& field) {
-  const auto text = text_or_number(field);
-  if (!text) return tl::make_unexpected(text.error());
-  const auto max = sync::MaxChange::parse(*text);
-  if (!max) return tl::make_unexpected(max.error());
-  plan.max_change = *max;
+Result<void> set_max_change(sync::Plan& plan, const wire::NamedValue& field) {
+  const auto text = TRY(text_or_number(field));
+  plan.max_change = TRY(sync::MaxChange::parse(text));
   return {};
 }
 
-Result<void> set_timeout(sync::Plan& plan, const Field& field) {
-  const auto text = text_or_number(field);
-  if (!text) return tl::make_unexpected(text.error());
-  const auto timeout = wire::parse_duration(*text);
+Result<void> set_timeout(sync::Plan& plan, const wire::NamedValue& field) {
+  const auto text = TRY(text_or_number(field));
+  const auto timeout = wire::parse_duration(text);
   if (!timeout) return base::invalid("timeout: " + timeout.error().message);
   plan.timeout = *timeout;
   return {};
@@ -85,7 +81,7 @@ constexpr SyncKey kKeys[] = {
      set_timeout},
 };
 
-Result<void> set_field(sync::Plan& plan, const Field& field) {
+Result<void> set_field(sync::Plan& plan, const wire::NamedValue& field) {
   const auto key =
       std::find_if(std::begin(kKeys), std::end(kKeys), [&](const SyncKey& each) { return each.name == field.name; });
   if (key != std::end(kKeys)) return key->set(plan, field);
@@ -98,22 +94,22 @@ Result<void> set_field(sync::Plan& plan, const Field& field) {
 
 std::span<const SyncKey> sync_keys() { return kKeys; }
 
-Result<sync::Plan> make_plan(std::span<const Field> fields) {
+Result<sync::Plan> make_plan(std::span<const wire::NamedValue> fields) {
   sync::Plan plan;
-  for (const Field& field : fields) {
-    if (auto ok = set_field(plan, field); !ok) return tl::make_unexpected(std::move(ok.error()));
+  for (const wire::NamedValue& field : fields) {
+    TRY(set_field(plan, field));
   }
   for (const SyncKey& key : kKeys) {
-    const bool is_there =
-        std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.name == key.name; });
+    const bool is_there = std::any_of(fields.begin(), fields.end(),
+                                      [&](const wire::NamedValue& field) { return field.name == key.name; });
     if (key.is_required && !is_there) return base::invalid(std::string(key.name) + " is missing");
   }
-  if (auto ok = sync::check_plan(plan); !ok) return tl::make_unexpected(std::move(ok.error()));
+  TRY(sync::check_plan(plan));
   return plan;
 }
 
-std::vector<LimitField> describe_plan(const sync::Plan& plan) {
-  std::vector<LimitField> fields = {{"limit", plan.limit}, {"source", plan.source}, {"query", plan.query}};
+wire::NamedValues describe_plan(const sync::Plan& plan) {
+  wire::NamedValues fields = {{"limit", plan.limit}, {"source", plan.source}, {"query", plan.query}};
   if (!plan.schedule.empty()) fields.push_back({"schedule", plan.schedule});
   fields.push_back({"zone", plan.zone});
   fields.push_back({"missing", std::string(sync::to_string(plan.missing))});

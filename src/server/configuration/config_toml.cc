@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -88,9 +89,8 @@ Result<std::vector<FileTable>> take_tables(toml::table& root, std::string_view n
 Result<FileContents> read_root(toml::table& root) {
   FileContents contents;
   for (const auto& [name, tables] : {std::pair{"limit", &contents.limits}, std::pair{"sync", &contents.syncs}}) {
-    auto taken = take_tables(root, name);
-    if (!taken) return tl::make_unexpected(std::move(taken.error()));
-    *tables = std::move(*taken);
+    auto taken = TRY(take_tables(root, name));
+    *tables = std::move(taken);
   }
   contents.values = flatten_in_order(root);
   return contents;

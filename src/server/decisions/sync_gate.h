@@ -1,9 +1,9 @@
 // SyncGate: keeps the answers of one event loop back until what they tell of is on disk.
 //
-// A session serves a batch under a store::Deferral, and asks the gate what its answers have to wait for. The gate asks
-// for one sync at the end of the loop's round, and lets the answers go when the store tells that it has come so far, or
-// that it never will: then each client gets an error in place of them. Nothing is polled, and the thread that syncs
-// sends a loop one message at a time, and none if nothing waits there.
+// A session serves a batch with one store::Execution, and asks the gate what its answers have to wait for. The gate
+// asks for one sync at the end of the loop's round, and lets the answers go when the store tells that it has come so
+// far, or that it never will: then each client gets an error in place of them. Nothing is polled, and the thread that
+// syncs sends a loop one message at a time, and none if nothing waits there.
 //
 // Thread safety: note_progress() from any thread, everything else on the loop's.
 #pragma once

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::server {
 
@@ -24,7 +26,7 @@ std::string meter_of(const Charge& charge) {
 
 }  // namespace
 
-WaitQueue::Waiter::Waiter(const core::TakeRequest& request, Duration patience)
+WaitQueue::Waiter::Waiter(const core::Take& request, Duration patience)
     : mode_(request.mode), id_(request.id), patience_(patience) {
   names_.reserve(request.charges.size() * 2);  // The views below must not move.
   for (const Charge& charge : request.charges) {
@@ -65,16 +67,17 @@ void WaitQueue::nudge_all() {
 void WaitQueue::finish() {
   loop_.post([this] {
     is_finished_ = true;
-    while (!queued_.empty()) give_up(queued_.begin()->first);
+    std::vector<std::uint64_t> callers;
+    for (const auto& [caller, queued] : queued_) callers.push_back(caller);
+    for (const std::uint64_t caller : callers) give_up(caller);
   });
 }
 
 void WaitQueue::enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
   if (queued_.size() >= waiters_max_) {
-    deliver(
-        tl::unexpected(Error{ErrorCode::kUnavailable, "too many takes are waiting (" + std::to_string(waiters_max_) +
-                                                          "): try again later, or raise server.waiters_max"}),
-        0);
+    deliver(base::unavailable("too many takes are waiting (" + std::to_string(waiters_max_) +
+                              "): try again later, or raise server.waiters_max"),
+            0);
     return;
   }
   for (const std::string& meter : waiter->meters()) queues_[meter].push_back(caller);
@@ -91,50 +94,81 @@ bool WaitQueue::is_first_everywhere(std::uint64_t caller, const Waiter& waiter) 
                      [&](const std::string& meter) { return queues_.find(meter)->second.front() == caller; });
 }
 
+template <class Ask, class Judge>
+void WaitQueue::ask(Queued& queued, std::uint64_t caller, Ask ask, Judge judge) {
+  queued.is_asking = true;
+  queued.is_nudged = false;
+  const auto act = [this, caller, ask, judge, waiter = queued.waiter, deliver = queued.deliver] {
+    store::Execution execution = {.waits_for_disk = false};
+    const Result<core::Verdict> verdict = ask(*waiter, execution);
+    const auto found = queued_.find(caller);
+    if (found != queued_.end()) {
+      found->second.is_asking = false;
+      if (!judge(found->second, verdict)) return;
+      leave(caller);
+    }
+    deliver(verdict, execution.ticket);
+  };
+  if (fibers_ != nullptr) {
+    fibers_->run_soon(act);
+  } else {
+    act();
+  }
+}
+
 void WaitQueue::attempt(std::uint64_t caller) {
   const auto found = queued_.find(caller);
-  if (found == queued_.end()) return;
-  Queued& queued = found->second;
-  if (!is_first_everywhere(caller, *queued.waiter)) return;
-  core::TakeRequest request = queued.waiter->request();
-  request.remembers_denial = false;
-  const store::Deferral deferral;
-  const auto verdict = store_.take(request);
-  if (!verdict || verdict->is_allowed || can_never_fit(*queued.waiter, *verdict)) {
-    answer(caller, verdict, deferral.ticket());
+  if (found == queued_.end() || !is_first_everywhere(caller, *found->second.waiter)) return;
+  if (found->second.is_asking) {
+    found->second.is_nudged = true;
     return;
   }
-  const Duration latest = verdict->retry_after.is_never() ? kRetryMaxUntimed : kRetryMax;
-  loop_.cancel(queued.retry);
-  queued.retry = loop_.after(std::clamp(verdict->retry_after, kRetryMin, latest), [this, caller] { attempt(caller); });
+  const auto take = [this](const Waiter& waiter, store::Execution& execution) {
+    core::Take request = waiter.request();
+    request.remembers_denial = false;
+    return store_.run(request, execution);
+  };
+  ask(found->second, caller, take, [this, caller](Queued& queued, const Result<core::Verdict>& verdict) {
+    if (!verdict.has_value() || verdict->is_allowed || can_never_fit(*queued.waiter, *verdict)) return true;
+    if (queued.is_over) {
+      give_up(caller);
+      return false;
+    }
+    const Duration latest = verdict->retry_after.is_never() ? kRetryMaxUntimed : kRetryMax;
+    const Duration wait = queued.is_nudged ? Duration() : std::clamp(verdict->retry_after, kRetryMin, latest);
+    loop_.cancel(queued.retry);
+    queued.retry = loop_.after(wait, [this, caller] { attempt(caller); });
+    return false;
+  });
 }
 
 // The time is over: what would the answer be now? It is a denial, or the take's if it has just come to fit.
 void WaitQueue::give_up(std::uint64_t caller) {
   const auto found = queued_.find(caller);
   if (found == queued_.end()) return;
-  const Waiter& waiter = *found->second.waiter;
-  const store::Deferral deferral;
-  const auto verdict = is_first_everywhere(caller, waiter) ? store_.take(waiter.request()) : answer_out_of_turn(waiter);
-  answer(caller, verdict, deferral.ticket());
+  found->second.is_over = true;
+  if (found->second.is_asking) return;
+  const bool is_first = is_first_everywhere(caller, *found->second.waiter);
+  const auto take = [this, is_first](const Waiter& waiter, store::Execution& execution) {
+    return is_first ? store_.run(waiter.request(), execution) : answer_out_of_turn(waiter, execution);
+  };
+  ask(found->second, caller, take, [](const Queued&, const Result<core::Verdict>&) { return true; });
 }
 
 // Those before it come first, whatever is left; but somebody else may have asked by the same id meanwhile.
-Result<core::Verdict> WaitQueue::answer_out_of_turn(const Waiter& waiter) {
-  const auto known = store_.recall(waiter.request());
-  if (!known) return tl::make_unexpected(known.error());
-  if (*known) return **known;
-  auto verdict = store_.take({waiter.charges(), Mode::kPeek, {}});
-  if (!verdict) return verdict;
-  verdict->is_allowed = false;
-  verdict->taken = 0;
+Result<core::Verdict> WaitQueue::answer_out_of_turn(const Waiter& waiter, store::Execution& execution) {
+  const auto known = TRY(store_.run(core::Recall{waiter.request()}, execution));
+  if (known) return *known;
+  auto verdict = TRY(store_.run(core::Take{waiter.charges(), Mode::kPeek}, execution));
+  verdict.is_allowed = false;
+  verdict.taken = 0;
   return verdict;
 }
 
-std::optional<WaitQueue::Queued> WaitQueue::leave(std::uint64_t caller) {
+void WaitQueue::leave(std::uint64_t caller) {
   const auto found = queued_.find(caller);
-  if (found == queued_.end()) return std::nullopt;
-  Queued queued = std::move(found->second);
+  if (found == queued_.end()) return;
+  const Queued queued = std::move(found->second);
   queued_.erase(found);
   size_.store(queued_.size(), std::memory_order_relaxed);
   loop_.cancel(queued.retry);
@@ -147,11 +181,6 @@ std::optional<WaitQueue::Queued> WaitQueue::leave(std::uint64_t caller) {
   }
   // Not at once: a long line of takes that all fit must not nest.
   if (!queues_.empty()) loop_.post([this, meters = queued.waiter->meters()] { try_first(meters); });
-  return queued;
-}
-
-void WaitQueue::answer(std::uint64_t caller, const Result<core::Verdict>& verdict, store::Ticket ticket) {
-  if (const auto queued = leave(caller)) queued->deliver(verdict, ticket);
 }
 
 void WaitQueue::try_first(const std::vector<std::string>& meters) {

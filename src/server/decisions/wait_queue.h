@@ -4,6 +4,9 @@
 // a meter is tried when its retry_after has passed, and whenever something is given back; nothing is polled but stock,
 // whose room may come back by the expiry of a hold. Waiting costs no thread.
 //
+// Where the store lies elsewhere, each attempt is on a fiber of its own, and a take that has gone or whose time is over
+// while the store is asked is seen to when the answer is there.
+//
 // Thread safety: wait(), nudge() and cancel() from any thread: they are carried out on the loop's, in order.
 #pragma once
 
@@ -23,6 +26,7 @@
 
 #include "core/verdict.h"
 #include "net/event_loop.h"
+#include "net/fiber.h"
 #include "store/store.h"
 
 namespace mete::server {
@@ -32,16 +36,17 @@ class WaitQueue {
   // With the ticket of what the verdict has changed: it must be on disk before anybody is told.
   using Deliver = std::function<void(const Result<core::Verdict>& verdict, store::Ticket ticket)>;
 
-  WaitQueue(net::EventLoop& loop, store::Store& store, std::size_t waiters_max)
-      : loop_(loop), store_(store), waiters_max_(waiters_max) {}
+  // `fibers`, of the same loop: null where the store never waits for another server.
+  WaitQueue(net::EventLoop& loop, net::Fibers* fibers, store::Store& store, std::size_t waiters_max)
+      : loop_(loop), fibers_(fibers), store_(store), waiters_max_(waiters_max) {}
 
   // A take with its own copies of the names.
   class Waiter {
    public:
-    Waiter(const core::TakeRequest& request, Duration patience);
+    Waiter(const core::Take& request, Duration patience);
 
     [[nodiscard]] std::span<const Charge> charges() const { return charges_; }
-    [[nodiscard]] core::TakeRequest request() const { return {charges_, mode_, id_, true}; }
+    [[nodiscard]] core::Take request() const { return {charges_, mode_, id_, true}; }
     [[nodiscard]] const std::vector<std::string>& meters() const { return meters_; }
     [[nodiscard]] Duration patience() const { return patience_; }
 
@@ -54,8 +59,8 @@ class WaitQueue {
     Duration patience_;
   };
 
-  // `caller` is unique among those who wait. Exactly one answer is delivered, on the loop's thread, unless the caller
-  // cancels first.
+  // `caller` is unique. Exactly one answer is delivered, on the loop's thread, unless the caller cancels first; or even
+  // then, if it is under way.
   void wait(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver);
   void cancel(std::uint64_t caller);
   // Something may have come back to these meters.
@@ -74,20 +79,26 @@ class WaitQueue {
     std::uint64_t deadline_ns = 0;
     net::EventLoop::TimerId retry = 0;
     net::EventLoop::TimerId deadline = 0;
+    bool is_asking = false;  // the store, at the moment
+    bool is_nudged = false;  // meanwhile
+    bool is_over = false;    // its time
   };
 
   void enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver);
   [[nodiscard]] bool is_first_everywhere(std::uint64_t caller, const Waiter& waiter) const;
   void attempt(std::uint64_t caller);
   void give_up(std::uint64_t caller);
-  [[nodiscard]] Result<core::Verdict> answer_out_of_turn(const Waiter& waiter);
-  // Gives the place of the caller up, and to the next in line; none: it has none any more.
-  std::optional<Queued> leave(std::uint64_t caller);
-  void answer(std::uint64_t caller, const Result<core::Verdict>& verdict, store::Ticket ticket);
+  // Asks the store for the one who waits, and goes on with `judge` unless it has gone.
+  template <class Ask, class Judge>
+  void ask(Queued& queued, std::uint64_t caller, Ask ask, Judge judge);
+  [[nodiscard]] Result<core::Verdict> answer_out_of_turn(const Waiter& waiter, store::Execution& execution);
+  // Gives the place of the caller up, and to the next in line.
+  void leave(std::uint64_t caller);
   void try_first(const std::vector<std::string>& meters);
   [[nodiscard]] static bool can_never_fit(const Waiter& waiter, const core::Verdict& verdict);
 
   net::EventLoop& loop_;
+  net::Fibers* const fibers_;
   store::Store& store_;
   const std::size_t waiters_max_;
   std::atomic<std::size_t> size_{0};

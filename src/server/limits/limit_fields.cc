@@ -1,192 +1,121 @@
 #include "server/limits/limit_fields.h"
 
-#include <array>
-#include <limits>
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/errors.h"
+#include "base/names.h"
 #include "base/time_text.h"
+#include "base/try.h"
+#include "core/limit_fields.h"
 #include "core/validate.h"
-#include "wire/json.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-constexpr std::array kKinds = {Kind::kBucket, Kind::kWindow, Kind::kSliding, Kind::kCalendar, Kind::kStock};
-constexpr std::array kDurables = {Durable::kAlways, Durable::kEverySecond, Durable::kNever};
-constexpr std::array kOnFails = {OnFail::kClosed, OnFail::kOpen};
-constexpr std::array kScopes = {Scope::kNode, Scope::kShared, Scope::kEscrow};
-constexpr std::array kUnits = {Unit::kHour, Unit::kDay, Unit::kWeek, Unit::kMonth, Unit::kYear};
+using core::FieldType;
+using core::FieldValue;
+using core::LimitField;
 
-template <class Names, class Item = typename Names::value_type>
-std::optional<Item> find_named(const Names& items, std::string_view name) {
-  for (const Item item : items) {
-    if (to_string(item) == name) return item;
+// Of two fields of one name, that of the kind.
+const LimitField* find_field(std::string_view name, Kind kind) {
+  const LimitField* found = nullptr;
+  for (const LimitField& field : core::kLimitFields) {
+    if (field.name == name && (found == nullptr || field.is_of(kind))) found = &field;
   }
-  return std::nullopt;
+  return found;
 }
 
-Result<std::int64_t> integer(const Field& field) {
-  if (const auto* number = std::get_if<std::int64_t>(&field.value)) return *number;
-  return base::invalid(std::string(field.name) + " must be an integer");
+std::string names_text() {
+  std::string text;
+  for (const LimitField& field : core::kLimitFields) {
+    if (field.own_name != field.name) continue;
+    if (!text.empty()) text += &field == &core::kLimitFields.back() ? " and " : ", ";
+    text += field.name;
+  }
+  return text;
 }
 
-Result<std::string_view> text(const Field& field) {
-  if (const auto* words = std::get_if<std::string_view>(&field.value)) return *words;
-  return base::invalid(std::string(field.name) + " must be a string");
+Result<FieldValue> read_duration(std::string_view name, const wire::Scalar& value) {
+  if (std::holds_alternative<bool>(value)) {
+    return base::invalid(std::string(name) + " must be a duration, such as \"1m\", or a number of seconds");
+  }
+  const auto* seconds = std::get_if<std::int64_t>(&value);
+  const auto length =
+      wire::parse_duration(seconds != nullptr ? std::to_string(*seconds) : std::get<std::string>(value));
+  if (!length) return base::invalid(std::string(name) + ": " + length.error().message);
+  return FieldValue{length->ns()};
 }
 
-Result<void> set_amount(Limit& limit, const Field& field) {
-  return integer(field).map([&](std::int64_t amount) {
-    limit.amount(amount);
-    return Done{};
-  });
+// The field with the right type of value, or else the words for it.
+Result<FieldValue> read_value(const LimitField& field, const wire::Scalar& value) {
+  const auto* number = std::get_if<std::int64_t>(&value);
+  const auto* text = std::get_if<std::string>(&value);
+  const auto* flag = std::get_if<bool>(&value);
+  const std::string must_be = std::string(field.name) + " must be ";
+  switch (field.type) {
+    case FieldType::kName:
+      if (const auto named = text != nullptr ? field.parse(*text) : std::nullopt) return *named;
+      return base::invalid(std::string(field.name) + (field.own_name == field.name ? "" : " of a calendar") +
+                           " must be " + base::name_list(field.names));
+    case FieldType::kAmount:
+    case FieldType::kNumber:
+      if (number == nullptr) return base::invalid(must_be + "an integer");
+      if (field.type == FieldType::kAmount || std::in_range<int>(*number)) return FieldValue{*number};
+      return base::invalid(must_be + "of 32 bits, not " + std::to_string(*number));
+    case FieldType::kDuration:
+      return read_duration(field.name, value);
+    case FieldType::kFlag:
+      if (flag == nullptr) return base::invalid(must_be + "true or false");
+      return FieldValue{*flag ? 1 : 0};
+    case FieldType::kText:
+      if (text == nullptr) return base::invalid(must_be + "a string");
+      return FieldValue{.text = *text};
+  }
+  __builtin_unreachable();
 }
 
-Result<void> set_burst(Limit& limit, const Field& field) {
-  return integer(field).map([&](std::int64_t burst) {
-    limit.burst(burst);
-    return Done{};
-  });
-}
-
-Result<void> set_calendar_period(Limit& limit, const Field& field) {
-  const auto name = text(field);
-  const auto unit = name ? find_named(kUnits, *name) : std::nullopt;
-  if (!unit) return base::invalid(R"(period of a calendar must be "hour", "day", "week", "month" or "year")");
-  limit.per(*unit);
+Result<void> set_field(LimitFields& fields, const wire::NamedValue& given) {
+  const LimitField* const field = find_field(given.name, fields.kind);
+  if (field == nullptr) {
+    return base::invalid(wire::quote(given.name) + " is no field of a limit; there are " + names_text());
+  }
+  const auto value = TRY(read_value(*field, given.value));
+  field->set(fields, value);
   return {};
 }
 
-Result<void> set_period(Limit& limit, const Field& field) {
-  if (limit.kind() == Kind::kCalendar) return set_calendar_period(limit, field);
-  std::string seconds;
-  std::string_view words;
-  if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
-    words = seconds = std::to_string(*number);
-  } else if (const auto* duration = std::get_if<std::string_view>(&field.value)) {
-    words = *duration;
-  } else {
-    return base::invalid("period must be a duration, such as \"1m\", or a number of seconds");
-  }
-  const auto period = wire::parse_duration(words);
-  if (!period) return base::invalid("period: " + period.error().message);
-  limit.per(*period);
-  return {};
-}
-
-Result<void> set_zone(Limit& limit, const Field& field) {
-  return text(field).map([&](std::string_view zone) {
-    limit.zone(std::string(zone));
-    return Done{};
-  });
-}
-
-Result<void> set_anchor(Limit& limit, const Field& field) {
-  const auto anchor = integer(field);
-  if (!anchor) return tl::make_unexpected(anchor.error());
-  if (*anchor < 1 || *anchor > std::numeric_limits<int>::max()) {
-    return base::invalid("anchor must be a weekday 1 to 7, a day 1 to 31 or, for a year, month * 100 + day");
-  }
-  limit.anchor(static_cast<int>(*anchor));
-  return {};
-}
-
-Result<void> set_shadow(Limit& limit, const Field& field) {
-  const auto* shadow = std::get_if<bool>(&field.value);
-  if (shadow == nullptr) return base::invalid("shadow must be true or false");
-  limit.shadow(*shadow);
-  return {};
-}
-
-// A field that is one of a few words.
-template <class Names, class Item = typename Names::value_type>
-Result<void> set_named(Limit& limit, const Field& field, const Names& items, Limit& (Limit::*set)(Item),
-                       std::string_view allowed) {
-  const auto name = text(field);
-  const auto item = name ? find_named(items, *name) : std::nullopt;
-  if (!item) return base::invalid(std::string(field.name) + " must be " + std::string(allowed));
-  (limit.*set)(*item);
-  return {};
-}
-
-Result<void> set_durable(Limit& limit, const Field& field) {
-  return set_named(limit, field, kDurables, &Limit::durable, R"("always", "everysec" or "never")");
-}
-
-Result<void> set_on_fail(Limit& limit, const Field& field) {
-  return set_named(limit, field, kOnFails, &Limit::on_fail, R"("closed" or "open")");
-}
-
-Result<void> set_scope(Limit& limit, const Field& field) {
-  return set_named(limit, field, kScopes, &Limit::scope, R"("node", "shared" or "escrow")");
-}
-
-struct FieldSetter {
-  std::string_view name;
-  Result<void> (*set)(Limit&, const Field&);
-};
-// `kind` is not among them: it is read first, for the others depend on it.
-constexpr FieldSetter kSetters[] = {
-    {"amount", set_amount},   {"period", set_period},   {"burst", set_burst},
-    {"zone", set_zone},       {"anchor", set_anchor},   {"shadow", set_shadow},
-    {"durable", set_durable}, {"on_fail", set_on_fail}, {"scope", set_scope},
-};
-
-Result<Kind> find_kind(std::span<const Field> fields) {
-  for (const Field& field : fields) {
-    if (field.name != "kind") continue;
-    const auto name = text(field);
-    if (const auto kind = name ? find_named(kKinds, *name) : std::nullopt) return *kind;
-    return base::invalid(R"(kind must be "bucket", "window", "sliding", "calendar" or "stock")");
-  }
-  return base::invalid(R"(kind is missing: "bucket", "window", "sliding", "calendar" or "stock")");
-}
-
-Result<void> set_field(Limit& limit, const Field& field) {
-  if (field.name == "kind") return {};
-  for (const FieldSetter& setter : kSetters) {
-    if (setter.name == field.name) return setter.set(limit, field);
-  }
-  return base::invalid(
-      wire::quote(field.name) +
-      " is no field of a limit; there are kind, amount, period, burst, zone, anchor, shadow, durable, on_fail and "
-      "scope");
+wire::Scalar scalar_of(const LimitField& field, const FieldValue& value) {
+  if (field.type == FieldType::kDuration) return base::duration_text(Duration::from_ns(value.number));
+  if (field.type == FieldType::kFlag) return value.number != 0;
+  if (field.type == FieldType::kName || field.type == FieldType::kText) return field.to_text(value);
+  return value.number;
 }
 
 }  // namespace
 
-Result<Limit> make_limit(std::string name, std::span<const Field> fields) {
-  const auto kind = find_kind(fields);
-  if (!kind) return tl::make_unexpected(kind.error());
-  Limit limit(*kind, std::move(name));
-  for (const Field& field : fields) {
-    if (auto ok = set_field(limit, field); !ok) return tl::make_unexpected(std::move(ok.error()));
-  }
-  if (auto ok = core::validate_limit(limit); !ok) return tl::make_unexpected(std::move(ok.error()));
+Result<Limit> make_limit(std::string name, std::span<const wire::NamedValue> values) {
+  LimitFields fields{.name = std::move(name)};
+  const auto is_kind = [](const wire::NamedValue& value) { return value.name == core::kLimitFields[0].name; };
+  const auto kind = std::find_if(values.begin(), values.end(), is_kind);
+  if (kind == values.end()) return base::invalid("kind is missing: " + base::name_list(core::kKindNames));
+  // It is read first, since the others depend on it.
+  TRY(set_field(fields, *kind));
+  for (const wire::NamedValue& value : values) TRY(set_field(fields, value));
+  Limit limit(std::move(fields));
+  TRY(core::validate_limit(limit));
   return limit;
 }
 
-std::vector<LimitField> describe_limit(const Limit& limit) {
-  std::vector<LimitField> fields = {{"kind", std::string(to_string(limit.kind()))}, {"amount", limit.amount()}};
-  if (limit.period()) fields.push_back({"period", base::duration_text(*limit.period())});
-  if (limit.unit()) fields.push_back({"period", std::string(to_string(*limit.unit()))});
-  if (limit.burst()) fields.push_back({"burst", *limit.burst()});
-  if (limit.zone()) fields.push_back({"zone", *limit.zone()});
-  if (limit.anchor()) fields.push_back({"anchor", std::int64_t{*limit.anchor()}});
-  if (limit.is_shadow()) fields.push_back({"shadow", true});
-  if (limit.durable()) fields.push_back({"durable", std::string(to_string(*limit.durable()))});
-  if (limit.on_fail() != OnFail::kClosed) fields.push_back({"on_fail", std::string(to_string(limit.on_fail()))});
-  if (limit.scope() != Scope::kNode) fields.push_back({"scope", std::string(to_string(limit.scope()))});
-  return fields;
-}
-
-void write_fields(const std::vector<LimitField>& fields, wire::JsonWriter& writer) {
-  for (const LimitField& field : fields) {
-    std::visit([&](const auto& value) { writer.member(field.name, value); }, field.value);
+wire::NamedValues describe_limit(const Limit& limit) {
+  wire::NamedValues values;
+  for (const LimitField& field : core::kLimitFields) {
+    if (const auto value = field.told(limit)) values.push_back({field.name, scalar_of(field, *value)});
   }
+  return values;
 }
 
 }  // namespace mete::server

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/try.h"
 #include "calendar/calendar.h"
 #include "core/validate.h"
 #include "store/store.h"
@@ -13,16 +14,15 @@ namespace mete::server {
 
 namespace {
 
-tl::unexpected<Error> refuse_limit(const FileLimit& limit, const Error& error) {
-  return tl::make_unexpected(
-      Error{error.code, limit.place + ": limit " + wire::quote(limit.limit.name()) + ": " + error.message});
+Error refuse_limit(const FileLimit& limit, const Error& error) {
+  return Error{error.code, limit.place + ": limit " + wire::quote(limit.limit.name()) + ": " + error.message};
 }
 
 Result<void> check_calendar(const Limit& limit) {
   if (limit.kind() != Kind::kCalendar) return {};
   civil::Calendar::Spec spec{.unit = *limit.unit(), .anchor = limit.anchor().value_or(0)};
   if (limit.zone()) spec.zone = *limit.zone();
-  return civil::Calendar::make(spec).map([](const civil::Calendar&) { return Done{}; });
+  return civil::Calendar::make(spec).map([](const civil::Calendar&) {});
 }
 
 struct Change {
@@ -34,7 +34,7 @@ Result<std::vector<Change>> plan(store::Store& store, std::span<const FileLimit>
   std::vector<Change> changes;
   for (const FileLimit& wanted : limits) {
     auto current = store.limit(wanted.limit.name());
-    if (!current) return refuse_limit(wanted, current.error());
+    if (!current.has_value()) return refuse_limit(wanted, current.error());
     if (*current != wanted.limit) changes.push_back({&wanted, std::move(*current)});
   }
   return changes;
@@ -65,7 +65,7 @@ Result<void> define_all(store::Store& store, std::span<const Change> changes) {
 }  // namespace
 
 Result<void> check_limit(const Limit& limit) {
-  if (auto ok = core::validate_limit(limit); !ok) return ok;
+  TRY(core::validate_limit(limit));
   return check_calendar(limit);
 }
 
@@ -74,20 +74,19 @@ Result<LimitChanges> apply_limits(store::Store& store, const LimitReload& reload
     if (const auto ok = check_limit(each.limit); !ok) return refuse_limit(each, ok.error());
     if (const auto ok = store::check_scope(store, each.limit); !ok) return refuse_limit(each, ok.error());
   }
-  const auto changes = plan(store, reload.next);
-  if (!changes) return tl::make_unexpected(changes.error());
-  if (auto ok = define_all(store, *changes); !ok) return tl::make_unexpected(std::move(ok.error()));
+  const auto changes = TRY(plan(store, reload.next));
+  TRY(define_all(store, changes));
 
   LimitChanges done;
   std::set<std::string_view> names;
   for (const FileLimit& each : reload.next) names.insert(each.limit.name());
-  for (const Change& change : *changes) {
+  for (const Change& change : changes) {
     (change.before ? done.changed : done.added).push_back(change.wanted->limit.name());
   }
   for (const FileLimit& old : reload.previous) {
     if (names.contains(old.limit.name())) continue;
     const auto dropped = store.drop(old.limit.name());
-    if (!dropped) return refuse_limit(old, dropped.error());
+    if (!dropped.has_value()) return refuse_limit(old, dropped.error());
     if (*dropped) done.removed.push_back(old.limit.name());
   }
   return done;

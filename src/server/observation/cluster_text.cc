@@ -1,7 +1,6 @@
 // What is told of a cluster and its nodes, in the same words by CLUSTER and INFO.
 #include <fmt/format.h>
 
-#include "server/limits/limit_fields.h"
 #include "server/observation/readings.h"
 #include "wire/text.h"
 
@@ -16,7 +15,7 @@ std::string_view state_of(const escrow::ClusterStatus& status) {
   return status.is_shared_reachable ? "ok" : "unreachable";
 }
 
-std::vector<LimitField> describe_cluster(const escrow::ClusterStatus& status) {
+wire::NamedValues describe_cluster(const escrow::ClusterStatus& status) {
   const escrow::SharesStatistics& shares = status.shares;
   return {
       {"cluster_state", std::string(state_of(status))},
@@ -50,7 +49,7 @@ std::string cluster_text(const std::optional<escrow::ClusterStatus>& status) {
   // By this clients tell whether to look for the slots of a Redis Cluster, and a node has none: any key goes to any.
   std::string text = "cluster_enabled:0\r\n";
   if (!status) return text;
-  for (const LimitField& field : describe_cluster(*status)) {
+  for (const wire::NamedValue& field : describe_cluster(*status)) {
     const auto* integer = std::get_if<std::int64_t>(&field.value);
     text += fmt::format("{}:{}\r\n", field.name,
                         integer != nullptr ? std::to_string(*integer) : escaped(std::get<std::string>(field.value)));
@@ -58,7 +57,7 @@ std::string cluster_text(const std::optional<escrow::ClusterStatus>& status) {
   return text;
 }
 
-std::vector<LimitField> describe_node(const escrow::NodeStatus& node) {
+wire::NamedValues describe_node(const escrow::NodeStatus& node) {
   return {
       {"name", node.info.node.name},       {"incarnation", node.info.node.incarnation},
       {"address", node.info.node.address}, {"self", node.info.is_self},

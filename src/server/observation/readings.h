@@ -14,10 +14,10 @@
 #include "escrow/status.h"
 #include "server/observation/metrics.h"
 #include "store/store.h"
+#include "wire/named_value.h"
 
 namespace mete::server {
 
-struct LimitField;
 struct Service;
 
 struct Readings {
@@ -59,7 +59,7 @@ void reset_totals(Service& service);
 
 // CLUSTER INFO, and its section of INFO: lines of name:value. None: this server is no node.
 std::string cluster_text(const std::optional<escrow::ClusterStatus>& status);
-std::vector<LimitField> describe_node(const escrow::NodeStatus& node);
+wire::NamedValues describe_node(const escrow::NodeStatus& node);
 // A value for such a line, which stays one line whatever its bytes are.
 std::string escaped(std::string_view bytes);
 

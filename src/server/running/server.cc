@@ -13,6 +13,7 @@
 #include "base/errors.h"
 #include "base/monotonic.h"
 #include "base/random.h"
+#include "base/try.h"
 #include "escrow/escrow_store.h"
 #include "server/configuration/config_settings.h"
 #include "server/decisions/wait_queue.h"
@@ -39,21 +40,14 @@ constexpr Duration kHttpRequestMax = std::chrono::seconds(10);
 constexpr std::size_t kOtherDescriptors = 64;
 
 // An event loop with few connections wakes up for each of their requests, one with many for several at a time: so there
-// are fewer loops than cores. But where the store lies elsewhere, a loop waits for it most of the time, and others go
-// on meanwhile: one that syncs its disk for each call does so for all who wait at the same time. A node waits seldom:
-// for a key that is new, or whose share is used up.
-std::size_t worker_count(const Config& config, const store::Store& store) {
-  if (config.threads != 0) return config.threads;
+// are fewer loops than cores.
+std::vector<std::unique_ptr<Worker>> make_workers(const Config& config, const store::Store& store) {
   const std::size_t cores = std::thread::hardware_concurrency();
-  if (store.draws_shares()) return std::clamp<std::size_t>(cores * 2, 4, 32);
-  const auto remote = store.remote();
-  if (!remote) return std::clamp<std::size_t>(cores / 2, 1, 16);
-  return std::clamp<std::size_t>(std::max(remote->connections_max, cores * 2), 4, 32);
-}
-
-std::vector<std::unique_ptr<Worker>> make_workers(std::size_t count) {
+  const std::size_t count = config.threads != 0 ? config.threads : std::clamp<std::size_t>(cores / 2, 1, 16);
   std::vector<std::unique_ptr<Worker>> workers;
-  for (std::size_t index = 0; index < count; ++index) workers.push_back(std::make_unique<Worker>());
+  for (std::size_t index = 0; index < count; ++index) {
+    workers.push_back(std::make_unique<Worker>(store.remote().has_value()));
+  }
   return workers;
 }
 
@@ -140,12 +134,11 @@ class Server::Signals final : public net::EventHandler {
 Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base::Log& log,
                                               std::function<void(const store::LoadProgress&)> on_load) {
   take_over_signals();
-  auto startup = prepare_start(sources, {.on_config = [&log](const Config& config) { set_log(log, config); },
-                                         .on_load = std::move(on_load),
-                                         .log = &log});
-  if (!startup) return tl::unexpected(std::move(startup.error()));
-  std::unique_ptr<Server> server(new Server(sources, std::move(*startup), log));
-  if (const auto prepared = server->prepare(); !prepared) return tl::unexpected(prepared.error());
+  auto startup = TRY(prepare_start(sources, {.on_config = [&log](const Config& config) { set_log(log, config); },
+                                             .on_load = std::move(on_load),
+                                             .log = &log}));
+  std::unique_ptr<Server> server(new Server(sources, std::move(startup), log));
+  TRY(server->prepare());
   return server;
 }
 
@@ -153,7 +146,7 @@ Server::Server(const ConfigSources& sources, Startup startup, base::Log& log)
     : sources_(sources),
       log_(log),
       store_(std::move(startup.store)),
-      service_(*store_, startup.config, make_workers(worker_count(startup.config, *store_))),
+      service_(*store_, startup.config, make_workers(startup.config, *store_)),
       http_api_(*store_,
                 {.metrics = [this] { return prometheus_text(service_); },
                  .is_ready = [this] { return service_.is_ready.load(); },
@@ -173,6 +166,7 @@ Result<void> Server::prepare() {
   service_.started_at_ns = base::monotonic_ns();
   service_.started_unix_seconds = store_->now().unix_seconds();
   service_.run_id = base::random_id();
+  service_.is_store_elsewhere = store_->remote().has_value() && !store_->draws_shares();
   service_.config_file = sources_.file;
   service_.store_name =
       service_.config.is_memory_only() ? "memory" : without_password(service_.config.store_location());
@@ -182,7 +176,7 @@ Result<void> Server::prepare() {
   service_.security.set_log(log_);
   service_.on_sync_end = [this](const sync::RunRecord& record) { log_sync(record, log_); };
   apply_settings();
-  if (auto set = service_.syncs.set_plans(plans_of(service_.config)); !set) return set;
+  TRY(service_.syncs.set_plans(plans_of(service_.config)));
   service_.watch_persistence([this](const Error& failure) {
     log_.error("the disk has failed: nothing that must reach it is acknowledged any more",
                {{"reason", failure.message}, {"remedy", "free space on the disk or replace it, then restart"}});
@@ -192,13 +186,13 @@ Result<void> Server::prepare() {
 
   raise_descriptor_limit(service_.config.max_connections, log_);
   make_protocols();
-  if (const auto listening = listen(); !listening) return listening;
+  TRY(listen());
   net::EventLoop& loop = service_.workers[0]->loop;
   signals_ = std::make_unique<Signals>(loop, *this);
   if (!sources_.file.empty()) {
     watched_config_ = std::make_unique<WatchedFile>(loop, sources_.file, [this] { reload(); });
   }
-  return Done{};
+  return {};
 }
 
 void Server::make_protocols() {
@@ -243,9 +237,11 @@ void Server::make_protocols() {
                                       int socket) -> std::unique_ptr<net::Session> {
     Worker& worker = worker_of(set);
     HttpLater later;
-    later.run_beside = [this, &worker, id](std::function<std::string()> work) {
-      return service_.background.run([&worker, id, work = std::move(work)] { worker.answer(id, {work()}); });
-    };
+    if (!service_.is_store_elsewhere) {
+      later.run_beside = [this, &worker, id](std::function<std::string()> work) {
+        return service_.background.run([&worker, id, work = std::move(work)] { worker.answer(id, {work()}); });
+      };
+    }
     later.answer_late = [&worker, id](std::string bytes) {
       worker.answer_after(kWrongPasswordDelay, id, std::move(bytes));
     };
@@ -273,49 +269,45 @@ Result<void> Server::listen() {
   for (PassedSocket& passed : take_passed_sockets()) {
     const bool is_resp = passed.name == "resp";
     (is_resp ? has_resp : has_http) = true;
-    if (const auto safe = check_exposure(net::local_address(passed.socket.get())); !safe) return safe;
+    TRY(check_exposure(net::local_address(passed.socket.get())));
     add_listener(std::move(passed.socket), is_resp ? Language::kResp : Language::kHttp);
   }
   if (!has_resp) {
-    if (const auto listening = listen(service_.config.resp, Language::kResp); !listening) return listening;
+    TRY(listen(service_.config.resp, Language::kResp));
   }
   if (!has_http) {
-    if (const auto listening = listen(service_.config.http, Language::kHttp); !listening) return listening;
+    TRY(listen(service_.config.http, Language::kHttp));
   }
   if (listeners_.empty()) {
     return base::invalid("nothing to listen on: set --resp or --http");
   }
-  return Done{};
+  return {};
 }
 
 Result<void> Server::listen(const std::vector<std::string>& addresses, Language language) {
   for (const std::string& text : addresses) {
-    const auto address = net::parse_address(text);
-    if (!address) return tl::unexpected(address.error());
-    const auto resolved = net::resolve(*address);
-    if (!resolved) return tl::unexpected(resolved.error());
-    for (const net::SocketAddress& one : *resolved) {
-      if (const auto safe = check_exposure(one); !safe) return safe;
+    const auto address = TRY(net::parse_address(text));
+    const auto resolved = TRY(net::resolve(address));
+    for (const net::SocketAddress& one : resolved) {
+      TRY(check_exposure(one));
     }
-    auto sockets = net::listen_on(*address);
-    if (!sockets) return tl::unexpected(sockets.error());
-    for (net::Descriptor& socket : *sockets) {
+    auto sockets = TRY(net::listen_on(address));
+    for (net::Descriptor& socket : sockets) {
       add_listener(std::move(socket), language);
       listeners_.back()->own_path();
     }
   }
-  return Done{};
+  return {};
 }
 
 // Whoever reaches the port could use up every limit.
 Result<void> Server::check_exposure(const net::SocketAddress& address) const {
   const Config& config = service_.config;
   const bool is_guarded = service_.authentication.is_needed() || !config.tls_cert.empty();
-  if (address.is_local() || is_guarded || config.insecure) return Done{};
-  return tl::unexpected(Error{
-      ErrorCode::kInvalid, "refusing to listen on " + address.to_string() +
-                               ": other machines can reach it, and there is neither a password nor a certificate. Set "
-                               "--password (or password_file) or --tls-cert and --tls-key, or say --insecure"});
+  if (address.is_local() || is_guarded || config.insecure) return {};
+  return base::invalid("refusing to listen on " + address.to_string() +
+                       ": other machines can reach it, and there is neither a password nor a certificate. Set "
+                       "--password (or password_file) or --tls-cert and --tls-key, or say --insecure");
 }
 
 void Server::warn_if_open_to_all(const net::SocketAddress& address) {
@@ -385,7 +377,7 @@ void Server::run() {
   service_.is_ready = true;
   notify_manager("READY=1");
   log_.info("ready", {});
-  service_.workers[0]->loop.run();
+  service_.workers[0]->run();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   log_.info("stopped", {});
@@ -393,7 +385,7 @@ void Server::run() {
 
 void Server::start_workers() {
   for (std::size_t index = 1; index < service_.workers.size(); ++index) {
-    threads_.emplace_back([&worker = *service_.workers[index]] { worker.loop.run(); });
+    threads_.emplace_back([&worker = *service_.workers[index]] { worker.run(); });
   }
 }
 

@@ -23,7 +23,7 @@ Service::Service(store::Store& with_store, Config with_config, std::vector<std::
       workers(std::move(with_workers)),
       authentication(with_config.password, with_config.use_password),
       config(std::move(with_config)),
-      working(new Working{.waits = {workers[0]->loop, store, config.waiters_max},
+      working(new Working{.waits = {workers[0]->loop, workers[0]->connections.fibers(), store, config.waiters_max},
                           .background = {},
                           .syncs = {store,
                                     {.open_source = sync::make_postgres_source,

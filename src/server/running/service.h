@@ -93,6 +93,7 @@ struct Service {
   std::string config_file;
   std::string store_name;
   int resp_port = 0;
+  bool is_store_elsewhere = false;  // all of it: then no command is slow on this machine
   std::atomic<std::size_t> connections_open{0};
   std::atomic<std::size_t> connections_max{0};
   std::atomic<std::uint64_t> connections_accepted{0};

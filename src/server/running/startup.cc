@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "escrow/escrow_store.h"
 #include "escrow/nodes/registration.h"
 #include "journal/posix_file_system.h"
@@ -20,14 +21,14 @@ namespace {
 enum class Purpose : std::uint8_t { kServe, kRehearse };
 
 // An error about the URL of a store, which can have a password in it.
-tl::unexpected<Error> refuse_store(const Config& config, std::string_view setting_name, const Error& error) {
+Error refuse_store(const Config& config, std::string_view setting_name, const Error& error) {
   const Setting* const setting = find_setting(setting_name);
   CHECK(setting != nullptr);
   const std::string& url = config.*std::get<std::string Config::*>(setting->member);
   std::string message = error.message;
   const std::size_t place = setting->kind == SettingKind::kUrl ? message.find(url) : std::string::npos;
   if (place != std::string::npos) message.replace(place, url.size(), value_text(config, *setting));
-  return tl::unexpected(Error{error.code, config.place_of(setting_name) + ": " + message});
+  return Error{error.code, config.place_of(setting_name) + ": " + message};
 }
 
 // Time for a predecessor that was killed to be missed.
@@ -90,33 +91,27 @@ Result<std::unique_ptr<store::Store>> open_own_store(const Config& config, Purpo
   const auto checked = store::check_url(config.store_location());
   auto store = checked ? store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options,
                                            hooks.on_load)
-                       : tl::make_unexpected(checked.error());
+                       : checked.error();
   if (store) return store;
   return refuse_store(config, config.store_url.empty() ? "server.data" : "store.url", store.error());
 }
 
 Result<Startup> prepare(const ConfigSources& sources, Purpose purpose, const StartHooks& hooks) {
   Startup startup;
-  auto config = load_config(sources);
-  if (!config) return tl::unexpected(std::move(config.error()));
-  startup.config = std::move(*config);
+  auto config = TRY(load_config(sources));
+  startup.config = std::move(config);
   if (hooks.on_config) hooks.on_config(startup.config);
-  auto store = open_own_store(startup.config, purpose, hooks);
-  if (!store) return tl::unexpected(std::move(store.error()));
-  startup.store = std::move(*store);
+  auto store = TRY(open_own_store(startup.config, purpose, hooks));
+  startup.store = std::move(store);
   if (startup.config.is_node()) {
-    auto node = with_shares(startup.config, std::move(startup.store), hooks, purpose);
-    if (!node) return tl::unexpected(std::move(node.error()));
-    startup.node = node->get();
-    startup.store = std::move(*node);
+    auto node = TRY(with_shares(startup.config, std::move(startup.store), hooks, purpose));
+    startup.node = node.get();
+    startup.store = std::move(node);
   }
-  const auto applied = apply_limits(*startup.store, {.previous = {}, .next = startup.config.limits});
-  if (!applied) return tl::unexpected(applied.error());
+  TRY(apply_limits(*startup.store, {.previous = {}, .next = startup.config.limits}));
   const Config& known = startup.config;
   if (known.tls_cert.empty()) return startup;
-  auto tls = net::TlsContext::load({known.tls_cert, known.tls_key, known.tls_client_ca});
-  if (!tls) return tl::unexpected(std::move(tls.error()));
-  startup.tls = std::move(*tls);
+  startup.tls = TRY(net::TlsContext::load({known.tls_cert, known.tls_key, known.tls_client_ca}));
   return startup;
 }
 

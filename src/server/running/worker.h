@@ -3,11 +3,14 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "net/connection_set.h"
 #include "net/event_loop.h"
+#include "net/fiber.h"
 #include "server/decisions/sync_gate.h"
 #include "server/doors/resp/arguments.h"
 #include "server/doors/resp/command_table.h"
@@ -29,9 +32,46 @@ struct TogetherTaken {
   std::array<Result<core::Verdict>, kMax> answers;
 };
 
+// What a session needs while it serves a batch of requests.
+struct Workspace {
+  Arguments arguments;  // of the request that is being served
+  std::array<LookedAhead, TogetherTaken::kMax> ahead;
+  TogetherTaken together;
+};
+
 class Worker {
  public:
-  Worker() : connections(loop), gate(loop, connections), metrics(loop) {}
+  // `waits`: the store lies elsewhere, at least in part. Then sessions work on fibers, and the loop goes on while they
+  // wait for the store.
+  explicit Worker(bool waits = false)
+      : fibers(loop), connections(loop, waits ? &fibers : nullptr), gate(loop, connections), metrics(loop) {}
+
+  // On this thread, until the loop is stopped and nothing waits any more.
+  void run() {
+    loop.run();
+    while (fibers.under_way() > 0) {
+      loop.after(kLastLook, [this] { loop.stop(); });
+      loop.run();
+    }
+  }
+
+  // Does what may wait for the store: now, or soon, on a fiber. On the loop's thread alone.
+  void run_waiting(std::function<void()> work) {
+    if (connections.fibers() == nullptr) {
+      work();
+    } else {
+      fibers.run_soon(std::move(work));
+    }
+  }
+
+  // Each for one session, until it is given back.
+  std::unique_ptr<Workspace> borrow_workspace() {
+    if (spare_.empty()) return std::make_unique<Workspace>();
+    auto workspace = std::move(spare_.back());
+    spare_.pop_back();
+    return workspace;
+  }
+  void give_back(std::unique_ptr<Workspace> workspace) { spare_.push_back(std::move(workspace)); }
 
   using Act = std::function<void(net::Connection& connection)>;
 
@@ -63,14 +103,14 @@ class Worker {
   }
 
   net::EventLoop loop;
+  net::Fibers fibers;
   net::ConnectionSet connections;
   SyncGate gate;
   LoopMetrics metrics;
-  Arguments arguments;  // of the request that is being served
-  std::array<LookedAhead, TogetherTaken::kMax> ahead;
-  TogetherTaken together;
 
  private:
+  static constexpr Duration kLastLook = std::chrono::milliseconds(5);
+
   bool deliver(std::uint64_t client, const Answer& answer) {
     bool is_delivered = false;
     connections.with(client, [&](net::Connection& connection) {
@@ -78,6 +118,8 @@ class Worker {
     });
     return is_delivered;
   }
+
+  std::vector<std::unique_ptr<Workspace>> spare_;  // as many as sessions were at work at a time
 };
 
 }  // namespace mete::server

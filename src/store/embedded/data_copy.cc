@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "journal/directory.h"
 #include "journal/file_system.h"
 #include "journal/watermark.h"
@@ -15,18 +17,17 @@ namespace {
 constexpr std::size_t kCopyBytes = std::size_t{1} << 20;  // at a time
 constexpr std::string_view kLockName = "lock";
 
-tl::unexpected<Error> not_empty(const std::string& directory, const std::string& name) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, directory + " is not empty: '" + name +
-                                                       "' is in it; give a directory that is empty or does not "
-                                                       "exist, or move that one away first"});
+Error not_empty(const std::string& directory, const std::string& name) {
+  return base::invalid(directory + " is not empty: '" + name +
+                       "' is in it; give a directory that is empty or does not "
+                       "exist, or move that one away first");
 }
 
 // The lock of a server that has ended is no data.
 Result<void> check_empty(journal::FileSystem& files, const std::string& directory) {
-  const auto names = files.list(directory);
-  if (!names) return tl::unexpected(names.error());
-  const auto found = std::find_if(names->begin(), names->end(), [](const auto& name) { return name != kLockName; });
-  if (found != names->end()) return not_empty(directory, *found);
+  const auto names = TRY(files.list(directory));
+  const auto found = std::find_if(names.begin(), names.end(), [](const auto& name) { return name != kLockName; });
+  if (found != names.end()) return not_empty(directory, *found);
   return {};
 }
 
@@ -54,35 +55,32 @@ Copy::Copy(DataView& from, journal::FileSystem& files, const CopyRequest& reques
     : from_(from), files_(files), request_(request), buffer_(kCopyBytes) {}
 
 Result<CopyReport> Copy::run(const journal::Recovered& recovered) {
-  if (auto made = files_.make_directory(request_.to); !made) return tl::unexpected(made.error());
+  TRY(files_.make_directory(request_.to));
   progress_.bytes_total = recovered.snapshot.bytes + recovered.journal.bytes;
   for (const DataView::ViewedFile& each : from_.record_files()) {
-    if (auto copied = copy_file(each.name); !copied) return tl::unexpected(copied.error());
+    TRY(copy_file(each.name));
   }
-  if (auto published = publish(recovered.continuation); !published) return tl::unexpected(published.error());
-  if (auto checked = check(recovered); !checked) return tl::unexpected(checked.error());
+  TRY(publish(recovered.continuation));
+  TRY(check(recovered));
   report_.records = recovered.snapshot.records + recovered.journal.records;
   report_.as_of = recovered.latest_time;
   return report_;
 }
 
 Result<void> Copy::copy_file(const std::string& name) {
-  const auto source = from_.open(from_.directory() + "/" + name, journal::FileSystem::Mode::kRead);
-  if (!source) return tl::unexpected(source.error());
-  const auto copy = journal::create_temporary(files_, request_.to, name);
-  if (!copy) return tl::unexpected(copy.error());
+  const auto source = TRY(from_.open(from_.directory() + "/" + name, journal::FileSystem::Mode::kRead));
+  const auto copy = TRY(journal::create_temporary(files_, request_.to, name));
   for (std::uint64_t offset = 0;;) {
-    const auto size = journal::read_all(**source, offset, buffer_);
-    if (!size) return tl::unexpected(size.error());
-    if (*size == 0) break;
-    if (auto written = journal::write_all(**copy, offset, {buffer_.data(), *size}); !written) return written;
-    offset += *size;
-    report_.bytes += *size;
-    progress_.bytes_done += *size;
+    const auto size = TRY(journal::read_all(*source, offset, buffer_));
+    if (size == 0) break;
+    TRY(journal::write_all(*copy, offset, {buffer_.data(), size}));
+    offset += size;
+    report_.bytes += size;
+    progress_.bytes_done += size;
     if (request_.on_copy) request_.on_copy(progress_);
   }
   ++report_.files;
-  return (*copy)->sync();
+  return copy->sync();
 }
 
 // The snapshot after the segments: with the watermark missing they are not taken for all there is.
@@ -91,7 +89,7 @@ Result<void> Copy::publish(const journal::Continuation& continuation) {
   for (const DataView::ViewedFile& each : from_.record_files()) names.push_back(each.name);
   std::reverse(names.begin(), names.end());
   for (const std::string& name : names) {
-    if (auto published = journal::publish_temporary(files_, request_.to, name); !published) return published;
+    TRY(journal::publish_temporary(files_, request_.to, name));
   }
   const bool has_segments = continuation.next_segment > continuation.oldest_segment;
   const journal::Position end = has_segments
@@ -101,15 +99,15 @@ Result<void> Copy::publish(const journal::Continuation& continuation) {
 }
 
 Result<void> Copy::check(const journal::Recovered& recovered) {
-  const auto copy = view_data(files_, {.directory = request_.to});
-  if (!copy) return tl::unexpected(copy.error());
-  if (copy->problem) return tl::unexpected(*copy->problem);
-  const journal::Recovered& found = copy->recovered;
+  const auto copy = TRY(view_data(files_, {.directory = request_.to}));
+  if (copy.problem) return *copy.problem;
+  const journal::Recovered& found = copy.recovered;
   const bool is_same = found.seed == recovered.seed && found.snapshot.records == recovered.snapshot.records &&
                        found.journal.records == recovered.journal.records;
   if (is_same) return {};
-  return tl::unexpected(Error{ErrorCode::kUnavailable, request_.to + " does not hold what was written to it: do not "
-                                                                     "use it, and check the disk"});
+  return base::unavailable(request_.to +
+                           " does not hold what was written to it: do not "
+                           "use it, and check the disk");
 }
 
 // The error for what is not worth a copy.
@@ -118,11 +116,9 @@ Error not_copied(const Error& problem, const std::string& from) {
 }
 
 Result<void> check_target(journal::FileSystem& files, const std::string& directory) {
-  const auto names = files.list(directory);
-  if (!names) return tl::unexpected(names.error());
-  if (std::find(names->begin(), names->end(), kLockName) != names->end()) {
-    const auto lock = files.lock(directory);  // for now: to tell who has it
-    if (!lock) return tl::unexpected(lock.error());
+  const auto names = TRY(files.list(directory));
+  if (std::find(names.begin(), names.end(), kLockName) != names.end()) {
+    TRY(files.lock(directory));  // for now: to tell who has it
   }
   return check_empty(files, directory);
 }
@@ -130,30 +126,27 @@ Result<void> check_target(journal::FileSystem& files, const std::string& directo
 }  // namespace
 
 Result<CopyReport> back_up(journal::FileSystem& files, const CopyRequest& request) {
-  if (auto checked = check_target(files, request.to); !checked) return tl::unexpected(checked.error());
-  auto viewed = view_data(files, {.directory = request.from, .on_progress = request.on_check});
-  if (!viewed) return tl::unexpected(viewed.error());
-  if (viewed->problem) return tl::unexpected(not_copied(*viewed->problem, request.from));
-  return Copy(*viewed->view, files, request).run(viewed->recovered);
+  TRY(check_target(files, request.to));
+  auto viewed = TRY(view_data(files, {.directory = request.from, .on_progress = request.on_check}));
+  if (viewed.problem) return not_copied(*viewed.problem, request.from);
+  return Copy(*viewed.view, files, request).run(viewed.recovered);
 }
 
 Result<CopyReport> restore_backup(journal::FileSystem& files, const CopyRequest& request) {
-  if (auto checked = check_target(files, request.to); !checked) return tl::unexpected(checked.error());
-  auto loaded = load_data(files, request.from, request.on_check);
-  if (!loaded) return tl::unexpected(loaded.error());
-  if (loaded->problem) return tl::unexpected(not_copied(*loaded->problem, request.from));
-  const engine::Audit audit = loaded->engine->audit(loaded->as_of);
+  TRY(check_target(files, request.to));
+  auto loaded = TRY(load_data(files, request.from, request.on_check));
+  if (loaded.problem) return not_copied(*loaded.problem, request.from);
+  const engine::Audit audit = loaded.engine->audit(loaded.as_of);
   if (!audit.problems.empty()) {
-    const Error problem{ErrorCode::kUnavailable, audit.problems.front().text + "; 'mete verify " + request.from +
-                                                     "' tells more, and 'mete repair' mends a copy of it"};
-    return tl::unexpected(not_copied(problem, request.from));
+    const Error problem = base::unavailable(audit.problems.front().text + "; 'mete verify " + request.from +
+                                            "' tells more, and 'mete repair' mends a copy of it");
+    return not_copied(problem, request.from);
   }
   // From here on no server may begin there.
-  if (auto made = files.make_directory(request.to); !made) return tl::unexpected(made.error());
-  const auto lock = files.lock(request.to);
-  if (!lock) return tl::unexpected(lock.error());
-  if (auto checked = check_empty(files, request.to); !checked) return tl::unexpected(checked.error());
-  return Copy(*loaded->view, files, request).run(loaded->recovered);
+  TRY(files.make_directory(request.to));
+  TRY(files.lock(request.to));
+  TRY(check_empty(files, request.to));
+  return Copy(*loaded.view, files, request).run(loaded.recovered);
 }
 
 }  // namespace mete::store

@@ -3,6 +3,7 @@
 #include "base/lock.h"
 #include "base/monotonic.h"
 #include "base/random.h"
+#include "base/try.h"
 #include "journal/recovery.h"
 #include "store/embedded/data_loader.h"
 
@@ -18,13 +19,12 @@ DataDirectory::DataDirectory(const DataConfig& config, StoreClock& clock) : conf
 Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataConfig& config, const Options& options,
                                                            StoreClock& clock) {
   journal::FileSystem& files = *config.files;
-  if (auto made = files.make_directory(config.directory); !made) return tl::make_unexpected(made.error());
-  auto lock = files.lock(config.directory);
-  if (!lock) return tl::make_unexpected(lock.error());
+  TRY(files.make_directory(config.directory));
+  auto lock = TRY(files.lock(config.directory));
   std::unique_ptr<DataDirectory> data(new DataDirectory(config, clock));
-  data->lock_ = std::move(*lock);
-  if (auto recovered = data->recover(options); !recovered) return tl::make_unexpected(recovered.error());
-  if (auto started = data->start(options); !started) return tl::make_unexpected(started.error());
+  data->lock_ = std::move(lock);
+  TRY(data->recover(options));
+  TRY(data->start(options));
   return data;
 }
 
@@ -45,17 +45,16 @@ Result<void> DataDirectory::recover(const Options& options) {
       config_.on_load({progress.bytes_done, progress.bytes_total});
     };
   }
-  const auto found = journal::recover(*config_.files, request);
-  if (!found) return tl::make_unexpected(found.error());
+  const auto found = TRY(journal::recover(*config_.files, request));
   if (engine_ == nullptr) make_engine(base::random_number());  // there was nothing
-  engine_->finish_restoring(found->latest_time);
-  clock_.not_before(found->latest_time);
-  continuation_ = found->continuation;
-  recovered_.last_save_at = found->snapshot_created;
-  recovered_.last_save_bytes = found->snapshot.bytes;
-  recovered_.recovered_records = found->journal.records;
-  recovered_.recovered_snapshot_bytes = found->snapshot.bytes;
-  if (found->cut) recovered_.cut = {found->cut->file, found->cut->offset, found->cut->bytes};
+  engine_->finish_restoring(found.latest_time);
+  clock_.not_before(found.latest_time);
+  continuation_ = found.continuation;
+  recovered_.last_save_at = found.snapshot_created;
+  recovered_.last_save_bytes = found.snapshot.bytes;
+  recovered_.recovered_records = found.journal.records;
+  recovered_.recovered_snapshot_bytes = found.snapshot.bytes;
+  if (found.cut) recovered_.cut = {found.cut->file, found.cut->offset, found.cut->bytes};
   recovered_.recovery_took = Duration::from_ns(static_cast<std::int64_t>(base::monotonic_ns() - began_ns));
   return {};
 }
@@ -65,7 +64,7 @@ Result<void> DataDirectory::start(const Options& options) {
                                                           .seed = seed_,
                                                           .now = [this] { return clock_.now(); },
                                                           .continuation = continuation_});
-  if (!journal) return tl::make_unexpected(journal.error());
+  if (!journal) return journal.error();
   journal_ = std::move(*journal);
   engine_->record_to(*this);
   if (config_.has_threads) {
@@ -94,15 +93,11 @@ DataDirectory::~DataDirectory() {
   }
 }
 
-void DataDirectory::append(std::string_view record, Durable durable) {
+Ticket DataDirectory::append(std::string_view record, Durable durable) {
   const Ticket ticket = journal_->append(record);
-  if (durable != Durable::kAlways) return;
+  if (durable != Durable::kAlways) return 0;
   base::raise(last_awaited_, ticket);
-  Deferral::current()->note(ticket);
-}
-
-void DataDirectory::depend() {
-  if (Deferral* deferral = Deferral::current()) deferral->note(last_awaited_.load(std::memory_order_relaxed));
+  return ticket;
 }
 
 void DataDirectory::request_sync() {
@@ -111,10 +106,18 @@ void DataDirectory::request_sync() {
 
 Result<void> DataDirectory::wait(Ticket ticket) {
   if (ticket <= synced()) return {};
-  if (flusher_ != nullptr) return flusher_->wait(ticket);
+  if (flusher_ != nullptr) return net::is_on_fiber() ? wait_on_fiber(ticket) : flusher_->wait(ticket);
   auto flushed = journal_->flush();
   note_progress();
   return flushed;
+}
+
+Result<void> DataDirectory::wait_on_fiber(Ticket ticket) {
+  flusher_->request();
+  std::unique_lock lock(progress_mutex_);
+  progress_.wait(lock, net::Deadline::in(Duration::never()), [&] { return synced() >= ticket || has_failed(); });
+  if (synced() >= ticket) return {};
+  return *failure();
 }
 
 void DataDirectory::on_progress(std::function<void()> callback) {
@@ -130,6 +133,7 @@ void DataDirectory::note_progress() {
       has_failed_.store(true, std::memory_order_release);
     }
   }
+  progress_.notify_all();
   if (on_progress_) on_progress_();
 }
 

@@ -22,6 +22,7 @@
 #include "journal/file_system.h"
 #include "journal/flusher.h"
 #include "journal/journal.h"
+#include "net/signal.h"
 #include "store/embedded/saver.h"
 #include "store/persistence.h"
 #include "store/store_clock.h"
@@ -58,8 +59,8 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_acquire); }
   // Waits until the ticket is on disk.
   Result<void> wait(Ticket ticket);
-  // The present answer rests on what others have done: it gets the ticket of the last that must be on disk.
-  void depend() override;
+  // Of an answer that rests on what others have done: the highest ticket that anybody had to wait for.
+  [[nodiscard]] Ticket last_awaited() const override { return last_awaited_.load(std::memory_order_relaxed); }
   // Keeps whoever appends from outrunning the disk for ever; with no lock held.
   void wait_for_room() {
     if (journal_->is_congested()) journal_->wait_for_room();
@@ -70,8 +71,9 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
 
   Result<void> recover(const Options& options);
   Result<void> start(const Options& options);
-  void append(std::string_view record, Durable durable) override;
+  Ticket append(std::string_view record, Durable durable) override;
   void note_progress();
+  Result<void> wait_on_fiber(Ticket ticket);
 
   const DataConfig config_;
   StoreClock& clock_;
@@ -81,8 +83,9 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   journal::Continuation continuation_;
   std::uint64_t seed_ = 0;
   std::unique_ptr<journal::Journal> journal_;
-  std::atomic<Ticket> last_awaited_{0};  // the highest ticket that anybody had to wait for
+  std::atomic<Ticket> last_awaited_{0};
   std::mutex progress_mutex_;
+  net::Signal progress_;  // for fibers that wait
   std::function<void()> on_progress_;
   std::atomic<bool> has_failed_{false};
   std::unique_ptr<journal::Flusher> flusher_;  // these two use all of the above

@@ -1,6 +1,8 @@
 #include "store/embedded/data_loader.h"
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 #include "store/embedded/data_directory.h"
 
 namespace mete::store {
@@ -8,9 +10,9 @@ namespace mete::store {
 Result<void> restore_record(engine::Engine& engine, const std::string& directory, std::string_view body,
                             const journal::RecordPosition& place) {
   return engine.restore(body).map_error([&](const Error& error) {
-    return Error{ErrorCode::kUnavailable,
-                 directory + "/" + std::string(place.file) + ", offset " + std::to_string(place.offset) + ": " +
-                     error.message + ": it is whole, but not of this version of mete: start the one that wrote it"};
+    return base::unavailable(directory + "/" + std::string(place.file) + ", offset " + std::to_string(place.offset) +
+                             ": " + error.message +
+                             ": it is whole, but not of this version of mete: start the one that wrote it");
   });
 }
 
@@ -56,7 +58,7 @@ void DataLoader::begin(std::uint64_t seed) {
 
 Result<void> DataLoader::add(std::string_view body, const journal::RecordPosition& place) {
   CHECK(engine_ != nullptr);
-  if (auto restored = restore_record(*engine_, directory_, body, place); !restored) return restored;
+  TRY(restore_record(*engine_, directory_, body, place));
   Counter counter(*this);
   const auto counted = engine::read_changes(body, counter);
   CHECK(counted);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/try.h"
 #include "journal/format.h"
 #include "journal/record_file.h"
 
@@ -25,18 +26,17 @@ DataFile describe(DataView& view, const DataView::ViewedFile& viewed, const Data
 Result<LoadedData> load_data(journal::FileSystem& files, const std::string& directory, const OnProgress& on_progress) {
   DataLoader loader(directory);
   auto viewed =
-      view_data(files, {.directory = directory,
-                        .on_record = [&](std::string_view body,
-                                         const journal::RecordPosition& place) { return loader.add(body, place); },
-                        .on_seed = [&](std::uint64_t seed) { loader.begin(seed); },
-                        .on_progress = on_progress});
-  if (!viewed) return tl::unexpected(viewed.error());
-  LoadedData loaded{.view = std::move(viewed->view),
+      TRY(view_data(files, {.directory = directory,
+                            .on_record = [&](std::string_view body,
+                                             const journal::RecordPosition& place) { return loader.add(body, place); },
+                            .on_seed = [&](std::uint64_t seed) { loader.begin(seed); },
+                            .on_progress = on_progress}));
+  LoadedData loaded{.view = std::move(viewed.view),
                     .engine = loader.take_engine(),
-                    .problem = std::move(viewed->problem),
+                    .problem = std::move(viewed.problem),
                     .files = {},
                     .counts = loader.counts(),
-                    .recovered = std::move(viewed->recovered),
+                    .recovered = std::move(viewed.recovered),
                     .as_of = {}};
   loaded.as_of = loaded.recovered.latest_time;
   for (const DataView::ViewedFile& each : loaded.view->record_files()) {

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/time_text.h"
+#include "base/try.h"
 #include "engine/records/snapshot_walk.h"
 #include "journal/directory.h"
 #include "journal/record_file.h"
@@ -25,9 +27,9 @@ std::string folder_time(Instant now) {
   return text;
 }
 
-tl::unexpected<Error> too_new(const std::string& path, std::string_view problem) {
-  return tl::unexpected(Error{ErrorCode::kUnavailable, path + " is not damaged, but not for this version of mete: " +
-                                                           std::string(problem) + "; use the one that wrote it"});
+Error too_new(const std::string& path, std::string_view problem) {
+  return base::unavailable(path + " is not damaged, but not for this version of mete: " + std::string(problem) +
+                           "; use the one that wrote it");
 }
 
 // What a later version has written would be taken for damage, and be dropped.
@@ -56,7 +58,7 @@ Result<SalvagedData> salvage_data(journal::FileSystem& files, const std::string&
   SalvagedData data;
   DataLoader loader(directory);
   loader.begin(0);
-  auto salvaged = journal::salvage(
+  auto salvaged = TRY(journal::salvage(
       files, {.directory = directory,
               .on_record = [&](std::string_view body, const journal::RecordPosition& place) -> Result<void> {
                 auto added = loader.add(body, place);
@@ -67,42 +69,34 @@ Result<SalvagedData> salvage_data(journal::FileSystem& files, const std::string&
                                        .problem = "the record does not fit what is left of those before it"});
                 return {};
               },
-              .on_damage = [&](const journal::DamagedRange& range) { data.damage.push_back(range); }});
-  if (!salvaged) return tl::unexpected(salvaged.error());
-  data.salvaged = *salvaged;
+              .on_damage = [&](const journal::DamagedRange& range) { data.damage.push_back(range); }}));
+  data.salvaged = salvaged;
   data.changes_without_limit = loader.changes_without_limit();
   data.engine = loader.take_engine();
-  data.engine->finish_restoring(salvaged->latest_time);
+  data.engine->finish_restoring(salvaged.latest_time);
   return data;
 }
 
 Result<std::unique_ptr<DataRepair>> DataRepair::prepare(journal::FileSystem& files, const std::string& directory) {
-  const auto view = DataView::open(files, directory);
-  if (!view) return tl::unexpected(view.error());
-  for (const DataView::ViewedFile& each : (*view)->record_files()) {
-    if (auto checked = check_version(**view, each); !checked) return tl::unexpected(checked.error());
+  const auto view = TRY(DataView::open(files, directory));
+  for (const DataView::ViewedFile& each : view->record_files()) {
+    TRY(check_version(*view, each));
   }
   std::unique_ptr<DataRepair> repair(new DataRepair(files, directory));
-  auto lock = files.lock(directory);
-  if (!lock) return tl::unexpected(lock.error());
-  repair->lock_ = std::move(*lock);
-  const auto is_healthy = repair->is_healthy();
-  if (!is_healthy) return tl::unexpected(is_healthy.error());
-  if (*is_healthy) return repair;
-  if (auto salvaged = repair->salvage(); !salvaged) return tl::unexpected(salvaged.error());
+  repair->lock_ = TRY(files.lock(directory));
+  const auto is_healthy = TRY(repair->is_healthy());
+  if (is_healthy) return repair;
+  TRY(repair->salvage());
   return repair;
 }
 
 Result<bool> DataRepair::is_healthy() const {
-  const auto loaded = load_data(files_, directory_, {});
-  if (!loaded) return tl::unexpected(loaded.error());
-  return !loaded->problem && loaded->engine->audit(loaded->as_of).problems.empty();
+  const auto loaded = TRY(load_data(files_, directory_, {}));
+  return !loaded.problem && loaded.engine->audit(loaded.as_of).problems.empty();
 }
 
 Result<void> DataRepair::salvage() {
-  auto data = salvage_data(files_, directory_);
-  if (!data) return tl::unexpected(data.error());
-  data_ = std::move(*data);
+  data_ = TRY(salvage_data(files_, directory_));
   findings_ = {.damage = data_.damage,
                .changes_without_limit = data_.changes_without_limit,
                .mended = {},
@@ -124,42 +118,40 @@ Result<void> DataRepair::salvage() {
 Result<std::string> DataRepair::carry_out(Instant now) {
   CHECK(!findings_.is_healthy());
   std::string folder = "damaged-" + folder_time(now);
-  if (auto made = files_.make_directory(directory_ + "/" + folder); !made) return tl::unexpected(made.error());
-  if (auto written = write_snapshot(now); !written) return tl::unexpected(written.error());
-  if (auto moved = move_old_files(folder); !moved) return tl::unexpected(moved.error());
+  TRY(files_.make_directory(directory_ + "/" + folder));
+  TRY(write_snapshot(now));
+  TRY(move_old_files(folder));
   const journal::Position start{data_.salvaged.next_number, 0};
-  if (auto set = journal::replace_watermark(files_, directory_, start); !set) return tl::unexpected(set.error());
+  TRY(journal::replace_watermark(files_, directory_, start));
   return folder;
 }
 
 Result<void> DataRepair::write_snapshot(Instant now) {
-  auto writer = journal::SnapshotWriter::create(files_, {.directory = directory_,
-                                                         .number = data_.salvaged.next_number,
-                                                         .seed = data_.salvaged.seed,
-                                                         .created = std::max(now, findings_.as_of)});
-  if (!writer) return tl::unexpected(writer.error());
+  auto writer = TRY(journal::SnapshotWriter::create(files_, {.directory = directory_,
+                                                             .number = data_.salvaged.next_number,
+                                                             .seed = data_.salvaged.seed,
+                                                             .created = std::max(now, findings_.as_of)}));
   engine::Engine::SnapshotWalk walk(*data_.engine);
   engine::Encoder record;
   while (walk.next(record)) {
-    if (auto appended = (*writer)->append(record.view()); !appended) return appended;
+    TRY(writer->append(record.view()));
   }
-  return (*writer)->finish();
+  return writer->finish();
 }
 
 Result<void> DataRepair::move_old_files(const std::string& folder) {
-  const auto found = journal::read_directory(files_, directory_);
-  if (!found) return tl::unexpected(found.error());
+  const auto found = TRY(journal::read_directory(files_, directory_));
   std::vector<std::string> names;
-  if (found->has_watermark) names.emplace_back(journal::kWatermarkName);
-  for (const std::uint64_t number : found->snapshots) {
+  if (found.has_watermark) names.emplace_back(journal::kWatermarkName);
+  for (const std::uint64_t number : found.snapshots) {
     if (number < data_.salvaged.next_number) names.push_back(journal::snapshot_name(number));
   }
-  for (const std::uint64_t number : found->segments) names.push_back(journal::segment_name(number));
+  for (const std::uint64_t number : found.segments) names.push_back(journal::segment_name(number));
   const std::string to = directory_ + "/" + folder;
   for (const std::string& name : names) {
-    if (auto moved = files_.rename(directory_ + "/" + name, to + "/" + name); !moved) return moved;
+    TRY(files_.rename(directory_ + "/" + name, to + "/" + name));
   }
-  if (auto synced = files_.sync_directory(to); !synced) return synced;
+  TRY(files_.sync_directory(to));
   return files_.sync_directory(directory_);
 }
 

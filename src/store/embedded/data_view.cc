@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "journal/directory.h"
 #include "journal/file_system.h"
 
@@ -16,9 +18,7 @@ namespace {
 constexpr int kAttemptsMax = 10;
 constexpr std::size_t kWatermarkBytesMax = std::size_t{4} << 10;
 
-tl::unexpected<Error> read_only(const std::string& path) {
-  return tl::unexpected(Error{ErrorCode::kUnavailable, path + " is only looked at, and not changed"});
-}
+Error read_only(const std::string& path) { return base::unavailable(path + " is only looked at, and not changed"); }
 
 // The beginning of a file that others go on writing to.
 class SharedFile final : public journal::File {
@@ -65,44 +65,38 @@ class KeptFile final : public journal::File {
 };
 
 Error no_data(const std::string& directory) {
-  return {ErrorCode::kInvalid, directory + " has no data of a server: there is neither a snapshot nor a segment in it"};
+  return base::invalid(directory + " has no data of a server: there is neither a snapshot nor a segment in it");
 }
 
 }  // namespace
 
 Result<std::unique_ptr<DataView>> DataView::open(journal::FileSystem& files, const std::string& directory) {
   std::unique_ptr<DataView> view(new DataView(directory));
-  if (auto kept = view->keep_watermark(files); !kept) return tl::unexpected(kept.error());
-  if (auto kept = view->keep_record_files(files); !kept) return tl::unexpected(kept.error());
+  TRY(view->keep_watermark(files));
+  TRY(view->keep_record_files(files));
   return view;
 }
 
 Result<void> DataView::keep_watermark(journal::FileSystem& files) {
-  const auto found = journal::read_directory(files, directory_);
-  if (!found) return tl::unexpected(found.error());
-  if (!found->has_watermark) return {};
-  const auto file = files.open(directory_ + "/" + std::string(journal::kWatermarkName), Mode::kRead);
-  if (!file) return tl::unexpected(file.error());
+  const auto found = TRY(journal::read_directory(files, directory_));
+  if (!found.has_watermark) return {};
+  const auto file = TRY(files.open(directory_ + "/" + std::string(journal::kWatermarkName), Mode::kRead));
   std::array<char, kWatermarkBytesMax> bytes{};
-  const auto size = journal::read_all(**file, 0, bytes);
-  if (!size) return tl::unexpected(size.error());
-  watermark_.emplace(bytes.data(), *size);
+  const auto size = TRY(journal::read_all(*file, 0, bytes));
+  watermark_.emplace(bytes.data(), size);
   return {};
 }
 
 Result<void> DataView::keep_record_files(journal::FileSystem& files) {
-  const auto found = journal::read_directory(files, directory_);
-  if (!found) return tl::unexpected(found.error());
-  const std::uint64_t first = found->snapshots.empty() ? 0 : found->snapshots.back();
+  const auto found = TRY(journal::read_directory(files, directory_));
+  const std::uint64_t first = found.snapshots.empty() ? 0 : found.snapshots.back();
   if (first != 0) record_files_.push_back({journal::snapshot_name(first), nullptr, journal::FileKind::kSnapshot});
-  for (const std::uint64_t segment : found->segments) {
+  for (const std::uint64_t segment : found.segments) {
     if (segment >= first) record_files_.push_back({journal::segment_name(segment), nullptr});
   }
-  if (record_files_.empty()) return tl::unexpected(no_data(directory_));
+  if (record_files_.empty()) return no_data(directory_);
   for (ViewedFile& each : record_files_) {
-    auto file = files.open(directory_ + "/" + each.name, Mode::kRead);
-    if (!file) return tl::unexpected(file.error());
-    each.file = std::move(*file);
+    each.file = TRY(files.open(directory_ + "/" + each.name, Mode::kRead));
   }
   return {};
 }
@@ -125,7 +119,7 @@ Result<std::unique_ptr<journal::File>> DataView::open(const std::string& path, M
   for (const ViewedFile& each : record_files_) {
     if (path == directory_ + "/" + each.name) return std::make_unique<SharedFile>(each);
   }
-  return tl::unexpected(Error{ErrorCode::kUnavailable, "opening " + path + " failed: it was not there"});
+  return base::unavailable("opening " + path + " failed: it was not there");
 }
 
 Result<std::vector<std::string>> DataView::list(const std::string& /*directory*/) {
@@ -160,12 +154,12 @@ Result<Viewed> view_data(journal::FileSystem& files, const ViewRequest& request)
     auto view = DataView::open(files, request.directory);
     if (!view) {
       const bool is_same = before && before->message == view.error().message;
-      if (is_same || is_last) return tl::unexpected(view.error());
+      if (is_same || is_last) return view.error();
       before = view.error();
       continue;
     }
     auto recovered = journal::recover(**view, recovery);
-    if (recovered && recovered->is_new) return tl::unexpected(no_data(request.directory));
+    if (recovered && recovered->is_new) return no_data(request.directory);
     if (recovered) {
       (*view)->cut_tail(*recovered);
       return Viewed{std::move(*view), std::move(*recovered), std::nullopt};

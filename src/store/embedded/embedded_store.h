@@ -10,15 +10,13 @@
 #include <thread>
 
 #include "engine/engine.h"
-#include "store/embedded/acknowledger.h"
 #include "store/embedded/data_directory.h"
-#include "store/embedded/embedded_keys.h"
 #include "store/store.h"
 #include "store/store_clock.h"
 
 namespace mete::store {
 
-class EmbeddedStore final : public Store {
+class EmbeddedStore final : public StoreOf<EmbeddedStore> {
  public:
   // In memory alone.
   explicit EmbeddedStore(const Options& options);
@@ -27,10 +25,11 @@ class EmbeddedStore final : public Store {
   ~EmbeddedStore() override;
 
   [[nodiscard]] Instant now() const override { return clock_->now(); }
-  [[nodiscard]] Keys* keys() override { return &keys_; }
   [[nodiscard]] Persistence* persistence() override { return data_.get(); }
 
  private:
+  friend class StoreOf<EmbeddedStore>;
+
   struct Parts {
     std::unique_ptr<StoreClock> clock;
     std::unique_ptr<engine::Engine> engine;  // null: the directory's
@@ -39,30 +38,12 @@ class EmbeddedStore final : public Store {
   };
   explicit EmbeddedStore(Parts parts);
 
-  Result<void> do_define(const Limit& limit) override;
-  Result<bool> do_drop(std::string_view name) override;
-  Result<std::optional<Limit>> do_limit(std::string_view name) override;
-  Result<std::vector<std::string>> do_limits() override;
-  Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
-  Result<std::optional<Amount>> do_override_of(const MeterName& meter) override;
-  Result<core::Verdict> do_take(const TakeRequest& request) override;
-  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
-  Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) override;
-  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
-  Result<core::Verdict> do_hold(const HoldRequest& request) override;
-  Result<Settlement> do_commit(const CommitRequest& request) override;
-  Result<Settlement> do_cancel(std::string_view id) override;
-  Result<Duration> do_extend(std::string_view id, Duration ttl) override;
-  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override;
-  Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) override;
-  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
-  Result<Usage> do_usage(const MeterName& meter) override;
-  Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
-  void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) override;
-  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
-  Result<void> do_clear() override;
-  StoreStatistics do_statistics() override;
+  // All of them alike: the engine does it, at the time of the execution, and then it waits for the disk or tells for
+  // what to wait.
+  template <class What>
+  Result<typename What::Answer> perform(const What& operation, Execution& execution);
+  template <class What>
+  Result<typename What::Answer> perform_durably(const What& operation, Instant now, Execution& execution);
 
   void sweep_until_stopped();
 
@@ -70,8 +51,6 @@ class EmbeddedStore final : public Store {
   std::unique_ptr<DataDirectory> data_;
   std::unique_ptr<engine::Engine> own_engine_;
   engine::Engine& engine_;
-  const Acknowledger acknowledge_;
-  EmbeddedKeys keys_;
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;
   bool is_stopping_ = false;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "engine/records/snapshot_walk.h"
 #include "journal/snapshot_writer.h"
 
@@ -99,7 +101,7 @@ Result<void> Saver::save_and_note(Pace pace) {
   status_.is_saving = false;
   if (!written) {
     if (!is_stopping_) status_.last_save_failure = written.error();
-    return tl::make_unexpected(written.error());
+    return written.error();
   }
   records_at_last_ = records;
   status_.last_save_failure.reset();
@@ -112,30 +114,28 @@ Result<void> Saver::save_and_note(Pace pace) {
 
 Result<std::uint64_t> Saver::write_snapshot(Pace pace) {
   engine::Engine::SnapshotWalk walk(parts_.engine);
-  const auto number = parts_.journal.rotate();
-  if (!number) return tl::make_unexpected(number.error());
-  auto writer = journal::SnapshotWriter::create(
+  const auto number = TRY(parts_.journal.rotate());
+  auto writer = TRY(journal::SnapshotWriter::create(
       parts_.files,
-      {.directory = config_.directory, .number = *number, .seed = config_.seed, .created = parts_.clock.now()});
-  if (!writer) return tl::make_unexpected(writer.error());
+      {.directory = config_.directory, .number = number, .seed = config_.seed, .created = parts_.clock.now()}));
   engine::Encoder record;
   auto work_began = Steady::now();
   while (walk.next(record)) {
-    if (auto appended = (*writer)->append(record.view()); !appended) return tl::make_unexpected(appended.error());
+    TRY(writer->append(record.view()));
     note_progress(walk.progress().done, walk.progress().total);
     const auto worked = Steady::now() - work_began;
     if (pace == Pace::kFull || walk.is_waited_for() || worked < kWorkTime) continue;
     if (!rest(worked * kRestFactor)) {
-      return tl::make_unexpected(Error{ErrorCode::kUnavailable, "the snapshot was given up: the store is closed"});
+      return base::unavailable("the snapshot was given up: the store is closed");
     }
     work_began = Steady::now();
   }
   // What the walk has seen of operations since it began must be on disk before the snapshot counts.
-  if (auto flushed = parts_.journal.flush(); !flushed) return tl::make_unexpected(flushed.error());
-  if (auto finished = (*writer)->finish(); !finished) return tl::make_unexpected(finished.error());
+  TRY(parts_.journal.flush());
+  TRY(writer->finish());
   // That failing leaves needless files, which the next snapshot removes.
-  std::ignore = parts_.journal.remove_before(*number);
-  return (*writer)->bytes();
+  std::ignore = parts_.journal.remove_before(number);
+  return writer->bytes();
 }
 
 // False if there is no time left: the store is being closed.

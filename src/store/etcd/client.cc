@@ -1,10 +1,11 @@
 #include "store/etcd/client.h"
 
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/random.h"
+#include "base/try.h"
+#include "net/fiber.h"
 
 namespace mete::store::etcd {
 
@@ -61,24 +62,24 @@ Outcome<TxnAnswer> Client::run(const Txn& txn, const net::Deadline& deadline) {
     if (attempt) {
       auto answer = decode_txn(*attempt);
       if (answer) return std::move(*answer);
-      attempt = tl::unexpected(Trouble{{answer.error(), changes}});
+      attempt = Trouble{{answer.error(), changes}};
     }
     if (attempt.error().next == Next::kAwaitLeader && !deadline.is_over()) {
       const auto ms = static_cast<std::int64_t>(base::random_number() % (kPauseMsMax - kPauseMsMin)) + kPauseMsMin;
-      std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+      net::pause_for(std::chrono::milliseconds(ms));
       continue;
     }
     if (attempt.error().failure.error.code == ErrorCode::kUnavailable) {
       failures_.fetch_add(1, std::memory_order_relaxed);
     }
-    return tl::unexpected(std::move(attempt.error().failure));
+    return std::move(attempt.error().failure);
   }
 }
 
 // Each once, the one that answered last first. The last trouble is told; but one that time will mend comes first.
 Client::Attempt Client::try_members(const GrpcRequest& request, bool changes, const net::Deadline& deadline) {
   const std::size_t first = preferred_.load(std::memory_order_relaxed);
-  Attempt last = tl::unexpected(Trouble());
+  Attempt last = Trouble();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const std::size_t member = (first + i) % members_.size();
     Attempt attempt = try_member(*members_[member], request, changes, deadline.share(members_.size() - i));
@@ -97,9 +98,8 @@ Client::Attempt Client::try_member(Endpoint& member, GrpcRequest request, bool c
   for (bool is_renewed = false;; is_renewed = true) {
     std::string known = token();
     if (known.empty() || is_renewed) {
-      auto made = authenticate(member, deadline);
-      if (!made) return made;
-      known = std::move(*made);
+      auto made = TRY(authenticate(member, deadline));
+      known = std::move(made);
     }
     request.token = known;
     auto attempt = ask(member, request, changes, deadline);
@@ -111,37 +111,36 @@ Client::Attempt Client::try_member(Endpoint& member, GrpcRequest request, bool c
 
 Client::Attempt Client::ask(Endpoint& member, const GrpcRequest& request, bool changes, const net::Deadline& deadline) {
   auto lease = member.borrow(deadline);
-  if (!lease) return tl::unexpected(Trouble{{lease.error()}, Next::kAskAnother});
+  if (!lease) return Trouble{{lease.error()}, Next::kAskAnother};
   auto reply = lease->connection->call(request, deadline);
   if (!reply) {
     member.drop(std::move(*lease), deadline.is_over());
     const Error error = told_by(member.address(), reply.error().message);
-    return tl::unexpected(Trouble{{error, changes}, changes ? Next::kTellCaller : Next::kAskAnother});
+    return Trouble{{error, changes}, changes ? Next::kTellCaller : Next::kAskAnother};
   }
   member.give_back(std::move(*lease));
   if (reply->status == GrpcStatus::kOk) return std::move(reply->message);
   const std::string words = reply->words + std::string(remedy_for(*reply));
   if (reply->words == kNoLeader) {
-    return tl::unexpected(Trouble{{told_by(member.address(), words)}, Next::kAwaitLeader});
+    return Trouble{{told_by(member.address(), words)}, Next::kAwaitLeader};
   }
   if (is_about_token(*reply)) {
-    return tl::unexpected(Trouble{{told_by(member.address(), words, ErrorCode::kUnavailable)}, Next::kTellCaller});
+    return Trouble{{told_by(member.address(), words, ErrorCode::kUnavailable)}, Next::kTellCaller};
   }
   if (is_refusal(reply->status)) {
-    return tl::unexpected(Trouble{{told_by(member.address(), words, ErrorCode::kInvalid)}, Next::kTellCaller});
+    return Trouble{{told_by(member.address(), words, ErrorCode::kInvalid)}, Next::kTellCaller};
   }
   // It has too much to do, or no room: nothing was done. All else may come after the fact.
   const bool may_have_happened = changes && reply->status != GrpcStatus::kResourceExhausted;
-  return tl::unexpected(
-      Trouble{{told_by(member.address(), words), may_have_happened}, changes ? Next::kTellCaller : Next::kAskAnother});
+  return Trouble{{told_by(member.address(), words), may_have_happened},
+                 changes ? Next::kTellCaller : Next::kAskAnother};
 }
 
 Client::Attempt Client::authenticate(Endpoint& member, const net::Deadline& deadline) {
   const std::string message = encode_authenticate(credentials_.user, credentials_.password);
-  auto reply = ask(member, {.path = kAuthenticatePath, .message = message}, false, deadline);
-  if (!reply) return reply;
-  auto made = decode_token(*reply);
-  if (!made) return tl::unexpected(Trouble{{made.error()}});
+  auto reply = TRY(ask(member, {.path = kAuthenticatePath, .message = message}, false, deadline));
+  auto made = decode_token(reply);
+  if (!made) return Trouble{{made.error()}};
   const std::lock_guard lock(token_mutex_);
   token_ = *made;
   return std::move(*made);

@@ -27,7 +27,7 @@ struct Failure {
   bool may_have_happened = false;
 };
 template <class T>
-using Outcome = tl::expected<T, Failure>;
+using Outcome = Result<T, Failure>;
 
 class Client {
  public:
@@ -45,7 +45,7 @@ class Client {
     Failure failure;
     Next next = Next::kTellCaller;
   };
-  using Attempt = tl::expected<std::string, Trouble>;
+  using Attempt = Result<std::string, Trouble>;
 
   Attempt try_members(const GrpcRequest& request, bool changes, const net::Deadline& deadline);
   Attempt try_member(Endpoint& member, GrpcRequest request, bool changes, const net::Deadline& deadline);

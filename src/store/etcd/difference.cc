@@ -1,6 +1,7 @@
 // What became of an image: the engine is walked over, and what it keeps now is compared with what it was made of.
 
 #include "base/check.h"
+#include "base/try.h"
 #include "engine/records/snapshot_walk.h"
 #include "store/etcd/entry.h"
 #include "store/etcd/image.h"
@@ -74,9 +75,7 @@ Result<Revisions> with_present(const Revisions& known, const LimitState& present
   Revisions revisions = known;
   std::optional<engine::LimitChange> last;
   if (!known.changes.empty()) {
-    auto read =
-        visit_each<engine::LimitChange>(known.changes.back(), [&](engine::LimitChange& limit) { last = limit; });
-    if (!read) return tl::unexpected(read.error());
+    TRY(visit_each<engine::LimitChange>(known.changes.back(), [&](engine::LimitChange& limit) { last = limit; }));
   }
   if (!last || last->generation != present.generation) return Revisions{.first = 1, .changes = {present.change}};
   if (last->is_even != present.is_even) {
@@ -85,11 +84,10 @@ Result<Revisions> with_present(const Revisions& known, const LimitState& present
   }
   // Meters of the revision before are brought up to date as of when the rule was changed, and not the rest.
   engine::Encoder encoder;
-  auto read = visit_each<engine::LimitChange>(present.change, [&](engine::LimitChange& limit) {
+  TRY(visit_each<engine::LimitChange>(present.change, [&](engine::LimitChange& limit) {
     limit.changed_at = last->changed_at;
     write_change(encoder, limit);
-  });
-  if (!read) return tl::unexpected(read.error());
+  }));
   revisions.changes.back() = encoder.view();
   return revisions;
 }
@@ -112,7 +110,7 @@ class Comparison {
     auto made = compare_limits();
     if (made) made = compare_entries();
     if (made) made = find_gone();
-    if (!made) return tl::unexpected(made.error());
+    if (!made) return made.error();
     return std::move(difference_);
   }
 
@@ -120,14 +118,12 @@ class Comparison {
   Result<void> compare_limits() {
     for (const auto& [name, present] : gathered_.limits) {
       const EntryName entry{Space::kLimit, {}, name};
-      const auto known = revisions_of(image_.at(entry), entry);
-      if (!known) return tl::unexpected(known.error());
-      const auto revisions = with_present(*known, present);
-      if (!revisions) return tl::unexpected(revisions.error());
-      present_revisions_[name] = revisions->first + revisions->changes.size() - 1;
-      if (auto put = put_if_new(entry, revisions->first, joined(revisions->changes)); !put) return put;
+      const auto known = TRY(revisions_of(image_.at(entry), entry));
+      const auto revisions = TRY(with_present(known, present));
+      present_revisions_[name] = revisions.first + revisions.changes.size() - 1;
+      TRY(put_if_new(entry, revisions.first, joined(revisions.changes)));
     }
-    return Done{};
+    return {};
   }
 
   Result<void> compare_entries() {
@@ -136,15 +132,14 @@ class Comparison {
       if (entry.space == Space::kNumbers && !is_asked_for) continue;  // it concerns only who defines a limit
       CHECK(is_asked_for);
       const std::uint64_t revision = entry.space == Space::kMeter ? present_revisions_[entry.group] : 0;
-      if (auto put = put_if_new(entry, revision, changes); !put) return put;
+      TRY(put_if_new(entry, revision, changes));
       if (entry.space != Space::kOperation || !difference_.puts.contains(entry)) continue;
-      const auto hold = summary_of(changes);
-      if (!hold) return tl::unexpected(hold.error());
-      if (*hold && !(*hold)->tag.empty()) {
-        difference_.puts[{Space::kTag, (*hold)->tag, entry.name}] = difference_.puts[entry];
+      const auto hold = TRY(summary_of(changes));
+      if (hold && !hold->tag.empty()) {
+        difference_.puts[{Space::kTag, hold->tag, entry.name}] = difference_.puts[entry];
       }
     }
-    return Done{};
+    return {};
   }
 
   Result<void> find_gone() {
@@ -152,28 +147,25 @@ class Comparison {
       if (slot.revision == 0 || entry.space == Space::kLimit || entry.space == Space::kClock) continue;
       if (!gathered_.changes.contains(entry)) difference_.deletes.push_back(entry);
       if (entry.space != Space::kOperation) continue;
-      const auto record = decode_record(slot.value, entry.name);
-      if (!record) return tl::unexpected(record.error());
-      const auto before = summary_of(record->changes);
-      if (!before) return tl::unexpected(before.error());
-      if (!*before || (*before)->tag.empty()) continue;
-      const EntryName tag{Space::kTag, (*before)->tag, entry.name};
+      const auto record = TRY(decode_record(slot.value, entry.name));
+      const auto before = TRY(summary_of(record.changes));
+      if (!before || before->tag.empty()) continue;
+      const EntryName tag{Space::kTag, before->tag, entry.name};
       const auto present = gathered_.changes.find(entry);
       const bool is_changed = present == gathered_.changes.end() || difference_.puts.contains(entry);
       if (is_changed && !difference_.puts.contains(tag)) difference_.deletes.push_back(tag);
     }
-    return Done{};
+    return {};
   }
 
   Result<void> put_if_new(const EntryName& entry, std::uint64_t revision, const std::string& changes) {
     const auto old = image_.find(entry);
     if (old != image_.end() && old->second.revision != 0) {
-      const auto record = decode_record(old->second.value, entry.name);
-      if (!record) return tl::unexpected(record.error());
-      if (record->revision == revision && record->changes == changes) return Done{};
+      const auto record = TRY(decode_record(old->second.value, entry.name));
+      if (record.revision == revision && record.changes == changes) return {};
     }
     difference_.puts[entry] = encode(Record{now_, revision, changes});
-    return Done{};
+    return {};
   }
 
   const Image& image_;
@@ -189,7 +181,7 @@ Result<Difference> Scratch::difference() {
   Gatherer gatherer;
   engine::Engine::SnapshotWalk walk(engine_);
   for (engine::Encoder record; walk.next(record);) {
-    if (auto read = engine::read_changes(record.view(), gatherer); !read) return tl::unexpected(read.error());
+    TRY(engine::read_changes(record.view(), gatherer));
   }
   return Comparison(image_, settings_.now, gatherer).make();
 }

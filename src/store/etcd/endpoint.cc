@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/monotonic.h"
 #include "base/random.h"
 
@@ -15,7 +16,7 @@ Result<Endpoint::Lease> Endpoint::borrow(const net::Deadline& deadline) {
   {
     const std::lock_guard lock(mutex_);
     lease.admission = breaker_.admit(base::monotonic_now());
-    if (lease.admission == Breaker::Admission::kRefused) return tl::unexpected(last_failure_);
+    if (lease.admission == Breaker::Admission::kRefused) return last_failure_;
   }
   lease.connection = take_idle();
   if (lease.connection) return lease;
@@ -23,7 +24,7 @@ Result<Endpoint::Lease> Endpoint::borrow(const net::Deadline& deadline) {
   const std::lock_guard lock(mutex_);
   if (!connection) {
     fail(lease.admission, connection.error());
-    return tl::unexpected(connection.error());
+    return connection.error();
   }
   ++connections_;
   if (lost_ > 0) {
@@ -67,8 +68,8 @@ void Endpoint::drop(Lease lease, bool is_away) {
   --connections_;
   ++lost_;
   if (!is_away && lease.admission != Breaker::Admission::kTrial) return;
-  fail(lease.admission, {ErrorCode::kUnavailable,
-                         "etcd at " + address_.to_string() + " does not answer; it is tried again in a moment"});
+  fail(lease.admission,
+       base::unavailable("etcd at " + address_.to_string() + " does not answer; it is tried again in a moment"));
 }
 
 void Endpoint::fail(Breaker::Admission admission, Error reason) {

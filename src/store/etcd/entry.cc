@@ -4,7 +4,9 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/hash.h"
+#include "base/names.h"
 #include "engine/records/change_codec.h"
 #include "wire/text.h"
 #include "wire/uri.h"
@@ -20,25 +22,7 @@ constexpr Space kSpaces[] = {Space::kClock, Space::kNumbers,   Space::kLimit, Sp
                              Space::kMeter, Space::kOperation, Space::kTag,   Space::kKey};
 
 std::string_view folder_of(Space space) {
-  switch (space) {
-    case Space::kClock:
-      return "clock";
-    case Space::kNumbers:
-      return "numbers";
-    case Space::kLimit:
-      return "limits/";
-    case Space::kOverride:
-      return "overrides/";
-    case Space::kMeter:
-      return "meters/";
-    case Space::kOperation:
-      return "ids/";
-    case Space::kTag:
-      return "tags/";
-    case Space::kKey:
-      return "keys/";
-  }
-  __builtin_unreachable();
+  return base::name_of("clock|numbers|limits/|overrides/|meters/|ids/|tags/|keys/", space);
 }
 
 bool has_group(Space space) { return space == Space::kMeter || space == Space::kOverride || space == Space::kTag; }
@@ -84,7 +68,7 @@ std::string_view next_piece(std::string_view& rest) {
 constexpr std::uint8_t kVersion = 1;
 
 Error bad_record(std::string_view key, const std::string& why) {
-  return {ErrorCode::kInvalid, "etcd's key " + wire::quote(key) + " " + why};
+  return base::invalid("etcd's key " + wire::quote(key) + " " + why);
 }
 
 }  // namespace
@@ -146,13 +130,12 @@ Result<Record> decode_record(std::string_view value, std::string_view key) {
   engine::Decoder decoder(value);
   const std::uint8_t version = decoder.byte();
   if (version != kVersion && !value.empty()) {
-    return tl::unexpected(
-        bad_record(key, "is of version " + std::to_string(version) + ", which is newer than this Mete"));
+    return bad_record(key, "is of version " + std::to_string(version) + ", which is newer than this Mete");
   }
   Record record;
   record.written_at = decoder.instant();
   record.revision = decoder.varint();
-  if (!decoder.is_whole()) return tl::unexpected(bad_record(key, "has a value that Mete has not written"));
+  if (!decoder.is_whole()) return bad_record(key, "has a value that Mete has not written");
   record.changes = value.substr(value.size() - decoder.left());
   return record;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/try.h"
 #include "core/refusals.h"
 #include "store/etcd/entry.h"
 #include "store/etcd/listing.h"
@@ -14,105 +15,129 @@ EtcdStore::EtcdStore(const Url& url, std::unique_ptr<net::TlsClient> tls, const 
       client_(url, std::move(tls)),
       transactor_(client_, *clock_, book_,
                   {.prefix = url.prefix, .timeout = url.timeout, .id_retention = options.id_retention}),
-      keys_(transactor_),
       sweeper_(transactor_) {}
 
 Result<std::unique_ptr<Store>> EtcdStore::open(std::string_view url, const Options& options) {
-  const auto parsed = parse_url(url);
-  if (!parsed) return tl::unexpected(parsed.error());
-  auto tls = load_tls(*parsed);
-  if (!tls) return tl::unexpected(tls.error());
-  std::unique_ptr<EtcdStore> store(new EtcdStore(*parsed, std::move(*tls), options));
-  if (auto known = store->do_limits(); !known) return tl::unexpected(known.error());
+  const auto parsed = TRY(parse_url(url));
+  auto tls = TRY(load_tls(parsed));
+  std::unique_ptr<EtcdStore> store(new EtcdStore(parsed, std::move(tls), options));
+  TRY(store->perform(core::ListLimits()));
   store->sweeper_.start();
   return store;
 }
 
 EtcdStore::~EtcdStore() = default;
 
-Result<Usage> EtcdStore::do_usage(const MeterName& meter) {
-  return ask(entries_of(meter),
-             [&](engine::Engine& engine, Instant now) { return engine.usage(charge_of(meter), now); });
-}
+namespace {
 
-Result<Reconciliation> EtcdStore::do_reconcile(const MeterName& meter, Amount used) {
-  return act(entries_of(meter),
-             [&](engine::Engine& engine, Instant now) { return engine.reconcile(charge_of(meter), used, now); });
+std::vector<EntryName> entries_of(const core::ShiftUsage& shifts) {
+  std::vector<EntryName> entries;
+  for (const Shift& shift : shifts.shifts) add_meter(entries, shifts.limit, shift.key);
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  return entries;
 }
-
-void EtcdStore::do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) {
-  constexpr std::size_t kTogether = (Transactor::kEntriesMax - 1) / 2;  // a meter and its override; and their limit
-  for (std::size_t first = 0; first < request.shifts.size(); first += kTogether) {
-    const std::size_t count = std::min(kTogether, request.shifts.size() - first);
-    std::vector<Charge> charges;
-    for (const Shift& shift : request.shifts.subspan(first, count)) {
-      charges.push_back({.limit = request.limit, .key = shift.key, .cost = shift.change});
-    }
-    const auto shift_all = [&](engine::Engine& engine, Instant now) -> Result<void> {
-      for (std::size_t i = 0; i < count; ++i) answers[first + i] = engine.shift(charges[i], request.since, now);
-      return Done{};
-    };
-    auto entries = entries_of(charges);
-    std::sort(entries.begin(), entries.end());
-    entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-    if (const auto done = act(std::move(entries), shift_all); !done) {
-      std::fill_n(answers.begin() + static_cast<std::ptrdiff_t>(first), count, tl::unexpected(done.error()));
-    }
+std::vector<EntryName> entries_of(const core::Recall& recall) { return charged_entries({}, recall.take.id); }
+std::vector<EntryName> entries_of(const core::FindHold& find) { return charged_entries({}, find.id); }
+std::vector<EntryName> entries_of(const core::Give& give) { return charged_entries(give.charges, give.id); }
+template <class What>
+std::vector<EntryName> entries_of(const What& operation) {
+  if constexpr (What::kTraits.home == core::Home::kKey) {
+    return {{Space::kKey, {}, std::string(operation.key)}};
+  } else {
+    std::vector<EntryName> entries;
+    add_meter(entries, operation.meter.limit, operation.meter.key);
+    return entries;
   }
 }
 
-Result<void> EtcdStore::do_set_override(const MeterName& meter, std::optional<Amount> amount) {
-  return act(
-      entries_of(meter),
-      [&](engine::Engine& engine, Instant now) { return engine.set_override(charge_of(meter), amount, now); },
-      Repeatable::kYes);
+}  // namespace
+
+template <class What>
+Result<typename What::Answer> EtcdStore::perform(const What& operation) {
+  if constexpr (What::kTraits.home == core::Home::kHold && What::kTraits.effect != core::Effect::kReads) {
+    return decide_on_hold(operation);
+  } else {
+    return decide(entries_of(operation), operation);
+  }
 }
 
-Result<std::optional<Amount>> EtcdStore::do_override_of(const MeterName& meter) {
-  return ask(entries_of(meter),
-             [&](engine::Engine& engine, Instant now) { return engine.override_of(charge_of(meter), now); });
+Result<void> EtcdStore::perform(const core::ShiftUsage& shifts) {
+  constexpr std::size_t kTogether = (Transactor::kEntriesMax - 1) / 2;  // a meter and its override; and their limit
+  for (std::size_t first = 0; first < shifts.shifts.size(); first += kTogether) {
+    const ShiftUsage part = shifts.part(first, kTogether);
+    const auto done = decide(entries_of(part), part);
+    if (!done) std::fill(part.answers.begin(), part.answers.end(), Result<Shifted>(done.error()));
+  }
+  return {};
 }
 
-Result<UsagePage> EtcdStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
-  const auto definition = do_limit(limit);
-  if (!definition) return tl::unexpected(definition.error());
-  if (!*definition) return tl::unexpected(core::unknown_limit(limit));
+Result<UsagePage> EtcdStore::perform(const core::ScanUsage& scan) {
+  const auto definition = TRY(perform(core::FindLimit{scan.limit}));
+  if (!definition) return core::unknown_limit(scan.limit);
   // As many as one transaction reads are as fast as one.
   constexpr std::size_t kTogether = (Transactor::kEntriesMax - 1) / 2;
-  const KeyRange range = range_of(transactor_.prefix(), Space::kMeter, limit);
-  const auto listed = list_by_hash(transactor_, range, cursor, std::max(count, kTogether));
-  if (!listed) return tl::unexpected(listed.error());
+  const KeyRange range = range_of(transactor_.prefix(), Space::kMeter, scan.limit);
+  const auto listed = TRY(list_by_hash(transactor_, range, scan.cursor, std::max(scan.count, kTogether)));
   UsagePage page;
-  page.cursor = listed->cursor;
-  for (const auto& meters : in_portions(listed->entries, kTogether)) {
-    std::vector<EntryName> entries;
-    for (const EntryName& meter : meters) add_meter(entries, meter.group, meter.name);
-    const auto told = ask(std::move(entries), [&](engine::Engine& engine, Instant now) -> Result<void> {
+  page.cursor = listed.cursor;
+  for (const auto& meters : in_portions(listed.entries, kTogether)) {
+    Call call;
+    for (const EntryName& meter : meters) add_meter(call.entries, meter.group, meter.name);
+    Result<void> told;
+    call.decide = [&](engine::Engine& engine, Instant now) {
       for (const EntryName& meter : meters) {
         const auto usage = engine.usage({.limit = meter.group, .key = meter.name, .cost = 0}, now);
-        if (!usage) return tl::unexpected(usage.error());
-        if (usage->used + usage->held > 0) page.keys.push_back({meter.name, *usage});
+        if (!usage) {
+          told = usage.error();
+        } else if (usage->used + usage->held > 0) {
+          page.keys.push_back({meter.name, *usage});
+        }
       }
-      return Done{};
-    });
-    if (!told) return tl::unexpected(told.error());
+      return false;
+    };
+    TRY(transactor_.read(call));
+    TRY(std::move(told));
   }
   return page;
 }
 
+Result<core::KeyPage> EtcdStore::perform(const core::ScanKeys& scan) {
+  const auto listed =
+      TRY(list_by_hash(transactor_, range_of(transactor_.prefix(), Space::kKey), scan.cursor, scan.count));
+  core::KeyPage page = {.cursor = listed.cursor, .keys = {}};
+  for (const auto& entries : in_portions(listed.entries, Transactor::kEntriesMax)) {
+    const auto image = TRY(transactor_.fetch({entries.begin(), entries.end()}));
+    const auto scratch = TRY(transactor_.scratch_of(image));
+    std::uint64_t next = 0;
+    do {
+      core::KeyPage some = scratch->engine().keys().scan(next, entries.size(), scratch->now());
+      next = some.cursor;
+      std::move(some.keys.begin(), some.keys.end(), std::back_inserter(page.keys));
+    } while (next != 0);
+  }
+  return page;
+}
+
+Result<std::size_t> EtcdStore::perform(const core::CountKeys& /*count*/) {
+  const KeyRange range = range_of(transactor_.prefix(), Space::kKey);
+  const auto answer = TRY(transactor_.run({.reads = {{.key = range.begin, .end = range.end, .count_only = true}}}));
+  return answer.reads.front().count;
+}
+
 // In one step; what is under way compares keys that are gone then, and is decided anew.
-Result<void> EtcdStore::do_clear() {
+Result<void> EtcdStore::perform(const core::Clear& /*clear*/) {
   if (auto raised = transactor_.raise_clock(); !raised) return raised;
   const KeyRange ranges[] = {range_of(transactor_.prefix(), Space::kMeter),
                              range_of(transactor_.prefix(), Space::kOperation),
                              range_of(transactor_.prefix(), Space::kTag), range_of(transactor_.prefix(), Space::kKey)};
   Txn txn;
   for (const KeyRange& range : ranges) txn.deletes.push_back({.key = range.begin, .end = range.end});
-  if (const auto done = transactor_.run(txn); !done) return tl::unexpected(done.error());
-  return Done{};
+  TRY(transactor_.run(txn));
+  return {};
 }
 
-StoreStatistics EtcdStore::do_statistics() {
+Result<StoreStatistics> EtcdStore::perform(const core::ReadStatistics& /*read*/) {
   StoreStatistics statistics = sweeper_.counts();
   statistics.unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed);
   return statistics;

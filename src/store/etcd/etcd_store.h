@@ -20,8 +20,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/try.h"
+#include "engine/operations.h"
 #include "store/etcd/client.h"
-#include "store/etcd/etcd_keys.h"
 #include "store/etcd/seen_limits.h"
 #include "store/etcd/sweeper.h"
 #include "store/etcd/transactor.h"
@@ -30,7 +31,7 @@
 
 namespace mete::store::etcd {
 
-class EtcdStore final : public Store {
+class EtcdStore final : public StoreOf<EtcdStore> {
  public:
   // All of a meter's parts lie in one value, which is written as a whole; with so many of them, and ids of up to 32
   // bytes, sixteen meters fit into one transaction.
@@ -40,67 +41,59 @@ class EtcdStore final : public Store {
   ~EtcdStore() override;
 
   [[nodiscard]] Instant now() const override { return clock_->now(); }
-  [[nodiscard]] Keys* keys() override { return &keys_; }
   [[nodiscard]] std::optional<RemoteStatus> remote() const override { return client_.status(); }
 
  private:
+  friend class StoreOf<EtcdStore>;
+
   EtcdStore(const Url& url, std::unique_ptr<net::TlsClient> tls, const Options& options);
 
-  Result<void> do_define(const Limit& limit) override;
-  Result<bool> do_drop(std::string_view name) override;
-  Result<std::optional<Limit>> do_limit(std::string_view name) override;
-  Result<std::vector<std::string>> do_limits() override;
-  Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
-  Result<std::optional<Amount>> do_override_of(const MeterName& meter) override;
-  Result<core::Verdict> do_take(const TakeRequest& request) override;
-  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
-  Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) override;
-  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
-  Result<core::Verdict> do_hold(const HoldRequest& request) override;
-  Result<Settlement> do_commit(const CommitRequest& request) override;
-  Result<Settlement> do_cancel(std::string_view id) override;
-  Result<Duration> do_extend(std::string_view id, Duration ttl) override;
-  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override;
-  Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) override;
-  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
-  Result<Usage> do_usage(const MeterName& meter) override;
-  Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
-  void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) override;
-  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
-  Result<void> do_clear() override;
-  StoreStatistics do_statistics() override;
+  // What the engine decides on the entries that the operation names.
+  template <class What>
+  Result<typename What::Answer> perform(const What& operation);
 
-  // An answer from what is read.
-  template <class Use>
-  auto ask(std::vector<EntryName> entries, Use use) -> decltype(use(std::declval<engine::Engine&>(), Instant()));
-  // An operation that changes something, unless it is refused.
-  enum class Repeatable : bool { kNo, kYes };
-  template <class Use>
-  auto act(std::vector<EntryName> entries, Use use, Repeatable repeatable = Repeatable::kNo)
-      -> decltype(use(std::declval<engine::Engine&>(), Instant()));
+  // What changes nothing unless it is allowed, or goes in parts (etcd_store.cc, etcd_takes.cc, etcd_holds.cc).
+  Result<core::Verdict> perform(const core::Take& take);
+  Result<void> perform(const core::TakeEach& takes);
+  Result<core::Verdict> perform(const core::Hold& hold);
+  Result<void> perform(const core::ShiftUsage& shifts);
+  Result<core::Verdict> admit_open(const Take& take, const Error& error);
+  void take_together(const core::TakeEach& takes, std::span<const std::size_t> which);
 
-  // Takes (etcd_takes.cc).
-  Result<core::Verdict> admit_open(const TakeRequest& request, const Error& error);
-  void take_together(std::span<const Charge> charges, std::span<const std::size_t> which,
-                     std::span<Result<core::Verdict>> answers);
+  // Definitions (etcd_definitions.cc).
+  Result<void> perform(const core::Define& define);
+  Result<bool> perform(const core::Drop& drop);
+  Result<std::optional<Limit>> perform(const core::FindLimit& find);
+  Result<std::vector<std::string>> perform(const core::ListLimits& list);
+  Result<void> forget_revisions(const Limit& limit);
 
-  // Holds (etcd_holds.cc).
-  template <class Use>
-  auto act_on_hold(std::string_view id, Use use, Repeatable repeatable = Repeatable::kNo)
-      -> decltype(use(std::declval<engine::Engine&>(), Instant()));
+  // Listings, and all of it.
+  Result<std::vector<std::string>> perform(const core::ListTagged& list);
+  Result<std::vector<HoldInfo>> perform(const core::OldestHolds& oldest);
+  Result<UsagePage> perform(const core::ScanUsage& scan);
+  Result<core::KeyPage> perform(const core::ScanKeys& scan);
+  Result<std::size_t> perform(const core::CountKeys& count);
+  Result<void> perform(const core::Clear& clear);
+  Result<StoreStatistics> perform(const core::ReadStatistics& read);
+
+  // Runs it on the entries; unless `may_run`, which is asked first, sees that it must not.
+  template <class What, class MayRun>
+  Result<typename What::Answer> decide(std::vector<EntryName> entries, const What& operation, MayRun may_run);
+  template <class What>
+  Result<typename What::Answer> decide(std::vector<EntryName> entries, const What& operation) {
+    return decide(std::move(entries), operation, [](engine::Engine&, Instant) { return true; });
+  }
+  // On the entries of its hold.
+  template <class What>
+  Result<typename What::Answer> decide_on_hold(const What& operation);
   Result<std::vector<EntryName>> entries_of_hold(std::string_view id);
   void note_hold(std::string_view id, const std::vector<EntryName>& entries);
   std::optional<std::vector<EntryName>> noted_hold(std::string_view id);
-
-  // Definitions (etcd_definitions.cc).
-  Result<void> forget_revisions(const Limit& limit);
 
   const std::unique_ptr<StoreClock> clock_;
   Client client_;
   SeenLimits book_;
   Transactor transactor_;
-  EtcdKeys keys_;
   std::atomic<std::uint64_t> unrecorded_admissions_{0};
   std::mutex holds_mutex_;
   // What an operation on a hold that was made here touches: then it need not be read first. Under holds_mutex_.
@@ -110,47 +103,28 @@ class EtcdStore final : public Store {
 
 // --- What the store's sources share ----------------------------------------------------------------------------------
 
-inline Charge charge_of(const MeterName& meter) { return {.limit = meter.limit, .key = meter.key, .cost = 0}; }
-
-inline std::vector<EntryName> entries_of(std::span<const Charge> charges, std::string_view id = {}) {
+inline std::vector<EntryName> charged_entries(std::span<const Charge> charges, std::string_view id = {}) {
   std::vector<EntryName> entries;
   for (const Charge& charge : charges) add_meter(entries, charge.limit, charge.key);
   if (!id.empty()) entries.push_back({Space::kOperation, {}, std::string(id)});
   return entries;
 }
-inline std::vector<EntryName> entries_of(const MeterName& meter) {
-  const Charge charge = charge_of(meter);
-  return entries_of({&charge, 1});
-}
 
-// NOLINTBEGIN(performance-unnecessary-value-param): the entries are moved on
-template <class Use>
-auto EtcdStore::ask(std::vector<EntryName> entries, Use use)
-    -> decltype(use(std::declval<engine::Engine&>(), Instant())) {
-  decltype(use(std::declval<engine::Engine&>(), Instant())) answer = tl::unexpected(Error());
-  Call call = {.entries = std::move(entries), .decide = [&](engine::Engine& engine, Instant now) {
-                 answer = use(engine, now);
-                 return false;
-               }};
-  if (auto done = transactor_.read(call); !done) return tl::unexpected(done.error());
-  return answer;
-}
-
-template <class Use>
-auto EtcdStore::act(std::vector<EntryName> entries, Use use, Repeatable repeatable)
-    -> decltype(use(std::declval<engine::Engine&>(), Instant())) {
-  decltype(use(std::declval<engine::Engine&>(), Instant())) answer = tl::unexpected(Error());
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the entries are moved on
+template <class What, class MayRun>
+Result<typename What::Answer> EtcdStore::decide(std::vector<EntryName> entries, const What& operation, MayRun may_run) {
+  constexpr bool kReads = What::kTraits.effect == core::Effect::kReads || std::is_same_v<What, core::Recall>;
+  Result<typename What::Answer> answer = Error();
   Call call = {.entries = std::move(entries),
                .decide =
                    [&](engine::Engine& engine, Instant now) {
-                     answer = use(engine, now);
-                     return answer.has_value();
+                     if (!may_run(engine, now)) return false;
+                     answer = engine::run(engine, operation, now);
+                     return !kReads && answer.has_value();
                    },
-               .is_repeatable = repeatable == Repeatable::kYes};
-  if (auto done = transactor_.change(call); !done) return tl::unexpected(done.error());
+               .is_repeatable = core::is_repeatable(operation)};
+  TRY(kReads ? transactor_.read(call) : transactor_.change(call));
   return answer;
 }
-
-// NOLINTEND(performance-unnecessary-value-param)
 
 }  // namespace mete::store::etcd

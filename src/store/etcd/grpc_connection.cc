@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 #include "wire/uri.h"
 
 namespace mete::store::etcd {
@@ -17,9 +19,7 @@ constexpr std::size_t kReadBytes = std::size_t{16} << 10;
 constexpr std::int32_t kWindowBytes = 16 << 20;  // a long answer comes without waiting for us to ask for more
 constexpr std::size_t kPrefixBytes = 5;          // a message of gRPC: u8 is_compressed · u32 length, big endian
 
-tl::unexpected<Error> lost(std::string reason) {
-  return tl::unexpected(Error{ErrorCode::kUnavailable, std::move(reason)});
-}
+Error lost(std::string reason) { return base::unavailable(std::move(reason)); }
 
 std::string framed(std::string_view message) {
   std::string text(1, '\0');
@@ -125,10 +125,9 @@ GrpcConnection::GrpcConnection(net::ClientSocket socket, const net::Address& add
 
 Result<std::unique_ptr<GrpcConnection>> GrpcConnection::open(const net::Address& address, const net::TlsClient* tls,
                                                              const net::Deadline& deadline) {
-  auto socket = net::ClientSocket::open(address, tls, deadline, "etcd");
-  if (!socket) return tl::unexpected(socket.error());
-  std::unique_ptr<GrpcConnection> connection(new GrpcConnection(std::move(*socket), address, tls != nullptr));
-  if (auto done = connection->begin(); !done) return tl::unexpected(done.error());
+  auto socket = TRY(net::ClientSocket::open(address, tls, deadline, "etcd"));
+  std::unique_ptr<GrpcConnection> connection(new GrpcConnection(std::move(socket), address, tls != nullptr));
+  TRY(connection->begin());
   return connection;
 }
 
@@ -149,7 +148,7 @@ Result<void> GrpcConnection::begin() {
   int failed = nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   if (failed == 0) failed = nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kWindowBytes);
   if (failed != 0) return lost(nghttp2_strerror(failed));
-  return Done{};
+  return {};
 }
 
 Result<std::int32_t> GrpcConnection::submit(const GrpcRequest& request, const net::Deadline& deadline,
@@ -178,17 +177,15 @@ Result<std::int32_t> GrpcConnection::submit(const GrpcRequest& request, const ne
 Result<GrpcReply> GrpcConnection::call(const GrpcRequest& request, const net::Deadline& deadline) {
   Exchange exchange;
   nghttp2_session_set_user_data(session_.get(), &exchange);
-  const auto stream = submit(request, deadline, exchange);
-  if (!stream) return tl::unexpected(stream.error());
-  exchange.stream = *stream;
-  Result<void> moved = Done{};
+  exchange.stream = TRY(submit(request, deadline, exchange));
+  Result<void> moved;
   while (moved && !exchange.is_closed) {
     moved = send(deadline);
     if (moved && !exchange.is_closed) moved = receive(deadline);
   }
   nghttp2_session_set_user_data(session_.get(), nullptr);
   if (exchange.is_too_long) return lost("the server's answer is longer than 64 MiB");
-  if (!moved) return tl::unexpected(moved.error());
+  if (!moved) return moved.error();
   return exchange.reply();
 }
 
@@ -201,18 +198,17 @@ Result<void> GrpcConnection::send(const net::Deadline& deadline) {
     if (size == 0) break;
     output.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
   }
-  return output.empty() ? Result<void>(Done{}) : socket_.write(output, deadline);
+  return output.empty() ? Result<void>() : socket_.write(output, deadline);
 }
 
 Result<void> GrpcConnection::receive(const net::Deadline& deadline) {
   if (nghttp2_session_want_read(session_.get()) == 0) return lost("the server ends the connection");
   std::array<char, kReadBytes> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): it is read into
-  const auto size = socket_.read(room, deadline);
-  if (!size) return tl::unexpected(size.error());
+  const auto size = TRY(socket_.read(room, deadline));
   const ssize_t taken =
-      nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(room.data()), *size);
+      nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(room.data()), size);
   if (taken < 0) return lost(nghttp2_strerror(static_cast<int>(taken)));
-  return Done{};
+  return {};
 }
 
 // Between calls a server may ask whether we are there, or say that it will go.

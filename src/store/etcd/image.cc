@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "store/etcd/entry.h"
 
 namespace mete::store::etcd {
@@ -15,7 +17,7 @@ constexpr std::uint64_t kSeed = 0x6d657465;
 std::string text_of(const EntryName& entry) { return key_of("", entry); }
 
 Error damaged(const EntryName& entry, const Error& why) {
-  return {ErrorCode::kInvalid, "etcd's key '" + text_of(entry) + "' cannot be used: " + why.message};
+  return base::invalid("etcd's key '" + text_of(entry) + "' cannot be used: " + why.message);
 }
 
 Result<Record> record_of(const EntryName& entry, const Slot& slot) { return decode_record(slot.value, text_of(entry)); }
@@ -26,9 +28,8 @@ Result<Instant> latest_of(const Image& image) {
   Instant latest;
   for (const auto& [entry, slot] : image) {
     if (slot.revision == 0) continue;
-    const auto record = record_of(entry, slot);
-    if (!record) return tl::unexpected(record.error());
-    latest = std::max(latest, record->written_at);
+    const auto record = TRY(record_of(entry, slot));
+    latest = std::max(latest, record.written_at);
   }
   return latest;
 }
@@ -37,12 +38,11 @@ Result<std::uint64_t> next_serial_of(const Image& image) {
   std::uint64_t next = 1;
   for (const auto& [entry, slot] : image) {
     if (slot.revision == 0 || entry.space != Space::kMeter) continue;
-    const auto record = record_of(entry, slot);
-    if (!record) return tl::unexpected(record.error());
-    const auto read = visit_each<engine::MeterChange>(record->changes, [&](engine::MeterChange& meter) {
+    const auto record = TRY(record_of(entry, slot));
+    const auto read = visit_each<engine::MeterChange>(record.changes, [&](engine::MeterChange& meter) {
       for (const engine::PartChange& part : meter.added) next = std::max(next, part.serial + 1);
     });
-    if (!read) return tl::unexpected(damaged(entry, read.error()));
+    if (!read) return damaged(entry, read.error());
   }
   return next;
 }
@@ -50,32 +50,30 @@ Result<std::uint64_t> next_serial_of(const Image& image) {
 Result<Revisions> revisions_of(const Slot& slot, const EntryName& entry) {
   Revisions revisions;
   if (slot.revision == 0) return revisions;
-  const auto record = record_of(entry, slot);
-  if (!record) return tl::unexpected(record.error());
-  revisions.first = record->revision;
-  const auto read = visit_each<engine::LimitChange>(record->changes, [&](engine::LimitChange& limit) {
+  const auto record = TRY(record_of(entry, slot));
+  revisions.first = record.revision;
+  const auto read = visit_each<engine::LimitChange>(record.changes, [&](engine::LimitChange& limit) {
     engine::Encoder encoder;
     write_change(encoder, limit);
     revisions.changes.emplace_back(encoder.view());
   });
-  if (!read) return tl::unexpected(damaged(entry, read.error()));
+  if (!read) return damaged(entry, read.error());
   return revisions;
 }
 
 Result<std::optional<Limit>> definition_of(const Slot& slot, const EntryName& entry) {
   std::optional<Limit> limit;
   if (slot.revision == 0) return limit;
-  const auto record = record_of(entry, slot);
-  if (!record) return tl::unexpected(record.error());
+  const auto record = TRY(record_of(entry, slot));
   const auto read =
-      visit_each<engine::LimitChange>(record->changes, [&](engine::LimitChange& change) { limit = change.limit; });
-  if (!read) return tl::unexpected(damaged(entry, read.error()));
+      visit_each<engine::LimitChange>(record.changes, [&](engine::LimitChange& change) { limit = change.limit; });
+  if (!read) return damaged(entry, read.error());
   return limit;
 }
 
 Result<std::optional<HoldSummary>> summary_of(std::string_view changes) {
   std::optional<HoldSummary> summary;
-  const auto read = visit_each<engine::OperationChange>(changes, [&](engine::OperationChange& operation) {
+  TRY(visit_each<engine::OperationChange>(changes, [&](engine::OperationChange& operation) {
     if (!operation.hold || operation.hold->state != HoldState::kHeld) return;
     summary.emplace();
     summary->id = operation.id;
@@ -86,8 +84,7 @@ Result<std::optional<HoldSummary>> summary_of(std::string_view changes) {
     for (const engine::HoldCharge& charge : operation.hold->charges) {
       add_meter(summary->entries, charge.limit, charge.key);
     }
-  });
-  if (!read) return tl::unexpected(read.error());
+  }));
   return summary;
 }
 
@@ -104,18 +101,17 @@ Scratch::Scratch(const Image& image, const Settings& settings)
 
 Result<std::unique_ptr<Scratch>> Scratch::make(const Image& image, const Settings& settings) {
   std::unique_ptr<Scratch> scratch(new Scratch(image, settings));
-  if (auto restored = scratch->restore(); !restored) return tl::unexpected(restored.error());
+  TRY(scratch->restore());
   return scratch;
 }
 
 Result<void> Scratch::restore() {
   engine::Encoder numbers;
   write_change(numbers, engine::NumbersChange{.next_generation = 1, .next_serial = settings_.next_serial});
-  if (auto restored = engine_.restore(numbers.view()); !restored) return restored;
+  TRY(engine_.restore(numbers.view()));
   for (const auto& [entry, slot] : image_) {
     if (slot.revision == 0 || entry.space == Space::kMeter || entry.space == Space::kOverride) continue;
-    auto restored = entry.space == Space::kLimit ? restore_limit(entry, slot) : restore_slot(entry, slot);
-    if (!restored) return restored;
+    TRY(entry.space == Space::kLimit ? restore_limit(entry, slot) : restore_slot(entry, slot));
   }
   engine_.finish_restoring(settings_.now);
   return check_holds();
@@ -126,46 +122,44 @@ Result<void> Scratch::check_holds() {
   const auto is_hold = [](const auto& each) {
     return each.first.space == Space::kOperation && each.second.revision != 0;
   };
-  if (std::none_of(image_.begin(), image_.end(), is_hold)) return Done{};
+  if (std::none_of(image_.begin(), image_.end(), is_hold)) return {};
   for (const engine::AuditProblem& problem : engine_.audit(settings_.now).problems) {
     // Of a hold that is here beside other meters than its own, the audit cannot say anything.
     const bool is_whole = image_.contains(EntryName{Space::kMeter, problem.limit, problem.key});
     if (problem.kind != engine::AuditProblem::Kind::kHoldWithoutPart || !is_whole) continue;
-    return tl::unexpected(Error{ErrorCode::kInvalid, "etcd: " + problem.text +
-                                                         ": its keys were changed by somebody else; let it expire, or "
-                                                         "delete its key '" +
-                                                         text_of({Space::kOperation, {}, problem.id}) + "'"});
+    return base::invalid("etcd: " + problem.text +
+                         ": its keys were changed by somebody else; let it expire, or "
+                         "delete its key '" +
+                         text_of({Space::kOperation, {}, problem.id}) + "'");
   }
-  return Done{};
+  return {};
 }
 
 Result<void> Scratch::restore_slot(const EntryName& entry, const Slot& slot) {
-  const auto record = record_of(entry, slot);
-  if (!record) return tl::unexpected(record.error());
-  const auto restored = engine_.restore(record->changes);
-  if (!restored) return tl::unexpected(damaged(entry, restored.error()));
-  return Done{};
+  const auto record = TRY(record_of(entry, slot));
+  const auto restored = engine_.restore(record.changes);
+  if (!restored) return damaged(entry, restored.error());
+  return {};
 }
 
 // One revision after the other, and behind each the meters that are under it: so the engine brings them up to date, as
 // of when the limit was changed.
 Result<void> Scratch::restore_limit(const EntryName& limit, const Slot& slot) {
-  const auto revisions = revisions_of(slot, limit);
-  if (!revisions) return tl::unexpected(revisions.error());
-  for (std::size_t i = 0; i < revisions->changes.size(); ++i) {
-    const auto restored = engine_.restore(revisions->changes[i]);
-    if (!restored) return tl::unexpected(damaged(limit, restored.error()));
+  const auto revisions = TRY(revisions_of(slot, limit));
+  for (std::size_t i = 0; i < revisions.changes.size(); ++i) {
+    const auto restored = engine_.restore(revisions.changes[i]);
+    if (!restored) return damaged(limit, restored.error());
     if (i == 0) {
       const auto end = image_.end();
       for (auto each = image_.lower_bound({Space::kOverride, limit.name, {}}); each != end; ++each) {
         if (each->first.space != Space::kOverride || each->first.group != limit.name) break;
         if (each->second.revision == 0) continue;
-        if (auto done = restore_slot(each->first, each->second); !done) return done;
+        TRY(restore_slot(each->first, each->second));
       }
     }
-    if (auto done = restore_meters(limit.name, revisions->first + i); !done) return done;
+    TRY(restore_meters(limit.name, revisions.first + i));
   }
-  return Done{};
+  return {};
 }
 
 Result<void> Scratch::restore_meters(const std::string& limit, std::uint64_t revision) {
@@ -173,12 +167,11 @@ Result<void> Scratch::restore_meters(const std::string& limit, std::uint64_t rev
     const auto& [entry, slot] = *each;
     if (entry.space != Space::kMeter || entry.group != limit) break;
     if (slot.revision == 0) continue;
-    const auto record = record_of(entry, slot);
-    if (!record) return tl::unexpected(record.error());
-    if (record->revision != revision) continue;
-    if (auto done = restore_slot(entry, slot); !done) return done;
+    const auto record = TRY(record_of(entry, slot));
+    if (record.revision != revision) continue;
+    TRY(restore_slot(entry, slot));
   }
-  return Done{};
+  return {};
 }
 
 }  // namespace mete::store::etcd

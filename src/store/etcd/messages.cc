@@ -1,5 +1,6 @@
 #include "store/etcd/messages.h"
 
+#include "base/errors.h"
 #include "wire/protobuf.h"
 
 namespace mete::store::etcd {
@@ -42,9 +43,7 @@ constexpr std::uint32_t kToken = 2;
 
 constexpr std::uint64_t kTargetModRevision = 2;  // and to compare for equality is 0
 
-tl::unexpected<Error> unreadable() {
-  return tl::unexpected(Error{ErrorCode::kUnavailable, "etcd's answer cannot be read: is that an etcd 3?"});
-}
+Error unreadable() { return base::unavailable("etcd's answer cannot be read: is that an etcd 3?"); }
 
 std::string encode(const Compare& compare) {
   return ProtobufWriter()

@@ -14,12 +14,12 @@ void SeenLimits::note(const Image& image) {
     }
     if (known != limits_.end() && known->second.revision == slot.revision) continue;
     const auto limit = definition_of(slot, entry);
-    if (!limit || !*limit) continue;  // whoever uses it will say so
+    if (!limit.has_value() || !*limit) continue;  // whoever uses it will say so
     limits_[entry.name] = {.revision = slot.revision, .when_away = WhenAway::of(**limit)};
   }
 }
 
-std::optional<core::Verdict> SeenLimits::admit_open(const core::TakeRequest& request) const {
+std::optional<core::Verdict> SeenLimits::admit_open(const core::Take& request) const {
   const std::lock_guard lock(mutex_);
   return admit_if_open(request, [this](std::string_view name) {
     const auto known = limits_.find(name);

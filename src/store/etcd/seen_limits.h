@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "core/requests.h"
+#include "core/operations.h"
 #include "core/verdict.h"
 #include "store/etcd/image.h"
 #include "store/open_admission.h"
@@ -23,7 +23,7 @@ class SeenLimits {
   void note(const Image& image);
 
   // The answer to a take while etcd is away; none unless each of its limits is known to be open then.
-  [[nodiscard]] std::optional<core::Verdict> admit_open(const core::TakeRequest& request) const;
+  [[nodiscard]] std::optional<core::Verdict> admit_open(const core::Take& request) const;
 
  private:
   struct Known {

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 
+#include "base/try.h"
 #include "store/etcd/entry.h"
 #include "store/etcd/listing.h"
 
@@ -48,10 +49,9 @@ void Sweeper::run() {
 Result<bool> Sweeper::sweep_page() {
   const Space space = kSwept[space_];
   const KeyRange range = range_of(transactor_.prefix(), space);
-  const auto page = list_after(transactor_, range, after_, kPageKeys, Values::kYes);
-  if (!page) return tl::unexpected(page.error());
+  const auto page = TRY(list_after(transactor_, range, after_, kPageKeys, Values::kYes));
   std::vector<EntryName> entries;
-  for (const KeyValue& pair : page->pairs) {
+  for (const KeyValue& pair : page.pairs) {
     auto entry = entry_in(transactor_.prefix(), pair.key);
     if (!entry) continue;
     if (space == Space::kMeter) {
@@ -60,13 +60,13 @@ Result<bool> Sweeper::sweep_page() {
     }
     if (space == Space::kOperation) {
       const auto record = decode_record(pair.value, pair.key);
-      const auto hold = record ? summary_of(record->changes) : tl::unexpected(record.error());
-      if (hold && *hold) ++open_holds_;
+      const auto hold = record ? summary_of(record->changes) : record.error();
+      if (hold.has_value() && *hold) ++open_holds_;
     }
     entries.push_back(std::move(*entry));
   }
-  after_ = page->has_more ? page->pairs.back().key : "";
-  if (!page->has_more) {
+  after_ = page.has_more ? page.pairs.back().key : "";
+  if (!page.has_more) {
     if (space == Space::kOperation) {
       const std::lock_guard lock(mutex_);
       counts_.open_holds = std::exchange(open_holds_, 0);
@@ -74,9 +74,9 @@ Result<bool> Sweeper::sweep_page() {
     space_ = (space_ + 1) % kSwept.size();
   }
   if (!entries.empty()) {
-    if (auto swept = transactor_.sweep(entries); !swept) return tl::unexpected(swept.error());
+    TRY(transactor_.sweep(entries));
   }
-  return page->has_more;
+  return page.has_more;
 }
 
 void Sweeper::count() {

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/hash.h"
 #include "base/lock.h"
 #include "base/random.h"
+#include "base/try.h"
+#include "net/fiber.h"
 #include "store/etcd/entry.h"
 
 namespace mete::store::etcd {
@@ -22,7 +24,7 @@ void pause_after_race(int races) {
   constexpr std::uint64_t kPauseUsMin = 500;
   constexpr int kDoublingsMax = 5;
   const std::uint64_t longest = kPauseUsMin << std::min(races, kDoublingsMax);
-  std::this_thread::sleep_for(std::chrono::microseconds(base::random_number() % longest));
+  net::pause_for(std::chrono::microseconds(base::random_number() % longest));
 }
 
 bool is_too_large(const Difference& difference) {
@@ -77,14 +79,13 @@ Outcome<Image> Transactor::read_image(const std::vector<EntryName>& entries, con
   keys.all.reserve(entries.size());
   Txn txn;
   for (const EntryName& entry : entries) txn.reads.push_back({.key = keys.add(key_of(entry))});
-  auto answer = client_.run(txn, deadline);
-  if (!answer) return tl::unexpected(answer.error());
-  CHECK(answer->reads.size() == entries.size());
+  auto answer = TRY(client_.run(txn, deadline));
+  CHECK(answer.reads.size() == entries.size());
   Image image;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Slot& slot = image[entries[i]];
-    if (answer->reads[i].found.empty()) continue;
-    KeyValue& found = answer->reads[i].found.front();
+    if (answer.reads[i].found.empty()) continue;
+    KeyValue& found = answer.reads[i].found.front();
     slot = {std::move(found.value), found.revision};
   }
   book_.note(image);
@@ -95,45 +96,41 @@ Result<Image> Transactor::fetch(const std::vector<EntryName>& entries) {
   std::set<EntryName> wanted(entries.begin(), entries.end());
   wanted.insert(kClockEntry);
   auto image = read_image({wanted.begin(), wanted.end()}, deadline());
-  if (!image) return tl::unexpected(image.error().error);
+  if (!image) return image.error().error;
   return std::move(*image);
 }
 
 Result<TxnAnswer> Transactor::run(const Txn& txn) {
   auto answer = client_.run(txn, deadline());
-  if (!answer) return tl::unexpected(answer.error().error);
+  if (!answer) return answer.error().error;
   return std::move(*answer);
 }
 
 Result<std::unique_ptr<Scratch>> Transactor::scratch_of(const Image& image, bool makes_holds) {
-  const auto latest = latest_of(image);
-  if (!latest) return tl::unexpected(latest.error());
-  clock_.not_before(*latest);
+  const auto latest = TRY(latest_of(image));
+  clock_.not_before(latest);
   const Instant now = clock_.now();
   if (makes_holds) {
     // Later holds have greater numbers, as far as that can be known; and on one meter no two have the same.
-    const auto free = next_serial_of(image);
-    if (!free) return tl::unexpected(free.error());
-    base::raise(next_serial_, std::max(*free, now.ns()));
+    const auto free = TRY(next_serial_of(image));
+    base::raise(next_serial_, std::max(free, now.ns()));
   }
   return Scratch::make(image, {.now = now, .id_retention = settings_.id_retention, .next_serial = next_serial_.load()});
 }
 
 Result<void> Transactor::read(Call& call) {
-  const auto image = fetch(call.entries);
-  if (!image) return tl::unexpected(image.error());
-  const auto scratch = scratch_of(*image);
-  if (!scratch) return tl::unexpected(scratch.error());
-  call.decide((*scratch)->engine(), (*scratch)->now());
-  return Done{};
+  const auto image = TRY(fetch(call.entries));
+  const auto scratch = TRY(scratch_of(image));
+  call.decide(scratch->engine(), scratch->now());
+  return {};
 }
 
 Result<void> Transactor::change(Call& call) {
   CHECK(!call.entries.empty() && call.entries.size() <= kEntriesMax);
   Lane& lane = lanes_[lane_of(call.entries)];
   lane.together.join(call, [this, &lane](std::span<Call* const> calls) { return run_lane(lane, calls); });
-  if (call.failure) return tl::unexpected(*call.failure);
-  return Done{};
+  if (call.failure) return *call.failure;
+  return {};
 }
 
 // In groups that fit into one transaction each.
@@ -163,8 +160,8 @@ void Transactor::run_group(Lane& lane, std::vector<Call*> calls) {
   while (trip.races < kAttemptsMax && !trip.deadline.is_over()) {
     if (attempt(trip)) return;
   }
-  trip.fail({ErrorCode::kUnavailable, "etcd: others changed the same keys " + std::to_string(trip.races) +
-                                          " times in the meantime, and nothing was done; try again"});
+  trip.fail(base::unavailable("etcd: others changed the same keys " + std::to_string(trip.races) +
+                              " times in the meantime, and nothing was done; try again"));
 }
 
 void Transactor::begin_with_known(Trip& trip) {
@@ -220,9 +217,9 @@ bool Transactor::write(Trip& trip, const Difference& difference) {
     if (trip.calls.size() > 1) {
       for (Call* call : trip.calls) run_group(trip.lane, {call});
     } else {
-      trip.fail({ErrorCode::kOutOfMemory,
-                 "etcd: what this would write is larger than the 1.5 MiB that etcd takes at once; use shorter ids, or "
-                 "fewer open holds on one key"});
+      trip.fail(base::out_of_memory(
+          "etcd: what this would write is larger than the 1.5 MiB that etcd takes at once; use shorter ids, or "
+          "fewer open holds on one key"));
     }
     return true;
   }
@@ -288,47 +285,40 @@ void Transactor::remember(Trip& trip, const Difference& difference, Revision rev
 }
 
 Result<void> Transactor::raise_clock() {
-  const auto image = fetch({});
-  if (!image) return tl::unexpected(image.error());
-  const auto latest = latest_of(*image);
-  if (!latest) return tl::unexpected(latest.error());
-  clock_.not_before(*latest);
+  const auto image = TRY(fetch({}));
+  const auto latest = TRY(latest_of(image));
+  clock_.not_before(latest);
   const std::string key = key_of(kClockEntry);
   const std::string value = encode(Record{.written_at = clock_.now()});
   // Whoever was faster has put a time about as late; but only what is known to be there counts.
-  const auto answer = run({.compares = {{key, image->at(kClockEntry).revision}}, .puts = {{key, value}}});
-  if (!answer) return tl::unexpected(answer.error());
-  if (!answer->has_changed) return tl::unexpected(Error{ErrorCode::kUnavailable, "another one has raised the clock"});
-  return Done{};
+  const auto answer = TRY(run({.compares = {{key, image.at(kClockEntry).revision}}, .puts = {{key, value}}}));
+  if (!answer.has_changed) return base::unavailable("another one has raised the clock");
+  return {};
 }
 
 Result<std::size_t> Transactor::sweep(const std::vector<EntryName>& entries) {
-  const auto image = fetch(entries);
-  if (!image) return tl::unexpected(image.error());
-  auto scratch = scratch_of(*image);
-  if (!scratch) return tl::unexpected(scratch.error());
+  const auto image = TRY(fetch(entries));
+  auto scratch = TRY(scratch_of(image));
   // Twice: a meter goes when the parts that have expired have gone.
-  (*scratch)->engine().sweep(2 * (*scratch)->engine().buckets(), (*scratch)->now());
-  const auto difference = (*scratch)->difference();
-  if (!difference) return tl::unexpected(difference.error());
-  if (difference->is_empty() || is_too_large(*difference)) return 0;
-  if (!difference->deletes.empty()) {
-    if (auto raised = raise_clock(); !raised) return tl::unexpected(raised.error());
+  scratch->engine().sweep(2 * scratch->engine().buckets(), scratch->now());
+  const auto difference = TRY(scratch->difference());
+  if (difference.is_empty() || is_too_large(difference)) return std::size_t{0};
+  if (!difference.deletes.empty()) {
+    TRY(raise_clock());
   }
   Keys keys;
-  keys.all.reserve(image->size() + difference->puts.size() + difference->deletes.size());
+  keys.all.reserve(image.size() + difference.puts.size() + difference.deletes.size());
   Txn txn;
-  const std::set<EntryName> gone(difference->deletes.begin(), difference->deletes.end());
-  for (const auto& [entry, slot] : *image) {
+  const std::set<EntryName> gone(difference.deletes.begin(), difference.deletes.end());
+  for (const auto& [entry, slot] : image) {
     const bool is_rule = entry.space == Space::kLimit || entry.space == Space::kOverride;
-    if (!is_rule && !gone.contains(entry) && !difference->puts.contains(entry)) continue;
+    if (!is_rule && !gone.contains(entry) && !difference.puts.contains(entry)) continue;
     txn.compares.push_back({keys.add(key_of(entry)), slot.revision});
   }
-  for (const auto& [entry, value] : difference->puts) txn.puts.push_back({keys.add(key_of(entry)), value});
-  for (const EntryName& entry : difference->deletes) txn.deletes.push_back({.key = keys.add(key_of(entry))});
-  const auto answer = run(txn);
-  if (!answer) return tl::unexpected(answer.error());
-  return answer->has_changed ? difference->puts.size() + difference->deletes.size() : 0;
+  for (const auto& [entry, value] : difference.puts) txn.puts.push_back({keys.add(key_of(entry)), value});
+  for (const EntryName& entry : difference.deletes) txn.deletes.push_back({.key = keys.add(key_of(entry))});
+  const auto answer = TRY(run(txn));
+  return answer.has_changed ? difference.puts.size() + difference.deletes.size() : 0;
 }
 
 }  // namespace mete::store::etcd

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "wire/uri.h"
 
 namespace mete::store::etcd {
@@ -12,12 +14,10 @@ constexpr std::uint16_t kDefaultPort = 2379;
 constexpr std::string_view kPlain = "etcd://";
 constexpr std::string_view kWithTls = "etcds://";
 
-tl::unexpected<Error> refuse(std::string_view reason) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "the URL of etcd is wrong: " + std::string(reason)});
-}
+Error refuse(std::string_view reason) { return base::invalid("the URL of etcd is wrong: " + std::string(reason)); }
 
 Result<void> read_path(std::string_view path, Url& url) {
-  if (path.empty()) return Done{};
+  if (path.empty()) return {};
   auto name = wire::percent_decode(path, wire::Plus::kIsPlus);
   if (!name) return refuse("a '%' in the prefix is written %25");
   if (name->ends_with('/')) name->pop_back();
@@ -26,7 +26,7 @@ Result<void> read_path(std::string_view path, Url& url) {
     return refuse("the prefix is longer than " + std::to_string(kPrefixBytesMax) + " bytes");
   }
   url.prefix = "/" + *name + "/";
-  return Done{};
+  return {};
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Result<Url> parse_url(std::string_view text) {
   auto hosts = parse_hosts(pieces->hosts, kDefaultPort);
   if (!hosts) return refuse(hosts.error().message);
   url.hosts = std::move(*hosts);
-  if (auto done = read_path(pieces->path, url); !done) return tl::unexpected(done.error());
+  TRY(read_path(pieces->path, url));
   if (auto done = parse_parameters(pieces->query, url); !done) return refuse(done.error().message);
   url.tls.protocol = "h2";
   return url;

@@ -1,8 +1,8 @@
 // Call: commands for one server, written as RESP as they are added, and what became of each of them.
 //
-//     Call call(Call::Repeat::kIfLost);
-//     call.add("STORE USAGE", MeterMessage{"api", "alice"});
-//     call.add_words({"LIMIT", "LIST"});
+//     const core::ReadUsage read = {.meter = {"api", "alice"}};
+//     Call call(core::is_repeatable(read));
+//     call.add(read);
 //
 // Thread safety: none.
 #pragma once
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/decimal.h"
-#include "store/mete/messages.h"
+#include "core/operation_fields.h"
 #include "wire/resp_command.h"
 #include "wire/resp_reply.h"
 
@@ -40,40 +40,30 @@ class WordSink {
 
 class Call {
  public:
-  // When the connection is lost before a reply has come, nobody knows whether the command was carried out.
-  enum class Repeat : std::uint8_t {
-    kNever,   // twice would not be as good as once
-    kIfLost,  // it changes nothing, or has an id, or sets something to what it should be: it is asked once more
-  };
+  // When the connection is lost before a reply has come, nobody knows whether the commands were carried out: they are
+  // asked once more if that is as good as once.
+  explicit Call(bool is_repeatable) : is_repeatable_(is_repeatable) {}
 
-  explicit Call(Repeat repeat) : repeat_(repeat) {}
-
-  // `name` is "STORE" and the subcommand.
-  template <class... Fields>
-  void add(std::string_view name, const Fields&... fields) {
-    const std::size_t space = name.find(' ');
-    wire::append_word_count(bytes_, 2 + count_fields(fields...));
-    wire::append_word(bytes_, name.substr(0, space));
-    wire::append_word(bytes_, name.substr(space + 1));
+  // STORE, the operation's name, and its fields.
+  template <class What>
+  void add(const What& operation) {
+    wire::append_word_count(bytes_, 2 + core::count_fields(operation));
+    wire::append_word(bytes_, "STORE");
+    wire::append_word(bytes_, What::kTraits.name);
     WordSink sink(bytes_);
-    FieldWriter<WordSink> writer(sink);
-    writer(fields...);
+    core::FieldWriter<WordSink> writer(sink);
+    writer(operation);
     ++size_;
   }
-  void add_words(std::span<const std::string_view> words) {
-    wire::append_command(bytes_, words);
-    ++size_;
-  }
-  void add_words(std::initializer_list<std::string_view> words) { add_words(std::span(words.begin(), words.size())); }
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
   // For the way there.
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
-  [[nodiscard]] Repeat repeat() const { return repeat_; }
+  [[nodiscard]] bool is_repeatable() const { return is_repeatable_; }
   [[nodiscard]] bool is_answered() const { return replies_.size() == size_; }
   void answer(Result<wire::RespValue> reply) { replies_.push_back(std::move(reply)); }
-  void fail_rest(const Error& error) { replies_.resize(size_, tl::make_unexpected(error)); }
+  void fail_rest(const Error& error) { replies_.resize(size_, error); }
   void forget_replies() { replies_.clear(); }
 
   // What command number `index` got. An error that the server tells is an Error here, as error_of says.
@@ -81,7 +71,7 @@ class Call {
   [[nodiscard]] std::span<const Result<wire::RespValue>> replies() const { return replies_; }
 
  private:
-  Repeat repeat_;
+  bool is_repeatable_;
   std::string bytes_;
   std::size_t size_ = 0;
   std::vector<Result<wire::RespValue>> replies_;

@@ -48,7 +48,7 @@ class KnownLimits {
   }
 
   // The answer to a take while its server is away; none unless each of its limits is known to be open then.
-  [[nodiscard]] std::optional<core::Verdict> admit_open(const core::TakeRequest& request) const {
+  [[nodiscard]] std::optional<core::Verdict> admit_open(const core::Take& request) const {
     const std::shared_lock lock(mutex_);
     return admit_if_open(request, [this](std::string_view name) {
       const auto known = limits_.find(name);

@@ -1,64 +1,80 @@
 #include "store/mete/mete_store.h"
 
-#include <algorithm>
-
+#include "base/errors.h"
+#include "base/try.h"
+#include "core/refusals.h"
 #include "store/mete/url.h"
 
 namespace mete::store::servers {
 
-using enum Call::Repeat;
-
 Result<std::unique_ptr<Store>> MeteStore::open(std::string_view url, const Options& options) {
-  if (options.clock != nullptr) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kInvalid, "clock: the Mete server has a clock of its own, which decides"});
-  }
-  const auto parsed = parse_url(url);
-  if (!parsed) return tl::make_unexpected(parsed.error());
-  auto group = ServerGroup::open(*parsed);
-  if (!group) return tl::make_unexpected(group.error());
-  return std::unique_ptr<Store>(new MeteStore(std::move(*group)));
+  if (options.clock != nullptr) return base::invalid("clock: the Mete server has a clock of its own, which decides");
+  const auto parsed = TRY(parse_url(url));
+  auto group = TRY(ServerGroup::open(parsed));
+  return std::unique_ptr<Store>(new MeteStore(std::move(group)));
 }
+
+MeteStore::MeteStore(std::unique_ptr<ServerGroup> group) : group_(std::move(group)) {}
+
+MeteStore::~MeteStore() = default;
 
 std::string MeteStore::new_hold_id(std::span<const Charge> charges) const {
   return group_->new_id(charges.empty() ? std::string_view() : charges[0].key);
 }
 
-Result<UsagePage> MeteStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
-  return next_page<UsagePage>(*group_, cursor, [&](Server& server, std::uint64_t there) {
-    return group_->ask<UsagePage>(server, kIfLost, "STORE SCAN", ScanMessage{limit, there, count});
-  });
+template <class What>
+Result<typename What::Answer> MeteStore::perform(const What& operation) {
+  constexpr core::Home kHome = What::kTraits.home;
+  if constexpr (kHome == core::Home::kHold) {
+    return ask_in_turn(operation);
+  } else if constexpr (kHome == core::Home::kKey) {
+    return group_->ask(group_->home_of(operation.key), operation);
+  } else if constexpr (kHome == core::Home::kMeter) {
+    return group_->ask(group_->home_of(operation.meter.key), operation);
+  } else if constexpr (std::is_same_v<What, core::Recall>) {
+    return group_->ask(*TRY(group_->home_of(operation.take.charges)), operation);
+  } else {
+    static_assert(kHome == core::Home::kCharges, "what happens at several servers is written by itself");
+    return group_->ask(*TRY(group_->home_of(operation.charges)), operation);
+  }
 }
 
-Result<void> MeteStore::do_clear() {
-  Result<void> done;
-  for (const auto& server : group_->servers()) {
-    const auto reply = ServerGroup::ask_words(*server, kIfLost, {"FLUSHALL"});
-    if (!reply) done = tl::make_unexpected(reply.error());
-  }
-  return done;
+namespace {
+
+// No answer: there is no such hold at that server.
+template <class Answer>
+bool is_unknown(const Result<Answer>& answer, const Error& no_hold) {
+  return !answer.has_value() && answer.error() == no_hold;
+}
+bool is_unknown(const Result<std::optional<HoldInfo>>& answer, const Error& /*no_hold*/) {
+  return answer.has_value() && !answer->has_value();
 }
 
-StoreStatistics MeteStore::do_statistics() {
-  StoreStatistics sum;
-  for (const auto& server : group_->servers()) {
-    const auto there = group_->ask<StoreStatistics>(*server, kIfLost, "STORE STATS");
-    if (!there) continue;                              // what is not known is not counted
-    sum.limits = std::max(sum.limits, there->limits);  // each has them all
-    sum.rules += there->rules;
-    sum.meters += there->meters;
-    sum.overrides += there->overrides;
-    sum.keys += there->keys;
-    sum.expiring_keys += there->expiring_keys;
-    sum.ids += there->ids;
-    sum.open_holds += there->open_holds;
-    sum.expired_holds += there->expired_holds;
-    if (there->orphans) sum.orphans = sum.orphans.value_or(0) + *there->orphans;
-    sum.unrecorded_admissions += there->unrecorded_admissions;
-    sum.memory_bytes += there->memory_bytes;
+}  // namespace
+
+// A random id belongs to the server of its hold. A given one may be at any: where it belongs is asked first. While one
+// is away that may have it, nobody can say that there is none.
+template <class What>
+Result<typename What::Answer> MeteStore::ask_in_turn(const What& operation) {
+  const Error no_hold = core::no_hold(operation.id);
+  std::optional<Error> absence;
+  std::optional<Result<typename What::Answer>> refusal;
+  for (Server* server : group_->from_home_of(operation.id)) {
+    auto answer = group_->ask(*server, operation);
+    const bool is_none = is_unknown(answer, no_hold);
+    if (answer.has_value() && !is_none) return answer;
+    if (!answer.has_value() && answer.error().code == ErrorCode::kUnavailable) {
+      absence = answer.error();
+    } else if (is_none) {
+      if (!refusal) refusal = std::move(answer);
+    } else {
+      // One that knows it. If it is closed there, another one may still have an open hold of that id.
+      if (answer.error().code != ErrorCode::kNoHold) return answer;
+      refusal = std::move(answer);
+    }
   }
-  sum.unrecorded_admissions += unrecorded_admissions_.load(std::memory_order_relaxed);
-  return sum;
+  if (absence) return *absence;
+  return std::move(*refusal);
 }
 
 }  // namespace mete::store::servers

@@ -15,69 +15,59 @@
 #include <utility>
 
 #include "store/mete/known_limits.h"
-#include "store/mete/mete_keys.h"
 #include "store/mete/server_group.h"
 #include "store/store.h"
 
 namespace mete::store::servers {
 
-class MeteStore final : public Store {
+class MeteStore final : public StoreOf<MeteStore> {
  public:
   static Result<std::unique_ptr<Store>> open(std::string_view url, const Options& options);
+  ~MeteStore() override;
 
   [[nodiscard]] Instant now() const override { return group_->now(); }
-  [[nodiscard]] Keys* keys() override { return &keys_; }
   [[nodiscard]] std::optional<RemoteStatus> remote() const override { return group_->status(); }
   [[nodiscard]] std::string new_hold_id(std::span<const Charge> charges) const override;
 
  private:
-  explicit MeteStore(std::unique_ptr<ServerGroup> group) : group_(std::move(group)) {}
+  friend class StoreOf<MeteStore>;
 
-  // Limits (mete_limits.cc).
-  Result<void> do_define(const Limit& limit) override;
-  Result<bool> do_drop(std::string_view name) override;
-  Result<std::optional<Limit>> do_limit(std::string_view name) override;
-  Result<std::vector<std::string>> do_limits() override;
-  Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
-  Result<std::optional<Amount>> do_override_of(const MeterName& meter) override;
+  explicit MeteStore(std::unique_ptr<ServerGroup> group);
 
-  // Takes, and the other operations on meters (mete_takes.cc).
-  Result<core::Verdict> do_take(const TakeRequest& request) override;
-  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
-  Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) override;
-  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
-  Result<Usage> do_usage(const MeterName& meter) override;
-  Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
-  void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) override;
+  // What one server does, as it is.
+  template <class What>
+  Result<typename What::Answer> perform(const What& operation);
+
+  // What all of them do, or any (mete_everywhere.cc).
+  Result<void> perform(const core::Define& define);
+  Result<bool> perform(const core::Drop& drop);
+  Result<std::optional<Limit>> perform(const core::FindLimit& find);
+  Result<std::vector<std::string>> perform(const core::ListLimits& list);
+  Result<std::vector<std::string>> perform(const core::ListTagged& list);
+  Result<std::vector<HoldInfo>> perform(const core::OldestHolds& oldest);
+  Result<UsagePage> perform(const core::ScanUsage& scan);
+  Result<core::KeyPage> perform(const core::ScanKeys& scan);
+  Result<std::size_t> perform(const core::CountKeys& count);
+  Result<void> perform(const core::Clear& clear);
+  Result<StoreStatistics> perform(const core::ReadStatistics& read);
+
+  // Takes, which may be open while their server is away, and what goes to several servers in parts (mete_takes.cc).
+  Result<core::Verdict> perform(const core::Take& take);
+  Result<void> perform(const core::TakeEach& takes);
+  Result<void> perform(const core::ShiftUsage& shifts);
   // Takes of keys of one server, by their numbers among the charges.
-  void take_there(Server& server, std::span<const Charge> charges, std::span<const std::size_t> numbers,
-                  std::span<Result<core::Verdict>> answers);
-  void shift_there(Server& server, const ShiftRequest& request, std::span<const std::size_t> numbers,
-                   std::span<Result<Shifted>> answers);
+  void take_there(Server& server, const core::TakeEach& takes, std::span<const std::size_t> numbers);
+  void shift_there(Server& server, const core::ShiftUsage& shifts, std::span<const std::size_t> numbers);
   // Asks for what should be known of the charges' limits, behind the takes of the call; and reads it.
-  std::vector<std::string_view> add_due_limits(std::span<const Charge> charges, Call& call);
-  void learn(const Server& server, Call& call, std::span<const std::string_view> names);
-  Result<core::Verdict> read_take(const Server& server, const TakeRequest& request,
-                                  const Result<wire::RespValue>& reply);
-  Result<core::Verdict> admit_open(const TakeRequest& request, const Error& error);
+  std::vector<core::FindLimit> add_due_limits(std::span<const Charge> charges, Call& call);
+  void learn(const Server& server, Call& call, std::span<const core::FindLimit> asked);
+  Result<core::Verdict> read_take(const Server& server, const Take& take, const Result<wire::RespValue>& reply);
 
-  // Holds (mete_holds.cc).
-  Result<core::Verdict> do_hold(const HoldRequest& request) override;
-  Result<Settlement> do_commit(const CommitRequest& request) override;
-  Result<Settlement> do_cancel(std::string_view id) override;
-  Result<Duration> do_extend(std::string_view id, Duration ttl) override;
-  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override;
-  Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) override;
-  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
-
-  // All there is (mete_store.cc).
-  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
-  Result<void> do_clear() override;
-  StoreStatistics do_statistics() override;
+  // Asks one server after the other, the id's own first, until one knows the hold.
+  template <class What>
+  Result<typename What::Answer> ask_in_turn(const What& operation);
 
   std::unique_ptr<ServerGroup> group_;
-  MeteKeys keys_{*group_};
   KnownLimits known_;
   std::atomic<std::uint64_t> unrecorded_admissions_{0};
 };

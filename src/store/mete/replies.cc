@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::store::servers {
@@ -9,7 +10,9 @@ namespace mete::store::servers {
 namespace {
 
 constexpr ErrorCode kLastCode = ErrorCode::kUnavailable;
+// What a server says that has no STORE commands, or has others.
 constexpr std::string_view kUnknownCommand = "unknown command 'STORE'";
+constexpr std::string_view kUnknownSubcommand = "Try STORE HELP.";
 
 // Of those that are about the way there.
 struct Refusal {
@@ -28,10 +31,11 @@ Error error_of(std::string_view text, const net::Address& server) {
   const std::size_t space = std::min(text.find(' '), text.size());
   const std::string_view code = text.substr(0, space);
   const std::string_view message = text.substr(std::min(space + 1, text.size()));
-  if (code == to_string(ErrorCode::kInvalid) && message.starts_with(kUnknownCommand)) {
-    return {ErrorCode::kInvalid, server.to_string() +
-                                     " is no Mete server, or one of an earlier version: it knows no "
-                                     "STORE commands"};
+  if (code == to_string(ErrorCode::kInvalid) &&
+      (message.starts_with(kUnknownCommand) || message.ends_with(kUnknownSubcommand))) {
+    return base::invalid(server.to_string() +
+                         " is no Mete server, or one of an earlier version: it knows no "
+                         "STORE commands");
   }
   for (int number = 0; number <= static_cast<int>(kLastCode); ++number) {
     const auto known = static_cast<ErrorCode>(number);
@@ -39,42 +43,20 @@ Error error_of(std::string_view text, const net::Address& server) {
   }
   const auto* const refusal = std::ranges::find(kRefusals, code, &Refusal::code);
   if (refusal != std::end(kRefusals)) {
-    return {ErrorCode::kInvalid,
-            server.to_string() + " refused: " + std::string(text) + "; " + std::string(refusal->remedy)};
+    return base::invalid(server.to_string() + " refused: " + std::string(text) + "; " + std::string(refusal->remedy));
   }
-  return {ErrorCode::kUnavailable, server.to_string() + " answers: " + wire::quote(text)};
+  return base::unavailable(server.to_string() + " answers: " + wire::quote(text));
 }
 
 Error unexpected_reply(std::string_view question, const net::Address& server) {
-  return {ErrorCode::kUnavailable, server.to_string() + " answers " + std::string(question) +
-                                       " with something else than this version of Mete asks for: run the same version "
-                                       "on all servers"};
+  return base::unavailable(server.to_string() + " answers " + std::string(question) +
+                           " with something else than this version of Mete asks for: run the same version "
+                           "on all servers");
 }
 
-Result<std::vector<std::string>> read_strings(const net::Address& server, std::string_view name,
-                                              const Result<wire::RespValue>& reply) {
-  if (!reply) return tl::make_unexpected(reply.error());
-  if (reply->type != wire::RespType::kArray) return tl::make_unexpected(unexpected_reply(name, server));
-  ReplySource source(reply->elements);
-  std::vector<std::string> strings;
-  while (source.left() > 0) {
-    const auto next = source.text();
-    if (!next) return tl::make_unexpected(unexpected_reply(name, server));
-    strings.emplace_back(*next);
-  }
-  return strings;
-}
-
-Result<Settlement> read_settlement(const net::Address& server, std::string_view name,
-                                   const Result<wire::RespValue>& reply) {
-  return read_integers<3>(server, name, reply).map([](const auto& parts) {
-    return Settlement{.amount = parts[0], .remaining = parts[1], .limit = parts[2]};
-  });
-}
-
-void tell_usages(const VerdictMessage& answer, std::span<Usage> usages) {
-  for (std::size_t i = 0; i < std::min(usages.size(), answer.usages.size()); ++i) {
-    if (answer.usages[i].limit != 0) usages[i] = answer.usages[i];
+void tell_usages(std::span<const Usage> told, std::span<Usage> usages) {
+  for (std::size_t i = 0; i < std::min(usages.size(), told.size()); ++i) {
+    if (told[i].limit != 0) usages[i] = told[i];
   }
 }
 

@@ -5,16 +5,13 @@
 #include <mete/decision.h>
 #include <mete/result.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "net/address.h"
-#include "store/mete/messages.h"
 #include "wire/resp_reply.h"
 
 namespace mete::store::servers {
@@ -52,28 +49,7 @@ class ReplySource {
   std::span<const wire::RespValue> elements_;
 };
 
-// Integers of a reply that is an array of so many of them.
-template <std::size_t Count>
-Result<std::array<std::int64_t, Count>> read_integers(const net::Address& server, std::string_view name,
-                                                      const Result<wire::RespValue>& reply) {
-  if (!reply) return tl::make_unexpected(reply.error());
-  ReplySource source(reply->elements);
-  std::array<std::int64_t, Count> integers{};
-  for (std::int64_t& integer : integers) {
-    const auto next = source.integer();
-    if (!next) return tl::make_unexpected(unexpected_reply(name, server));
-    integer = *next;
-  }
-  if (source.left() > 0) return tl::make_unexpected(unexpected_reply(name, server));
-  return integers;
-}
-Result<std::vector<std::string>> read_strings(const net::Address& server, std::string_view name,
-                                              const Result<wire::RespValue>& reply);
-
-Result<Settlement> read_settlement(const net::Address& server, std::string_view name,
-                                   const Result<wire::RespValue>& reply);
-
 // How each charge's meter stands, to whoever has room for it. An answer from before does not tell.
-void tell_usages(const VerdictMessage& answer, std::span<Usage> usages);
+void tell_usages(std::span<const Usage> told, std::span<Usage> usages);
 
 }  // namespace mete::store::servers

@@ -1,8 +1,7 @@
 // Server: the way to one other Mete server.
 //
-// Calls of many threads share a few connections: those that come while all are in use go together over the next one
-// that is free, in one write. A call takes the time-out at most, and as long again if it had to wait for its turn.
-// While the server is known to be away calls fail at once, and one now and then finds out that it is back.
+// A call takes the time-out at most. While the server is known to be away calls fail at once, and one now and then
+// finds out that it is back.
 //
 // Thread safety: every call from any thread.
 #pragma once
@@ -12,11 +11,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <span>
 #include <utility>
-#include <vector>
 
-#include "store/combiner.h"
 #include "store/mete/call.h"
 #include "store/redis/client/node.h"
 
@@ -24,9 +20,6 @@ namespace mete::store::servers {
 
 class Server {
  public:
-  static constexpr std::size_t kConnectionsMax = 8;
-  static constexpr std::size_t kCallsTogetherMax = 128;
-
   Server(net::Address address, redis::NodeSettings settings, Duration timeout)
       : node_(std::move(address), std::move(settings)), timeout_(timeout) {}
 
@@ -41,13 +34,11 @@ class Server {
   [[nodiscard]] std::uint64_t failures() const { return failures_.load(std::memory_order_relaxed); }
 
  private:
-  void exchange(std::span<Call* const> calls);
-  // Returns the calls that were sent and did not get all their replies.
-  std::vector<Call*> attempt(std::span<Call* const> calls, const net::Deadline& deadline);
+  // False: it may have been sent, and did not get all its replies.
+  bool attempt(Call& call, const net::Deadline& deadline);
 
   redis::Node node_;
   const Duration timeout_;
-  Combiner<Call> combiner_{kConnectionsMax, kCallsTogetherMax};
   std::atomic<std::uint64_t> failures_ = 0;
 };
 

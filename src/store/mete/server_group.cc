@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/random.h"
+#include "base/try.h"
 #include "wire/text.h"
 
 namespace mete::store::servers {
@@ -17,10 +19,10 @@ std::vector<std::string> names_of(const ServerUrl& url) {
 }
 
 Error apart(const Charge& one, const Charge& other) {
-  return {ErrorCode::kInvalid, "the keys " + wire::quote(one.key) + " and " + wire::quote(other.key) +
-                                   " are at different servers, and nothing is atomic across them: give the keys that "
-                                   "are charged together the same text in braces, such as {acme}:storage and "
-                                   "{acme}:requests"};
+  return base::invalid("the keys " + wire::quote(one.key) + " and " + wire::quote(other.key) +
+                       " are at different servers, and nothing is atomic across them: give the keys that "
+                       "are charged together the same text in braces, such as {acme}:storage and "
+                       "{acme}:requests");
 }
 
 }  // namespace
@@ -32,36 +34,33 @@ ServerGroup::ServerGroup(const ServerUrl& url, std::unique_ptr<net::TlsClient> t
 }
 
 Result<std::unique_ptr<ServerGroup>> ServerGroup::open(const ServerUrl& url) {
-  auto tls = load_tls(url);
-  if (!tls) return tl::make_unexpected(tls.error());
-  std::unique_ptr<ServerGroup> group(new ServerGroup(url, std::move(*tls), names_of(url)));
+  auto tls = TRY(load_tls(url));
+  std::unique_ptr<ServerGroup> group(new ServerGroup(url, std::move(tls), names_of(url)));
   std::optional<Error> absence;
   std::size_t absent = 0;
   for (const auto& server : group->servers_) {
     const auto greeted = group->greet(*server);
     if (greeted) continue;
     // What the URL has wrong will not come right by itself.
-    if (greeted.error().code != ErrorCode::kUnavailable) return tl::make_unexpected(greeted.error());
+    if (greeted.error().code != ErrorCode::kUnavailable) return greeted.error();
     if (!absence) absence = greeted.error();
     ++absent;
   }
-  if (absent == group->servers_.size()) return tl::make_unexpected(*absence);
+  if (absent == group->servers_.size()) return *absence;
   return group;
 }
 
 // It is a Mete server of this format, and so is whatever it keeps its limits in: a list of them goes all the way.
 Result<void> ServerGroup::greet(Server& server) {
-  if (auto statistics = ask<core::Statistics>(server, Call::Repeat::kIfLost, "STORE STATS"); !statistics) {
-    return tl::make_unexpected(statistics.error());
-  }
-  const auto limits = ask_words(server, Call::Repeat::kIfLost, {"LIMIT", "LIST"});
-  return limits.map([](const wire::RespValue&) { return Done{}; });
+  TRY(ask(server, core::ReadStatistics()));
+  TRY(ask(server, core::ListLimits()));
+  return {};
 }
 
 Result<Server*> ServerGroup::home_of(std::span<const Charge> charges) {
   Server& home = home_of(charges[0].key);
   for (const Charge& charge : charges.subspan(1)) {
-    if (&home_of(charge.key) != &home) return tl::make_unexpected(apart(charges[0], charge));
+    if (&home_of(charge.key) != &home) return apart(charges[0], charge);
   }
   return &home;
 }
@@ -80,18 +79,9 @@ std::string ServerGroup::new_id(std::string_view key) const {
   return id;
 }
 
-Result<wire::RespValue> ServerGroup::ask_words(Server& server, Call::Repeat repeat,
-                                               std::span<const std::string_view> words) {
-  Call call(repeat);
-  call.add_words(words);
-  server.run(call);
-  return std::move(call.reply(0));
-}
-
 RemoteStatus ServerGroup::status() const {
   RemoteStatus status;
   status.shape = "mete";
-  status.connections_max = Server::kConnectionsMax * servers_.size();
   for (const auto& server : servers_) {
     status.nodes.push_back(server->address().to_string());
     status.connections += server->connections();

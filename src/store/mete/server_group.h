@@ -1,6 +1,6 @@
 // ServerGroup: the Mete servers of a URL: which of them has a key, and how they are asked.
 //
-//     auto usage = group.ask<Usage>(group.home_of("alice"), Call::Repeat::kIfLost, "STORE USAGE", meter);
+//     auto usage = group.ask(group.home_of("alice"), core::ReadUsage{"api", "alice"});
 //
 // Each server has a clock of its own; the latest time that one of them has told is the time here.
 // Thread safety: every call from any thread.
@@ -8,13 +8,13 @@
 
 #include <mete/result.h>
 
-#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/try.h"
 #include "store/mete/call.h"
 #include "store/mete/rendezvous.h"
 #include "store/mete/replies.h"
@@ -24,10 +24,6 @@
 #include "store/server_url.h"
 
 namespace mete::store::servers {
-
-// An answer that says no more than that it was done.
-struct Nothing {};
-void visit_fields(Is<Nothing> auto& /*value*/, auto& /*each*/) {}
 
 class ServerGroup {
  public:
@@ -43,31 +39,34 @@ class ServerGroup {
   // A random id that belongs to the server of this key.
   [[nodiscard]] std::string new_id(std::string_view key) const;
 
-  template <class Answer, class... Fields>
-  Result<Answer> ask(Server& server, Call::Repeat repeat, std::string_view name, const Fields&... fields) {
-    Call call(repeat);
-    call.add(name, fields...);
+  template <class What>
+  Result<typename What::Answer> ask(Server& server, const What& operation) {
+    Call call(core::is_repeatable(operation));
+    call.add(operation);
     server.run(call);
-    return read<Answer>(server, name, call.reply(0));
+    return read(server, operation, call.reply(0));
   }
-  // A command that every client may send.
-  static Result<wire::RespValue> ask_words(Server& server, Call::Repeat repeat,
-                                           std::span<const std::string_view> words);
-  static Result<wire::RespValue> ask_words(Server& server, Call::Repeat repeat,
-                                           std::initializer_list<std::string_view> words) {
-    return ask_words(server, repeat, std::span(words.begin(), words.size()));
-  }
-  // The answer to a STORE command.
-  template <class Answer>
-  Result<Answer> read(const Server& server, std::string_view name, const Result<wire::RespValue>& reply) {
-    if (!reply) return tl::make_unexpected(reply.error());
-    FieldReader<ReplySource> reader{ReplySource(reply->elements)};
+  // What a server has answered to it.
+  template <class What>
+  Result<typename What::Answer> read(const Server& server, const What& operation,
+                                     const Result<wire::RespValue>& reply) {
+    if (!reply) return reply.error();
+    core::FieldReader<ReplySource> reader{ReplySource(reply->elements)};
     Instant now;
-    Answer answer;
-    reader(now, answer);
-    if (!reader.is_whole()) return tl::make_unexpected(unexpected_reply(name, server.address()));
-    clock_.tell(now.ns() / kNsPerMicro);
-    return answer;
+    reader(now);
+    if constexpr (std::is_void_v<typename What::Answer>) {
+      return finish_reading(reader, server, What::kTraits.name, now);
+    } else {
+      typename What::Answer answer{};
+      reader(answer);
+      if constexpr (requires { operation.usages; }) {
+        std::vector<Usage> usages;
+        reader(usages);
+        tell_usages(usages, operation.usages);
+      }
+      TRY(finish_reading(reader, server, What::kTraits.name, now));
+      return answer;
+    }
   }
 
   [[nodiscard]] Instant now() const { return clock_.now(); }
@@ -76,28 +75,17 @@ class ServerGroup {
  private:
   ServerGroup(const ServerUrl& url, std::unique_ptr<net::TlsClient> tls, std::span<const std::string> names);
   Result<void> greet(Server& server);
+  Result<void> finish_reading(const core::FieldReader<ReplySource>& reader, const Server& server, std::string_view name,
+                              Instant now) {
+    if (!reader.is_whole()) return unexpected_reply(name, server.address());
+    clock_.tell(now.ns() / kNsPerMicro);
+    return {};
+  }
 
   std::unique_ptr<net::TlsClient> tls_;  // the servers refer to it
   std::vector<std::unique_ptr<Server>> servers_;
   const Rendezvous rendezvous_;
   RemoteClock clock_;
 };
-
-// A page of a listing that goes through one server after the other. Its cursor is the cursor there, times the number of
-// servers, plus the number of the server. `ask` asks one of them, with the cursor there.
-template <class Page, class Ask>
-Result<Page> next_page(const ServerGroup& group, std::uint64_t cursor, Ask ask) {
-  const std::size_t count = group.servers().size();
-  const std::uint64_t number = cursor % count;
-  Result<Page> page = ask(*group.servers()[number], cursor / count);
-  if (!page) return page;
-  if (page->cursor == 0) {
-    page->cursor = number + 1 < count ? number + 1 : 0;
-  } else if (__builtin_mul_overflow(page->cursor, std::uint64_t{count}, &page->cursor) ||
-             __builtin_add_overflow(page->cursor, number, &page->cursor)) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "too many servers behind each other for a listing"});
-  }
-  return page;
-}
 
 }  // namespace mete::store::servers

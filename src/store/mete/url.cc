@@ -1,4 +1,6 @@
 #include "store/mete/url.h"
+#include "base/errors.h"
+#include "base/try.h"
 
 #include <algorithm>
 #include <string>
@@ -12,8 +14,8 @@ constexpr std::string_view kPlain = "mete:";
 constexpr std::string_view kTls = "metes:";
 constexpr std::string_view kSlashes = "//";
 
-tl::unexpected<Error> refuse(std::string_view reason) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "the URL of the Mete server is wrong: " + std::string(reason)});
+Error refuse(std::string_view reason) {
+  return base::invalid("the URL of the Mete server is wrong: " + std::string(reason));
 }
 
 Result<void> check_hosts(const std::vector<net::Address>& hosts) {
@@ -21,7 +23,7 @@ Result<void> check_hosts(const std::vector<net::Address>& hosts) {
     if (host->is_unix()) return refuse("it has hosts and ports alone, as in mete://host:6380");
     if (std::find(hosts.begin(), host, *host) != host) return refuse(host->to_string() + " stands there twice");
   }
-  return Done{};
+  return {};
 }
 
 }  // namespace
@@ -38,7 +40,7 @@ Result<ServerUrl> parse_url(std::string_view text) {
   url.credentials = std::move(pieces->credentials);
   auto hosts = parse_hosts(pieces->hosts, kDefaultPort);
   if (!hosts) return refuse(hosts.error().message);
-  if (auto good = check_hosts(*hosts); !good) return tl::unexpected(good.error());
+  TRY(check_hosts(*hosts));
   url.hosts = std::move(*hosts);
   if (!pieces->path.empty())
     return refuse("behind the hosts comes nothing but parameters, as in mete://host?timeout=1s");

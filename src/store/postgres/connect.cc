@@ -9,6 +9,7 @@
 
 #include "base/time_text.h"
 #include "net/connect.h"
+#include "net/fiber.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/url.h"
 
@@ -43,22 +44,22 @@ void ignore_notice(void* /*context*/, const pg_result* /*notice*/) {}
 
 SqlResult<Handle> connect_once(const Settings& settings, const net::Deadline& deadline) {
   Handle handle = settings.start();
-  if (!handle) return tl::unexpected(lost("no memory for a connection to PostgreSQL"));
+  if (!handle) return lost("no memory for a connection to PostgreSQL");
   PQsetNoticeReceiver(handle.get(), ignore_notice, nullptr);
   auto next = PGRES_POLLING_WRITING;
   while (next != PGRES_POLLING_OK) {
     if (next == PGRES_POLLING_FAILED || PQstatus(handle.get()) == CONNECTION_BAD) {
-      return tl::unexpected(lost(one_line(PQerrorMessage(handle.get()))));
+      return lost(one_line(PQerrorMessage(handle.get())));
     }
     const short awaited = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     if (!net::wait_for_socket(PQsocket(handle.get()), awaited, deadline)) {
       const std::string address = std::string(PQhost(handle.get())) + ":" + PQport(handle.get());
-      return tl::unexpected(lost(address + " does not answer within " + base::duration_text(deadline.timeout())));
+      return lost(address + " does not answer within " + base::duration_text(deadline.timeout()));
     }
     next = PQconnectPoll(handle.get());
   }
   constexpr int kOn = 1;
-  if (PQsetnonblocking(handle.get(), kOn) != 0) return tl::unexpected(lost(one_line(PQerrorMessage(handle.get()))));
+  if (PQsetnonblocking(handle.get(), kOn) != 0) return lost(one_line(PQerrorMessage(handle.get())));
   return handle;
 }
 
@@ -90,7 +91,7 @@ void Finish::operator()(pg_conn* connection) const { PQfinish(connection); }
 
 SqlResult<Handle> connect(const std::string& url, Duration statement_timeout, const net::Deadline& deadline) {
   const auto conninfo = parse_conninfo(url);
-  if (!conninfo) return tl::unexpected(lost(conninfo.error()));
+  if (!conninfo) return lost(conninfo.error());
   std::string options;
   // In front of the URL's own: of two the last one counts.
   if (!statement_timeout.is_never()) {
@@ -104,7 +105,7 @@ SqlResult<Handle> connect(const std::string& url, Duration statement_timeout, co
     if (handle) return handle;
     failures += (failures.empty() ? "" : "; ") + handle.error().message;
   }
-  return tl::unexpected(lost(std::move(failures)));
+  return lost(std::move(failures));
 }
 
 }  // namespace mete::store::postgres

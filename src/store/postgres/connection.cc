@@ -12,7 +12,8 @@
 
 #include "base/check.h"
 #include "base/time_text.h"
-#include "net/connect.h"
+#include "base/try.h"
+#include "net/fiber.h"
 
 namespace mete::store::postgres {
 
@@ -51,9 +52,8 @@ SqlError lost_before() { return lost("the connection to PostgreSQL is lost"); }
 
 SqlResult<Connection> Connection::open(const std::string& url, const net::Deadline& deadline,
                                        Duration statement_timeout) {
-  auto handle = connect(url, statement_timeout, deadline);
-  if (!handle) return tl::unexpected(std::move(handle.error()));
-  return Connection(std::move(*handle));
+  auto handle = TRY(connect(url, statement_timeout, deadline));
+  return Connection(std::move(handle));
 }
 
 Connection::Connection(Handle handle)
@@ -77,9 +77,9 @@ net::Descriptor Connection::share_socket() const {
 
 SqlResult<Rows> Connection::run(const Statement& statement, const Parameters& parameters,
                                 const net::Deadline& deadline) {
-  if (!handle_) return tl::unexpected(lost_before());
+  if (!handle_) return lost_before();
   if (std::ranges::any_of(parameters.values(), has_nul)) {
-    return tl::unexpected(SqlError{.state = kNoText, .message = "a text for PostgreSQL cannot hold a NUL"});
+    return SqlError{.state = kNoText, .message = "a text for PostgreSQL cannot hold a NUL"};
   }
   if (PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) {
     return attempt(Manner::kUnnamed, statement, parameters, deadline);
@@ -98,7 +98,7 @@ SqlResult<Rows> Connection::attempt(Manner manner, const Statement& statement, c
                                     const net::Deadline& deadline) {
   if (manner == Manner::kPreparing && PQenterPipelineMode(handle_.get()) == 0) return give_up();
   if (!send(manner, statement, parameters)) return give_up();
-  if (auto done = flush(deadline); !done) return tl::unexpected(std::move(done.error()));
+  TRY(flush(deadline));
   auto rows = collect(deadline);
   if (manner == Manner::kPreparing && handle_) {
     if (PQexitPipelineMode(handle_.get()) == 0) return give_up();
@@ -125,40 +125,39 @@ bool Connection::send(Manner manner, const Statement& statement, const Parameter
 }
 
 SqlResult<Rows> Connection::run_text(const std::string& text, const net::Deadline& deadline) {
-  if (!handle_) return tl::unexpected(lost_before());
+  if (!handle_) return lost_before();
   if (PQsendQuery(handle_.get(), text.c_str()) == 0) return give_up();
-  if (auto done = flush(deadline); !done) return tl::unexpected(std::move(done.error()));
+  TRY(flush(deadline));
   return collect(deadline);
 }
 
-SqlResult<Done> Connection::stream(const std::string& query, const std::function<bool(const Rows&)>& see,
+SqlResult<void> Connection::stream(const std::string& query, const std::function<bool(const Rows&)>& see,
                                    const net::Deadline& deadline) {
-  if (!handle_) return tl::unexpected(lost_before());
+  if (!handle_) return lost_before();
   if (PQsendQuery(handle_.get(), query.c_str()) == 0) return give_up();
   if (PQsetSingleRowMode(handle_.get()) == 0) return give_up();
-  if (auto done = flush(deadline); !done) return done;
+  TRY(flush(deadline));
   for (;;) {
-    auto next = next_result(deadline);
-    if (!next) return tl::unexpected(std::move(next.error()));
-    if (PQresultStatus(next->get()) != PGRES_SINGLE_TUPLE) {
-      auto last = judge(std::move(*next));
-      if (!last && last.error().is_lost) return tl::unexpected(std::move(last.error()));
+    auto next = TRY(next_result(deadline));
+    if (PQresultStatus(next.get()) != PGRES_SINGLE_TUPLE) {
+      auto last = judge(std::move(next));
+      if (!last && last.error().is_lost) return std::move(last).error();
       auto rest = collect(deadline);
-      if (!last) return tl::unexpected(std::move(last.error()));
-      if (!rest) return tl::unexpected(std::move(rest.error()));
-      return Done{};
+      if (!last) return std::move(last).error();
+      if (!rest) return std::move(rest).error();
+      return {};
     }
-    if (!see(Rows(std::move(*next)))) {
+    if (!see(Rows(std::move(next)))) {
       handle_.reset();
-      return Done{};
+      return {};
     }
   }
 }
 
-SqlResult<Done> Connection::flush(const net::Deadline& deadline) {
+SqlResult<void> Connection::flush(const net::Deadline& deadline) {
   for (;;) {
     const int left = PQflush(handle_.get());
-    if (left == 0) return Done{};
+    if (left == 0) return {};
     if (left < 0) return give_up();
     // A server that is sending does not read: its answers must be taken in meanwhile.
     if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN | POLLOUT, deadline)) return give_up_waiting(deadline);
@@ -179,9 +178,8 @@ SqlResult<Rows> Connection::collect(const net::Deadline& deadline) {
   const bool is_pipeline = PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF;
   OwnedResult kept;
   for (;;) {
-    auto next = next_result(deadline);
-    if (!next) return tl::unexpected(std::move(next.error()));
-    OwnedResult result = std::move(*next);
+    auto next = TRY(next_result(deadline));
+    OwnedResult result = std::move(next);
     const bool is_bad = PQstatus(handle_.get()) == CONNECTION_BAD;
     if (!result && (!is_pipeline || is_bad)) break;
     if (!result) continue;  // the end of one command of the pipeline
@@ -201,18 +199,18 @@ SqlResult<Rows> Connection::judge(OwnedResult result) {
   }
   SqlError error = error_of(result.get());
   if (error.is_lost || is_bad) return give_up(std::move(error));
-  return tl::unexpected(std::move(error));
+  return error;
 }
 
-tl::unexpected<SqlError> Connection::give_up() { return give_up(lost(one_line(PQerrorMessage(handle_.get())))); }
+SqlError Connection::give_up() { return give_up(lost(one_line(PQerrorMessage(handle_.get())))); }
 
-tl::unexpected<SqlError> Connection::give_up(SqlError error) {
+SqlError Connection::give_up(SqlError error) {
   handle_.reset();
   error.is_lost = true;
-  return tl::unexpected(std::move(error));
+  return error;
 }
 
-tl::unexpected<SqlError> Connection::give_up_waiting(const net::Deadline& deadline) {
+SqlError Connection::give_up_waiting(const net::Deadline& deadline) {
   is_silent_ = true;
   return give_up(lost(address_ + " does not answer within " + base::duration_text(deadline.timeout())));
 }

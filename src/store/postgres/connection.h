@@ -63,7 +63,7 @@ class Connection {
   SqlResult<Rows> run_text(const std::string& text, const net::Deadline& deadline);
   // A query whose rows are seen one by one, and never kept. `see` returns false to stop: the connection is lost then,
   // for the rest of the rows is on its way.
-  SqlResult<Done> stream(const std::string& query, const std::function<bool(const Rows&)>& see,
+  SqlResult<void> stream(const std::string& query, const std::function<bool(const Rows&)>& see,
                          const net::Deadline& deadline);
 
   [[nodiscard]] bool is_lost() const { return !handle_; }
@@ -90,7 +90,7 @@ class Connection {
                           const net::Deadline& deadline);
   [[nodiscard]] bool send(Manner manner, const Statement& statement, const Parameters& parameters);
   // All that was sent but not yet written.
-  SqlResult<Done> flush(const net::Deadline& deadline);
+  SqlResult<void> flush(const net::Deadline& deadline);
   // Null at the end of the results.
   SqlResult<OwnedResult> next_result(const net::Deadline& deadline);
   // All results, until the connection can be used again: the first that is an error, or the last.
@@ -98,9 +98,9 @@ class Connection {
   // Rows, or the error that the result is.
   SqlResult<Rows> judge(OwnedResult result);
   // The failure of libpq's last call; the connection is closed.
-  tl::unexpected<SqlError> give_up();
-  tl::unexpected<SqlError> give_up(SqlError error);
-  tl::unexpected<SqlError> give_up_waiting(const net::Deadline& deadline);
+  SqlError give_up();
+  SqlError give_up(SqlError error);
+  SqlError give_up_waiting(const net::Deadline& deadline);
 
   Handle handle_;  // null: lost
   std::string address_;

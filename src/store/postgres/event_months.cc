@@ -48,13 +48,13 @@ Result<int> make_event_months(Connection& connection, const net::Deadline& deadl
       "(extract(epoch from clock_timestamp()) * 1000000)::bigint from pg_catalog.pg_class where oid = "
       "to_regclass('mete.events')",
       deadline);
-  if (!owner) return tl::make_unexpected(to_error(owner.error()));
+  if (!owner) return to_error(owner.error());
   if (owner->size() == 0 || !owner->boolean(0, 0)) return 0;
   int made = 0;
   for (const EventMonth& month :
        event_months(Instant::from_ns(static_cast<std::uint64_t>(owner->integer(0, 1)) * 1000), kMonths)) {
     const auto there = connection.run_text("select to_regclass('" + month.table + "') is not null", deadline);
-    if (!there) return tl::make_unexpected(to_error(there.error()));
+    if (!there) return to_error(there.error());
     if (there->boolean(0, 0)) continue;
     if (connection.run_text(making(month), deadline)) {
       ++made;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 #include "store/postgres/sql_texts.h"
 
 namespace mete::store::postgres {
@@ -51,20 +52,19 @@ class Migrator {
   }
 
   Result<MigrationReport> go(std::optional<int> to) {
-    auto installed = begin();
-    if (!installed) return tl::unexpected(installed.error());
-    report_.from = *installed;
+    auto installed = TRY(begin());
+    report_.from = installed;
     report_.to = to.value_or(last());
-    if (*installed == 0 && report_.to > 0) {
-      if (auto done = make_schema(); !done) return tl::unexpected(done.error());
+    if (installed == 0 && report_.to > 0) {
+      TRY(make_schema());
     }
-    for (int version = *installed + 1; version <= report_.to; ++version) {
-      if (auto done = go_up(at(version)); !done) return tl::unexpected(done.error());
+    for (int version = installed + 1; version <= report_.to; ++version) {
+      TRY(go_up(at(version)));
     }
-    for (int version = *installed; version > report_.to; --version) {
-      if (auto done = go_down(at(version)); !done) return tl::unexpected(done.error());
+    for (int version = installed; version > report_.to; --version) {
+      TRY(go_down(at(version)));
     }
-    if (auto done = run("commit", "the changes were not committed"); !done) return tl::unexpected(done.error());
+    TRY(run("commit", "the changes were not committed"));
     return std::move(report_);
   }
 
@@ -74,17 +74,16 @@ class Migrator {
 
   Result<Rows> run(const std::string& sql, const std::string& what) {
     auto rows = connection_.run_text(sql, deadline_);
-    if (!rows) return tl::unexpected(migration_error(rows.error(), what));
+    if (!rows) return migration_error(rows.error(), what);
     return std::move(*rows);
   }
 
   // Locks, and returns the version that is installed.
   Result<int> begin() {
-    if (auto done = run(std::string(kBeginSql), "cannot begin"); !done) return tl::unexpected(done.error());
-    auto encoding = run("show server_encoding", "cannot read the encoding of the database");
-    if (!encoding) return tl::unexpected(encoding.error());
-    if (encoding->text(0, 0) != "UTF8") {
-      return base::invalid("the encoding of this database is " + std::string(encoding->text(0, 0)) +
+    TRY(run(std::string(kBeginSql), "cannot begin"));
+    auto encoding = TRY(run("show server_encoding", "cannot read the encoding of the database"));
+    if (encoding.text(0, 0) != "UTF8") {
+      return base::invalid("the encoding of this database is " + std::string(encoding.text(0, 0)) +
                            "; Mete needs one that is UTF8: create database … encoding 'UTF8' template template0");
     }
     auto installed = installed_version(connection_);
@@ -99,47 +98,42 @@ class Migrator {
   // The schema may be there, made by somebody who may do so; but not as somebody else's.
   Result<void> make_schema() {
     auto others =
-        run("select count(*) from pg_catalog.pg_depend where refclassid = 'pg_catalog.pg_namespace'::regclass and "
-            "refobjid = to_regnamespace('mete')",
-            "cannot look at the schema mete");
-    if (!others) return tl::unexpected(others.error());
-    if (others->integer(0, 0) > 0) {
+        TRY(run("select count(*) from pg_catalog.pg_depend where refclassid = 'pg_catalog.pg_namespace'::regclass and "
+                "refobjid = to_regnamespace('mete')",
+                "cannot look at the schema mete"));
+    if (others.integer(0, 0) > 0) {
       return base::invalid(
           "this database has a schema mete that is not Mete's: it has no table schema_version, and is not empty; "
           "rename it, or use another database");
     }
-    auto done = run(std::string(kMakeSchemaSql), "cannot make the schema mete");
-    if (!done) return tl::unexpected(done.error());
-    return Done{};
+    TRY(run(std::string(kMakeSchemaSql), "cannot make the schema mete"));
+    return {};
   }
 
   Result<void> go_up(const Migration& migration) {
-    auto done = run(std::string(migration.up) + "\n" + note_sql(migration),
-                    title(migration) + " cannot be installed, and nothing was changed");
-    if (!done) return tl::unexpected(done.error());
+    TRY(run(std::string(migration.up) + "\n" + note_sql(migration),
+            title(migration) + " cannot be installed, and nothing was changed"));
     report_.steps.push_back({.version = migration.version, .name = std::string(migration.name), .is_up = true});
-    return Done{};
+    return {};
   }
 
   Result<void> go_down(const Migration& migration) {
     const std::string failure = title(migration) + " cannot be taken back, and nothing was changed";
     if (migration.down.empty()) return base::invalid(failure + ": it cannot be undone without loss; restore a backup");
     if (!migration.check_down.empty()) {
-      auto lost = run(std::string(migration.check_down), failure);
-      if (!lost) return tl::unexpected(lost.error());
+      auto lost = TRY(run(std::string(migration.check_down), failure));
       std::string what;
-      for (std::size_t row = 0; row < lost->size(); ++row) {
-        what += (row == 0 ? "" : ", ") + std::string(lost->text(row, 0));
+      for (std::size_t row = 0; row < lost.size(); ++row) {
+        what += (row == 0 ? "" : ", ") + std::string(lost.text(row, 0));
       }
       if (!what.empty()) return base::invalid(failure + ", since this would be lost: " + what);
     }
     // The note first: it may go with the schema.
-    auto done = run("delete from mete.schema_version where version = " + std::to_string(migration.version) + ";\n" +
-                        std::string(migration.down),
-                    failure);
-    if (!done) return tl::unexpected(done.error());
+    TRY(run("delete from mete.schema_version where version = " + std::to_string(migration.version) + ";\n" +
+                std::string(migration.down),
+            failure));
     report_.steps.push_back({.version = migration.version, .name = std::string(migration.name), .is_up = false});
-    return Done{};
+    return {};
   }
 
   Connection& connection_;
@@ -197,10 +191,10 @@ Result<int> installed_version(Connection& connection) {
   const auto deadline = net::Deadline::in(kMigrationMax);
   const std::string what = "cannot read the version of the schema mete";
   const auto table = connection.run_text("select to_regclass('mete.schema_version') is not null", deadline);
-  if (!table) return tl::unexpected(migration_error(table.error(), what));
+  if (!table) return migration_error(table.error(), what);
   if (!table->boolean(0, 0)) return 0;
   const auto version = connection.run_text("select coalesce(max(version), 0) from mete.schema_version", deadline);
-  if (!version) return tl::unexpected(migration_error(version.error(), what));
+  if (!version) return migration_error(version.error(), what);
   return static_cast<int>(version->integer(0, 0));
 }
 

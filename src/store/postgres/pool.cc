@@ -7,6 +7,7 @@
 #include "base/monotonic.h"
 #include "base/random.h"
 #include "base/time_text.h"
+#include "base/try.h"
 
 namespace mete::store::postgres {
 
@@ -23,11 +24,11 @@ Pool::Lease::~Lease() {
 
 SqlResult<Pool::Lease> Pool::lease(const net::Deadline& deadline) {
   std::unique_lock lock(mutex_);
-  if (auto done = wait_for_room(lock, deadline); !done) return tl::unexpected(std::move(done.error()));
+  TRY(wait_for_room(lock, deadline));
   Lease lease(*this, breaker_.admit(base::monotonic_now()));
   if (lease.admission_ == Breaker::Admission::kRefused) {
     ++failures_;
-    return tl::unexpected(last_failure_);
+    return last_failure_;
   }
   ++leased_;
   lease.since_ = base::monotonic_now();
@@ -45,7 +46,7 @@ SqlResult<Pool::Lease> Pool::lease(const net::Deadline& deadline) {
     } else {
       ++failures_;
     }
-    return tl::unexpected(std::move(connection.error()));
+    return std::move(connection).error();
   }
   ++addresses_[connection->address()];
   if (lost_ > 0) {
@@ -56,20 +57,14 @@ SqlResult<Pool::Lease> Pool::lease(const net::Deadline& deadline) {
   return lease;
 }
 
-SqlResult<Done> Pool::wait_for_room(std::unique_lock<std::mutex>& lock, const net::Deadline& deadline) {
+SqlResult<void> Pool::wait_for_room(std::unique_lock<std::mutex>& lock, const net::Deadline& deadline) {
   const auto has_room = [this] { return leased_ < url_.pool; };
-  const auto is_decided = [&] { return has_room() || breaker_.is_open(); };
-  const Duration left = deadline.left();
-  if (left.is_never()) {
-    room_.wait(lock, is_decided);
-  } else {
-    room_.wait_for(lock, std::chrono::nanoseconds(left.ns()), is_decided);
-  }
-  if (has_room()) return Done{};
+  room_.wait(lock, deadline, [&] { return has_room() || breaker_.is_open(); });
+  if (has_room()) return {};
   ++failures_;
-  if (breaker_.is_open()) return tl::unexpected(last_failure_);
-  return tl::unexpected(lost("all " + std::to_string(url_.pool) + " connections to PostgreSQL were in use for " +
-                             base::duration_text(deadline.timeout()) + "; more are allowed by pool=… in its URL"));
+  if (breaker_.is_open()) return last_failure_;
+  return lost("all " + std::to_string(url_.pool) + " connections to PostgreSQL were in use for " +
+              base::duration_text(deadline.timeout()) + "; more are allowed by pool=… in its URL");
 }
 
 std::unique_ptr<Connection> Pool::take_idle() {

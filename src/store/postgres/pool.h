@@ -15,7 +15,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "net/deadline.h"
+#include "net/signal.h"
 #include "store/breaker.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/url.h"
@@ -74,7 +74,7 @@ class Pool {
   };
 
   // With mutex_ locked, the next five.
-  SqlResult<Done> wait_for_room(std::unique_lock<std::mutex>& lock, const net::Deadline& deadline);
+  SqlResult<void> wait_for_room(std::unique_lock<std::mutex>& lock, const net::Deadline& deadline);
   [[nodiscard]] std::unique_ptr<Connection> take_idle();
   void keep(std::unique_ptr<Connection> connection);
   void fail(Breaker::Admission admission, SqlError reason);
@@ -85,7 +85,7 @@ class Pool {
   const Url url_;
   const Duration idle_max_;
   mutable std::mutex mutex_;
-  std::condition_variable room_;                  // a lease has ended, or the breaker opened
+  net::Signal room_;                              // a lease has ended, or the breaker opened
   Breaker breaker_;                               // under mutex_, as all below
   std::size_t leased_ = 0;                        // or being opened
   std::vector<Idle> idle_;                        // the last was used last

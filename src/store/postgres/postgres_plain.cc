@@ -31,7 +31,7 @@ void PostgresStore::decide_alone(PlainCharge& plain) {
   if (plain.id.empty()) {
     parameters.add(floor_us());
     plain.answer = decide(kTakeOne, parameters, {}, Session::Effect::kChanges);
-    if (!plain.answer) plain.answer = admit_open({.charges = {&plain.charge, 1}}, plain.answer.error());
+    if (!plain.answer.has_value()) plain.answer = admit_open({.charges = {&plain.charge, 1}}, plain.answer.error());
     return;
   }
   add_text(parameters, plain.id).add(plain.ttl_us);
@@ -63,9 +63,9 @@ bool PostgresStore::decide_together(std::span<PlainCharge* const> charges) {
     PlainCharge& plain = *charges[i];
     if (!rows) {
       const Error error = to_error(rows.error());
-      plain.answer = plain.id.empty() ? admit_open({.charges = {&plain.charge, 1}}, error) : tl::make_unexpected(error);
+      plain.answer = plain.id.empty() ? admit_open({.charges = {&plain.charge, 1}}, error) : error;
     } else if (is_none(*rows, i)) {
-      plain.answer = tl::make_unexpected(core::unknown_limit(plain.charge.limit));
+      plain.answer = core::unknown_limit(plain.charge.limit);
     } else {
       session_.clock().raise(now_us_of(*rows, i));
       plain.answer = verdict_of(*rows, i);
@@ -74,21 +74,22 @@ bool PostgresStore::decide_together(std::span<PlainCharge* const> charges) {
   return true;
 }
 
-void PostgresStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  for (std::size_t first = 0; first < charges.size(); first += kTogetherMax) {
-    const std::size_t count = std::min(kTogetherMax, charges.size() - first);
-    std::vector<PlainCharge> takes(count);
+Result<void> PostgresStore::perform(const core::TakeEach& takes) {
+  for (std::size_t first = 0; first < takes.charges.size(); first += kTogetherMax) {
+    const std::size_t count = std::min(kTogetherMax, takes.charges.size() - first);
+    std::vector<PlainCharge> plain(count);
     std::vector<PlainCharge*> together;
     for (std::size_t i = 0; i < count; ++i) {
-      takes[i].charge = charges[first + i];
-      together.push_back(&takes[i]);
+      plain[i].charge = takes.charges[first + i];
+      together.push_back(&plain[i]);
     }
     const bool is_done = decide_together(together);
     for (std::size_t i = 0; i < count; ++i) {
-      if (!is_done) decide_alone(takes[i]);
-      answers[first + i] = std::move(takes[i].answer);
+      if (!is_done) decide_alone(plain[i]);
+      takes.answers[first + i] = std::move(plain[i].answer);
     }
   }
+  return {};
 }
 
 }  // namespace mete::store::postgres

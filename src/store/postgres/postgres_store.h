@@ -23,7 +23,7 @@
 
 namespace mete::store::postgres {
 
-class PostgresStore final : public Store {
+class PostgresStore final : public StoreOf<PostgresStore> {
  public:
   static Result<std::unique_ptr<Store>> open(std::string_view url, const Options& options);
   ~PostgresStore() override;
@@ -32,44 +32,46 @@ class PostgresStore final : public Store {
   [[nodiscard]] std::optional<RemoteStatus> remote() const override { return session_.pool().status(); }
 
  private:
+  friend class StoreOf<PostgresStore>;
+
   using Book = std::map<std::string, Limit, std::less<>>;
 
   PostgresStore(Url url, const Options& options);
 
-  Result<void> do_define(const Limit& limit) override;
-  Result<bool> do_drop(std::string_view name) override;
-  Result<std::optional<Limit>> do_limit(std::string_view name) override;
-  Result<std::vector<std::string>> do_limits() override;
-  Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
-  Result<std::optional<Amount>> do_override_of(const MeterName& meter) override;
-  Result<core::Verdict> do_take(const TakeRequest& request) override;
-  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
-  Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) override;
-  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
-  Result<core::Verdict> do_hold(const HoldRequest& request) override;
-  Result<Settlement> do_commit(const CommitRequest& request) override;
-  Result<Settlement> do_cancel(std::string_view id) override;
-  Result<Duration> do_extend(std::string_view id, Duration ttl) override;
-  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override;
-  Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) override;
-  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
-  Result<Usage> do_usage(const MeterName& meter) override;
-  Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
-  void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) override;
-  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
-  Result<void> do_clear() override;
-  StoreStatistics do_statistics() override;
+  Result<void> perform(const core::Define& define);
+  Result<bool> perform(const core::Drop& drop);
+  Result<std::optional<Limit>> perform(const core::FindLimit& find);
+  Result<std::vector<std::string>> perform(const core::ListLimits& list);
+  Result<void> perform(const core::Override& change);
+  Result<std::optional<Amount>> perform(const core::FindOverride& find);
+  Result<core::Verdict> perform(const core::Take& take);
+  Result<void> perform(const core::TakeEach& takes);
+  Result<std::optional<core::Verdict>> perform(const core::Recall& recall);
+  Result<Settlement> perform(const core::Give& give);
+  Result<core::Verdict> perform(const core::Hold& hold);
+  Result<Settlement> perform(const core::Commit& commit);
+  Result<Settlement> perform(const core::Cancel& cancel);
+  Result<Duration> perform(const core::Extend& extend);
+  Result<std::optional<HoldInfo>> perform(const core::FindHold& find);
+  Result<std::vector<std::string>> perform(const core::ListHolds& list);
+  Result<std::vector<std::string>> perform(const core::ListTagged& list);
+  Result<Usage> perform(const core::ReadUsage& read);
+  Result<Reconciliation> perform(const core::Reconcile& reconcile);
+  Result<void> perform(const core::ShiftUsage& shifts);
+  Result<UsagePage> perform(const core::ScanUsage& scan);
+  Result<std::vector<HoldInfo>> perform(const core::OldestHolds& oldest);
+  Result<void> perform(const core::Clear& clear);
+  Result<StoreStatistics> perform(const core::ReadStatistics& read);
 
   // Calls.
   [[nodiscard]] std::int64_t floor_us() const { return static_cast<std::int64_t>(session_.clock().floor_us()); }
-  Result<core::Verdict> peek(const TakeRequest& request);
-  // `usages` as core/requests.h has them.
+  Result<core::Verdict> peek(const Take& request);
+  // `usages` as core/operations.h has them.
   Result<core::Verdict> decide(const Statement& statement, const Parameters& parameters, std::span<Usage> usages,
                                Session::Effect effect);
   Result<Settlement> settle(const Statement& statement, const Parameters& parameters);
-  Result<core::Verdict> admit_open(const TakeRequest& request, const Error& error);
-  void shift_together(const ShiftRequest& request, std::span<Result<Shifted>> answers);
+  Result<core::Verdict> admit_open(const Take& request, const Error& error);
+  void shift_together(const ShiftUsage& shifts);
   Result<std::vector<HoldInfo>> read_holds(const Statement& statement, const Parameters& parameters);
   Result<std::vector<std::string>> read_ids(const Statement& statement, const Parameters& parameters);
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/try.h"
 #include "calendar/calendar.h"
 #include "store/postgres/event_months.h"
 #include "store/postgres/parameters.h"
@@ -28,63 +29,55 @@ constexpr std::size_t kTimeColumn = 12;  // of kLimits
 Result<void> check_calendar(const Limit& limit) {
   if (limit.kind() != Kind::kCalendar) return {};
   const std::string zone = limit.zone().value_or("UTC");
-  const auto made = civil::Calendar::make({.unit = *limit.unit(), .zone = zone, .anchor = limit.anchor().value_or(0)});
-  if (!made) return tl::make_unexpected(made.error());
+  TRY(civil::Calendar::make({.unit = *limit.unit(), .zone = zone, .anchor = limit.anchor().value_or(0)}));
   return {};
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const PostgresStore::Book>> PostgresStore::refresh_book() {
-  const auto rows = session_.run(kLimits, {}, Session::Effect::kReads);
-  if (!rows) return tl::make_unexpected(rows.error());
+  const auto rows = TRY(session_.run(kLimits, {}, Session::Effect::kReads));
   auto known = std::make_shared<Book>();
-  for (std::size_t i = 0; i < rows->size(); ++i) {
-    auto limit = limit_of(*rows, i);
-    if (!limit) return tl::make_unexpected(limit.error());
-    session_.clock().tell(static_cast<std::uint64_t>(rows->integer(i, kTimeColumn)));
-    std::string name = limit->name();
-    known->insert_or_assign(std::move(name), std::move(*limit));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto limit = TRY(limit_of(rows, i));
+    session_.clock().tell(static_cast<std::uint64_t>(rows.integer(i, kTimeColumn)));
+    std::string name = limit.name();
+    known->insert_or_assign(std::move(name), std::move(limit));
   }
   std::shared_ptr<const Book> published = std::move(known);
   std::atomic_store(&book_, published);
   return published;
 }
 
-Result<void> PostgresStore::do_define(const Limit& limit) {
-  if (auto ok = check_calendar(limit); !ok) return ok;
-  const auto parameters = definition_of(limit, session_.clock().floor_us());
-  if (!parameters) return tl::make_unexpected(parameters.error());
-  const auto rows = session_.run(kDefine, *parameters);
-  if (!rows) return tl::make_unexpected(rows.error());
-  session_.clock().raise(static_cast<std::uint64_t>(rows->integer(0, 0)));
+Result<void> PostgresStore::perform(const core::Define& define) {
+  if (auto ok = check_calendar(define.limit); !ok) return ok;
+  const auto parameters = TRY(definition_of(define.limit, session_.clock().floor_us()));
+  const auto rows = TRY(session_.run(kDefine, parameters));
+  session_.clock().raise(static_cast<std::uint64_t>(rows.integer(0, 0)));
   (void)refresh_book();  // if the server is away by now, the copy is the one of a second ago
   return {};
 }
 
-Result<bool> PostgresStore::do_drop(std::string_view name) {
-  const auto rows = session_.run(kDrop, Parameters().add(to_text(name)));
-  if (!rows) return tl::make_unexpected(rows.error());
+Result<bool> PostgresStore::perform(const core::Drop& drop) {
+  const auto rows = TRY(session_.run(kDrop, Parameters().add(to_text(drop.name))));
   (void)refresh_book();
-  return rows->boolean(0, 0);
+  return rows.boolean(0, 0);
 }
 
-Result<std::optional<Limit>> PostgresStore::do_limit(std::string_view name) {
-  const auto known = refresh_book();
-  if (!known) return tl::make_unexpected(known.error());
-  const auto found = (*known)->find(name);
-  return found == (*known)->end() ? std::nullopt : std::optional(found->second);
+Result<std::optional<Limit>> PostgresStore::perform(const core::FindLimit& find) {
+  const auto known = TRY(refresh_book());
+  const auto found = known->find(find.name);
+  return found == known->end() ? std::nullopt : std::optional(found->second);
 }
 
-Result<std::vector<std::string>> PostgresStore::do_limits() {
-  const auto known = refresh_book();
-  if (!known) return tl::make_unexpected(known.error());
+Result<std::vector<std::string>> PostgresStore::perform(const core::ListLimits& /*list*/) {
+  const auto known = TRY(refresh_book());
   std::vector<std::string> names;
-  for (const auto& [name, limit] : **known) names.push_back(name);
+  for (const auto& [name, limit] : *known) names.push_back(name);
   return names;
 }
 
-StoreStatistics PostgresStore::do_statistics() {
+Result<StoreStatistics> PostgresStore::perform(const core::ReadStatistics& /*read*/) {
   StoreStatistics statistics = [this] {
     const std::lock_guard guard(counts_mutex_);
     return counts_;

@@ -3,48 +3,16 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/names.h"
+#include "base/try.h"
+#include "core/answer_fields.h"
+#include "core/limit_fields.h"
 #include "store/remote_clock.h"
 
 namespace mete::store::postgres {
 
 namespace {
-
-struct LimitColumn {
-  enum : std::uint8_t {
-    kName,
-    kKind,
-    kAmount,
-    kPeriod,
-    kUnit,
-    kZone,
-    kAnchor,
-    kBurst,
-    kDurable,
-    kOnFail,
-    kShadow,
-    kScope
-  };
-};
-
-// One of the values up to `last`, by its name.
-template <class Enum>
-Result<Enum> named(std::string_view name, Enum last) {
-  for (int i = 0; i <= static_cast<int>(last); ++i) {
-    if (to_string(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
-  }
-  return tl::make_unexpected(
-      Error{ErrorCode::kUnavailable,
-            "PostgreSQL: mete.limits has a limit with '" + std::string(name) + "', which this version does not know"});
-}
-
-template <class Enum>
-void add_name(Parameters& parameters, const std::optional<Enum>& value) {
-  if (value) {
-    parameters.add(to_string(*value));
-  } else {
-    parameters.add_null();
-  }
-}
 
 struct OutcomeColumn {
   enum : std::uint8_t { kAllowed, kAmount, kRemaining, kCapacity, kRetry, kReset, kViolated, kNow, kUsages };
@@ -58,13 +26,6 @@ constexpr std::size_t kNumbersPerUsage = 5;
 Duration length_of(std::int64_t us) {
   const bool is_never = us < 0 || us > Duration::never().ns() / kNsPerMicro;
   return is_never ? Duration::never() : Duration::from_ns(us * kNsPerMicro);
-}
-
-HoldState state_of(std::string_view name) {
-  for (const HoldState state : {HoldState::kHeld, HoldState::kCommitted, HoldState::kCancelled}) {
-    if (name == to_string(state)) return state;
-  }
-  return HoldState::kExpired;
 }
 
 // {1,2,3}
@@ -85,52 +46,32 @@ std::vector<std::int64_t> numbers_of(std::string_view array) {
 }  // namespace
 
 Result<Parameters> definition_of(const Limit& limit, std::uint64_t floor_us) {
-  Parameters parameters;
-  parameters.add(to_text(limit.name())).add(to_string(limit.kind())).add(limit.amount());
   if (limit.period()) {
-    const auto micros = micros_of("period", *limit.period());
-    if (!micros) return tl::make_unexpected(micros.error());
-    parameters.add(*micros);
-  } else {
-    parameters.add_null();
+    TRY(micros_of("period", *limit.period()));
   }
-  add_name(parameters, limit.unit());
-  if (limit.zone()) {
-    parameters.add(*limit.zone());
-  } else {
-    parameters.add_null();
+  Parameters parameters;
+  parameters.add(to_text(limit.name()));
+  for (const core::LimitField& field : core::kLimitFields) {
+    const auto value = field.get(limit);
+    value ? parameters.add(field.to_text(*value)) : parameters.add_null();
   }
-  parameters.add(limit.anchor() ? std::optional<std::int64_t>(*limit.anchor()) : std::nullopt).add(limit.burst());
-  add_name(parameters, limit.durable());
-  parameters.add(to_string(limit.on_fail())).add(limit.is_shadow()).add(to_string(limit.scope()));
-  parameters.add(static_cast<std::int64_t>(floor_us));
-  return parameters;
+  return parameters.add(static_cast<std::int64_t>(floor_us));
 }
 
 Result<Limit> limit_of(const Rows& rows, std::size_t row) {
-  const auto kind = named(rows.text(row, LimitColumn::kKind), Kind::kStock);
-  if (!kind) return tl::make_unexpected(kind.error());
-  Limit limit(*kind, from_text(rows.text(row, LimitColumn::kName)));
-  limit.amount(rows.integer(row, LimitColumn::kAmount));
-  if (rows.integer(row, LimitColumn::kPeriod) > 0)
-    limit.per(Duration::from_ns(rows.integer(row, LimitColumn::kPeriod) * kNsPerMicro));
-  if (!rows.is_null(row, LimitColumn::kUnit)) {
-    const auto unit = named(rows.text(row, LimitColumn::kUnit), Unit::kYear);
-    if (!unit) return tl::make_unexpected(unit.error());
-    limit.per(*unit);
+  LimitFields fields{.name = from_text(rows.text(row, 0))};
+  std::size_t column = 0;
+  for (const core::LimitField& field : core::kLimitFields) {
+    if (rows.is_null(row, ++column)) continue;
+    const std::string_view text = rows.text(row, column);
+    const auto value = field.parse(text);
+    if (!value) {
+      return base::unavailable("PostgreSQL: mete.limits has a limit with '" + std::string(text) +
+                               "', which this version does not know");
+    }
+    field.set(fields, *value);
   }
-  if (!rows.is_null(row, LimitColumn::kZone)) limit.zone(std::string(rows.text(row, LimitColumn::kZone)));
-  if (!rows.is_null(row, LimitColumn::kAnchor)) limit.anchor(static_cast<int>(rows.integer(row, LimitColumn::kAnchor)));
-  if (!rows.is_null(row, LimitColumn::kBurst)) limit.burst(rows.integer(row, LimitColumn::kBurst));
-  if (!rows.is_null(row, LimitColumn::kDurable)) {
-    const auto durable = named(rows.text(row, LimitColumn::kDurable), Durable::kNever);
-    if (!durable) return tl::make_unexpected(durable.error());
-    limit.durable(*durable);
-  }
-  const auto on_fail = named(rows.text(row, LimitColumn::kOnFail), OnFail::kOpen);
-  const auto scope = named(rows.text(row, LimitColumn::kScope), Scope::kEscrow);
-  if (!on_fail || !scope) return tl::make_unexpected(on_fail ? scope.error() : on_fail.error());
-  return limit.on_fail(*on_fail).shadow(rows.boolean(row, LimitColumn::kShadow)).scope(*scope);
+  return Limit(std::move(fields));
 }
 
 bool is_none(const Rows& rows, std::size_t row) { return rows.is_null(row, OutcomeColumn::kAllowed); }
@@ -176,12 +117,14 @@ std::vector<HoldInfo> holds_of(const Rows& rows) {
     if (rows.is_null(i, HoldColumn::kId)) continue;  // there is none
     std::string id = from_text(rows.text(i, HoldColumn::kId));
     if (holds.empty() || holds.back().id != id) {
-      holds.push_back({.id = std::move(id),
-                       .state = state_of(rows.text(i, HoldColumn::kState)),
-                       .expires_in = length_of(rows.integer(i, HoldColumn::kExpiresIn)),
-                       .age = length_of(rows.integer(i, HoldColumn::kAge)),
-                       .tag = from_text(rows.text(i, HoldColumn::kTag)),
-                       .charges = {}});
+      holds.push_back(
+          {.id = std::move(id),
+           .state =
+               base::named<HoldState>(kHoldStateNames, rows.text(i, HoldColumn::kState)).value_or(HoldState::kExpired),
+           .expires_in = length_of(rows.integer(i, HoldColumn::kExpiresIn)),
+           .age = length_of(rows.integer(i, HoldColumn::kAge)),
+           .tag = from_text(rows.text(i, HoldColumn::kTag)),
+           .charges = {}});
     }
     holds.back().charges.push_back({from_text(rows.text(i, HoldColumn::kLimit)),
                                     from_text(rows.text(i, HoldColumn::kKey)), rows.integer(i, HoldColumn::kAmount)});

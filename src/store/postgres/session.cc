@@ -1,4 +1,6 @@
 #include "store/postgres/session.h"
+#include "base/errors.h"
+#include "base/try.h"
 
 #include <algorithm>
 #include <array>
@@ -34,25 +36,22 @@ Error to_error(const SqlError& error) {
     if (error.state == refusal.state) return {refusal.code, error.message};
   }
   if (std::find(kNotInstalled.begin(), kNotInstalled.end(), error.state) != kNotInstalled.end()) {
-    return {ErrorCode::kUnavailable,
-            "PostgreSQL: " + error.message +
-                ": the schema 'mete' is not there, or is of another version: run `mete migrate URL`"};
+    return base::unavailable("PostgreSQL: " + error.message +
+                             ": the schema 'mete' is not there, or is of another version: run `mete migrate URL`");
   }
   if (error.state == kNoPrivilege) {
-    return {ErrorCode::kInvalid,
-            "PostgreSQL: " + error.message +
-                (error.hint.empty() ? ": grant mete_use or mete_admin to this role" : ": " + error.hint)};
+    return base::invalid("PostgreSQL: " + error.message +
+                         (error.hint.empty() ? ": grant mete_use or mete_admin to this role" : ": " + error.hint));
   }
   std::string message = "PostgreSQL: " + error.message;
   if (!error.hint.empty()) message += ": " + error.hint;
-  return {ErrorCode::kUnavailable, std::move(message)};
+  return base::unavailable(std::move(message));
 }
 
 SqlResult<Rows> Session::run_once(const Statement& statement, const Parameters& parameters,
                                   const net::Deadline& deadline) {
-  auto lease = pool_.lease(deadline);
-  if (!lease) return tl::make_unexpected(std::move(lease.error()));
-  return (*lease)->run(statement, parameters, deadline);
+  auto lease = TRY(pool_.lease(deadline));
+  return lease->run(statement, parameters, deadline);
 }
 
 Result<Rows> Session::run(const Statement& statement, const Parameters& parameters, Effect effect) {
@@ -62,7 +61,7 @@ Result<Rows> Session::run(const Statement& statement, const Parameters& paramete
     auto rows = run_once(statement, parameters, deadline);
     if (rows) return std::move(*rows);
     const bool is_again = is_undone(rows.error()) || (rows.error().is_lost && std::exchange(may_reconnect, false));
-    if (!is_again || attempt == kAttemptsMax || deadline.is_over()) return tl::make_unexpected(to_error(rows.error()));
+    if (!is_again || attempt == kAttemptsMax || deadline.is_over()) return to_error(rows.error());
   }
 }
 

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 
 struct pg_result;
@@ -23,7 +22,7 @@ struct SqlError {
 };
 
 template <class T>
-using SqlResult = tl::expected<T, SqlError>;
+using SqlResult = Result<T, SqlError>;
 
 // What no server has said.
 SqlError lost(std::string message);

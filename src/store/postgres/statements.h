@@ -67,14 +67,17 @@ inline constexpr Statement kShift = {
 inline constexpr Statement kOverride = {"mete_override_1",
                                         "select mete.store_override($1::text, $2::text, $3::bigint, $4::bigint)"};
 inline constexpr Statement kOverrideOf = {"mete_override_of_1", "select mete.store_override_of($1::text, $2::text)"};
+// The columns of a limit are in the order of core/limit_fields.h, behind the name.
 inline constexpr Statement kDefine = {
-    "mete_define_1",
-    "select mete.store_define($1::text, $2::text, $3::bigint, $4::bigint, $5::text, $6::text, $7::integer, $8::bigint, "
-    "$9::text, $10::text, $11::boolean, $12::text, $13::bigint)"};
+    "mete_define_2",
+    "select mete.store_define(name => $1::text, kind => $2::text, amount => $3::bigint, period_us => $4::bigint, "
+    "burst => $5::bigint, unit => $6::text, zone => $7::text, anchor => $8::integer, shadow => $9::boolean, "
+    "durable => $10::text, on_fail => $11::text, scope => $12::text, floor_us => $13::bigint)"};
 inline constexpr Statement kDrop = {"mete_drop_1", "select mete.drop_limit($1::text)"};
 inline constexpr Statement kLimits = {
-    "mete_limits_1",
-    "select name, kind, amount, period_us, unit, zone, anchor, burst, durable, on_fail, shadow, scope, "
+    "mete_limits_2",
+    "select name, kind, amount, nullif(period_us, 0), burst, unit, zone, anchor, shadow::integer, durable, on_fail, "
+    "scope, "
     "(extract(epoch from clock_timestamp()) * 1000000)::bigint from mete.store_limits()"};
 inline constexpr Statement kClear = {"mete_clear_1", "select mete.store_clear()"};
 inline constexpr Statement kExpire = {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "store/postgres/sql_result.h"
 #include "store/server_url.h"
 #include "wire/text.h"
@@ -56,8 +58,8 @@ bool is_port(const std::string& text) {
 
 constexpr std::string_view kSchemes[] = {"postgres://", "postgresql://"};
 
-tl::unexpected<Error> refuse(std::string_view reason) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "the URL of PostgreSQL is wrong: " + std::string(reason)});
+Error refuse(std::string_view reason) {
+  return base::invalid("the URL of PostgreSQL is wrong: " + std::string(reason));
 }
 
 std::size_t scheme_length(std::string_view text) {
@@ -96,7 +98,7 @@ Result<void> set_timeout(Url& url, std::string_view text) {
   const auto timeout = parse_timeout(text);
   if (!timeout) return refuse(timeout.error().message);
   url.timeout = *timeout;
-  return Done{};
+  return {};
 }
 
 Result<void> set_pool(Url& url, std::string_view text) {
@@ -106,7 +108,7 @@ Result<void> set_pool(Url& url, std::string_view text) {
                   wire::quote(text));
   }
   url.pool = static_cast<std::size_t>(*number);
-  return Done{};
+  return {};
 }
 
 // Takes Mete's own parameters out; `others` is the query without them, as it was written.
@@ -126,10 +128,9 @@ Result<void> take_parameters(std::string_view query, Url& url, std::string& othe
       continue;
     }
     if (std::exchange(has_it, true)) return refuse(std::string(name) + " is given twice");
-    auto done = name == "timeout" ? set_timeout(url, value) : set_pool(url, value);
-    if (!done) return done;
+    TRY(name == "timeout" ? set_timeout(url, value) : set_pool(url, value));
   }
-  return Done{};
+  return {};
 }
 
 // libpq's messages quote what they are about.
@@ -147,31 +148,30 @@ std::string without_passwords(const Pieces& pieces, std::string_view query) {
 
 }  // namespace
 
-tl::expected<Conninfo, std::string> parse_conninfo(const std::string& url) {
+Result<Conninfo, std::string> parse_conninfo(const std::string& url) {
   char* message = nullptr;
   const ConninfoOptions options(PQconninfoParse(url.c_str(), &message));
   if (!options) {
     std::string reason = message == nullptr ? "no memory" : one_line(message);
     PQfreemem(message);
-    return tl::unexpected(std::move(reason));
+    return reason;
   }
   const std::vector<std::string> names = split_list(value_of(options, "host"));
   const std::vector<std::string> addresses = split_list(value_of(options, "hostaddr"));
   const std::vector<std::string> ports = split_list(value_of(options, "port"));
   const std::size_t count = std::max(names.size(), addresses.size());
-  if (count > kHostsMax) return tl::unexpected<std::string>("more than " + std::to_string(kHostsMax) + " hosts");
+  if (count > kHostsMax) return std::string("more than " + std::to_string(kHostsMax) + " hosts");
   if (!names.empty() && !addresses.empty() && names.size() != addresses.size()) {
-    return tl::unexpected<std::string>("as many addresses are needed in hostaddr as there are hosts");
+    return std::string("as many addresses are needed in hostaddr as there are hosts");
   }
-  if (ports.size() > 1 && ports.size() != count)
-    return tl::unexpected<std::string>("as many ports are needed as there are hosts");
-  if (!std::ranges::all_of(ports, is_port)) return tl::unexpected<std::string>("a port is 1 to 65535");
+  if (ports.size() > 1 && ports.size() != count) return std::string("as many ports are needed as there are hosts");
+  if (!std::ranges::all_of(ports, is_port)) return std::string("a port is 1 to 65535");
   Conninfo conninfo = {.options = value_of(options, "options")};
   for (std::size_t i = 0; i < count; ++i) {
     Host host = {.port = port_of(ports, i)};
     if (!names.empty()) host.name = names[i];
     if (!addresses.empty()) host.address = addresses[i];
-    if (count > 1 && host.name.empty() && host.address.empty()) return tl::unexpected<std::string>("a host is missing");
+    if (count > 1 && host.name.empty() && host.address.empty()) return std::string("a host is missing");
     conninfo.hosts.push_back(std::move(host));
   }
   return conninfo;
@@ -182,16 +182,15 @@ bool is_postgres_url(std::string_view text) { return scheme_length(text) > 0; }
 Result<Url> parse_url(std::string_view text) {
   if (!is_postgres_url(text)) return refuse("it begins with postgres:// or postgresql://");
   if (text.find('\0') != std::string_view::npos) return refuse("it holds a NUL");
-  const auto pieces = split(text);
-  if (!pieces) return tl::unexpected(pieces.error());
-  if (!wire::percent_decode(pieces->user, wire::Plus::kIsPlus)) {
+  const auto pieces = TRY(split(text));
+  if (!wire::percent_decode(pieces.user, wire::Plus::kIsPlus)) {
     return refuse("a '%' in the user or the password is written %25");
   }
   Url url;
   std::string query;
-  if (auto done = take_parameters(pieces->query, url, query); !done) return tl::unexpected(done.error());
-  url.libpq = std::string(pieces->scheme) + std::string(pieces->user) + std::string(pieces->place) + query;
-  if (const auto shown = parse_conninfo(without_passwords(*pieces, query)); !shown) return refuse(shown.error());
+  TRY(take_parameters(pieces.query, url, query));
+  url.libpq = std::string(pieces.scheme) + std::string(pieces.user) + std::string(pieces.place) + query;
+  if (const auto shown = parse_conninfo(without_passwords(pieces, query)); !shown) return refuse(shown.error());
   if (!parse_conninfo(url.libpq)) return refuse("the user or a password in it is not written as a URL has it");
   return url;
 }

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
 namespace mete::store::postgres {
@@ -50,6 +49,6 @@ struct Conninfo {
 };
 
 // The error is libpq's own, in one line, or of the same kind. It may show a part of the URL.
-tl::expected<Conninfo, std::string> parse_conninfo(const std::string& url);
+Result<Conninfo, std::string> parse_conninfo(const std::string& url);
 
 }  // namespace mete::store::postgres

@@ -108,7 +108,7 @@ Result<KeyRecord> read_key_record(std::string_view text) {
                        : text.starts_with('t') ? read_throttle(text.substr(1), record)
                                                : read_counter(text, record);
   if (is_read) return record;
-  return tl::make_unexpected(unexpected_reply("'" + std::string(text) + "' as the text of a key"));
+  return unexpected_reply("'" + std::string(text) + "' as the text of a key");
 }
 
 }  // namespace mete::store::redis

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "core/key_requests.h"
+#include "core/key_operations.h"
 #include "core/meter.h"
 
 namespace mete::store::redis {

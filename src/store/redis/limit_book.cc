@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "store/redis/names.h"
+#include "store/redis/replies.h"
 
 namespace mete::store::redis {
 
@@ -12,9 +15,7 @@ Result<std::unique_ptr<engine::RuleRecord>> make_rule(const Limit& limit) {
   std::optional<civil::Calendar> calendar;
   if (limit.kind() == Kind::kCalendar) {
     const std::string zone = limit.zone().value_or("UTC");
-    auto made = civil::Calendar::make({.unit = *limit.unit(), .zone = zone, .anchor = limit.anchor().value_or(0)});
-    if (!made) return tl::make_unexpected(made.error());
-    calendar = std::move(*made);
+    calendar = TRY(civil::Calendar::make({.unit = *limit.unit(), .zone = zone, .anchor = limit.anchor().value_or(0)}));
   }
   return std::make_unique<engine::RuleRecord>(rule_of(limit), std::move(calendar));
 }
@@ -39,13 +40,10 @@ std::string terms_of(const LimitEntry& entry, const core::Rule& rule, const core
 
 Result<std::unique_ptr<KnownLimit>> KnownLimit::make(LimitEntry entry) {
   std::unique_ptr<KnownLimit> limit(new KnownLimit(std::move(entry)));
-  auto rule = make_rule(limit->definition());
-  if (!rule) return tl::make_unexpected(rule.error());
-  limit->rule_ = std::move(*rule);
+  limit->rule_ = TRY(make_rule(limit->definition()));
   for (const LimitEntry::Earlier& earlier : limit->entry_.earlier) {
-    auto earlier_rule = make_rule(earlier.definition);
-    if (!earlier_rule) return tl::make_unexpected(earlier_rule.error());
-    limit->earlier_.push_back({earlier.rev, earlier.slot, earlier.until_us, std::move(*earlier_rule)});
+    auto earlier_rule = TRY(make_rule(earlier.definition));
+    limit->earlier_.push_back({earlier.rev, earlier.slot, earlier.until_us, std::move(earlier_rule)});
   }
   limit->record_ = std::make_unique<engine::LimitRecord>(limit->definition(), 0);
   limit->record_->generation = limit->entry_.born;
@@ -79,24 +77,22 @@ Result<std::shared_ptr<const LimitBook>> LimitBook::read(const wire::RespValue& 
   auto book = std::make_shared<LimitBook>();
   for (std::size_t i = 0; i + 1 < fields.elements.size(); i += 2) {
     const std::string& field = fields.elements[i].text;
-    const std::string& text = fields.elements[i + 1].text;
+    const wire::RespValue& value = fields.elements[i + 1];
+    const std::string& text = value.text;
     if (field == kGenerationField) {
-      book->generation_ = std::stoull(text);
+      book->generation_ = TRY(read_natural(value));
     } else if (field == kEpochField) {
-      book->epoch_ = std::stoull(text);
+      book->epoch_ = TRY(read_natural(value));
     } else if (field == kFormatField) {
       if (text == kFormat) continue;
-      return tl::make_unexpected(Error{ErrorCode::kUnavailable,
-                                       "the keys in this Redis are of format " + text + ", and this Mete knows " +
-                                           std::string(kFormat) + ": use the version that wrote them, or a newer one"});
+      return base::unavailable("the keys in this Redis are of format " + text + ", and this Mete knows " +
+                               std::string(kFormat) + ": use the version that wrote them, or a newer one");
     } else {
-      auto entry = parse_limit_entry(field, text);
-      if (!entry) return tl::make_unexpected(entry.error());
-      book->entries_.emplace(field, *entry);
-      if (!entry->definition) continue;
-      auto limit = KnownLimit::make(std::move(*entry));
-      if (!limit) return tl::make_unexpected(limit.error());
-      book->limits_.emplace(field, std::move(*limit));
+      auto entry = TRY(parse_limit_entry(field, text));
+      book->entries_.emplace(field, entry);
+      if (!entry.definition) continue;
+      auto limit = TRY(KnownLimit::make(std::move(entry)));
+      book->limits_.emplace(field, std::move(limit));
     }
   }
   return book;

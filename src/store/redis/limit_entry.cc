@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/errors.h"
 #include "base/math.h"
+#include "core/limit_fields.h"
 #include "store/remote_clock.h"
 
 namespace mete::store::redis {
@@ -36,22 +38,12 @@ class Words {
     is_bad_ = is_bad_ || failure != std::errc() || end != word.data() + word.size();
     return value;
   }
-  template <class Number>
-  std::optional<Number> optional_number() {
-    if (!rest_.starts_with(kNone) || (rest_.size() > 1 && rest_[1] != ' ')) return number<Number>();
-    next();
-    return std::nullopt;
-  }
-  // One of the values up to `last`, by its name.
-  template <class Enum>
-  std::optional<Enum> optional_name(Enum last) {
+  // None where there is none.
+  std::optional<core::FieldValue> value(const core::LimitField& field) {
     const std::string_view word = next();
-    if (word == kNone) return std::nullopt;
-    for (int i = 0; i <= static_cast<int>(last); ++i) {
-      if (to_string(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
-    }
-    is_bad_ = true;
-    return std::nullopt;
+    const auto value = word == kNone ? std::nullopt : field.parse(word);
+    is_bad_ = is_bad_ || (!value && (word != kNone || field.is_required()));
+    return value;
   }
   [[nodiscard]] bool is_bad() const { return is_bad_; }
 
@@ -60,46 +52,21 @@ class Words {
   bool is_bad_ = false;
 };
 
-std::string text_of(std::optional<std::int64_t> number) {
-  return number ? std::to_string(*number) : std::string(kNone);
-}
-
 std::string definition_text(const Limit& limit) {
-  const auto period = limit.period() ? std::optional(limit.period()->ns() / 1000) : std::nullopt;
-  const std::string fields[] = {
-      std::string(to_string(limit.kind())),
-      std::to_string(limit.amount()),
-      text_of(period),
-      text_of(limit.burst()),
-      std::string(limit.unit() ? to_string(*limit.unit()) : kNone),
-      limit.zone().value_or(std::string(kNone)),
-      text_of(limit.anchor()),
-      limit.is_shadow() ? "1" : "0",
-      std::string(limit.durable() ? to_string(*limit.durable()) : kNone),
-      std::string(to_string(limit.on_fail())),
-      std::string(to_string(limit.scope())),
-  };
   std::string text;
-  for (const std::string& field : fields) text += (text.empty() ? "" : " ") + field;
+  for (const core::LimitField& field : core::kLimitFields) {
+    const auto value = field.get(limit);
+    text += (text.empty() ? "" : " ") + (value ? field.to_text(*value) : std::string(kNone));
+  }
   return text;
 }
 
-std::optional<Limit> parse_definition(std::string_view name, Words& words) {
-  const auto kind = words.optional_name(Kind::kStock);
-  if (!kind) return std::nullopt;
-  Limit limit(*kind, std::string(name));
-  limit.amount(words.number<Amount>());
-  if (const auto period = words.optional_number<std::int64_t>())
-    limit.per(Duration(std::chrono::microseconds(*period)));
-  if (const auto burst = words.optional_number<Amount>()) limit.burst(*burst);
-  if (const auto unit = words.optional_name(Unit::kYear)) limit.per(*unit);
-  if (const std::string_view zone = words.next(); zone != kNone) limit.zone(std::string(zone));
-  if (const auto anchor = words.optional_number<int>()) limit.anchor(*anchor);
-  limit.shadow(words.number<int>() == 1);
-  if (const auto durable = words.optional_name(Durable::kNever)) limit.durable(*durable);
-  if (const auto on_fail = words.optional_name(OnFail::kOpen)) limit.on_fail(*on_fail);
-  if (const auto scope = words.optional_name(Scope::kEscrow)) limit.scope(*scope);
-  return limit;
+Limit parse_definition(std::string_view name, Words& words) {
+  LimitFields fields{.name = std::string(name)};
+  for (const core::LimitField& field : core::kLimitFields) {
+    if (const auto value = words.value(field)) field.set(fields, *value);
+  }
+  return Limit(std::move(fields));
 }
 
 std::string_view take_line(std::string_view& text) {
@@ -175,7 +142,7 @@ Result<LimitEntry> parse_limit_entry(std::string_view name, std::string_view tex
   if (const std::string_view line = take_line(text); line != kNone) {
     Words words(line);
     entry.definition = parse_definition(name, words);
-    is_bad = is_bad || words.is_bad() || !entry.definition;
+    is_bad = is_bad || words.is_bad();
   }
   while (!text.empty() && !is_bad) {
     Words words(take_line(text));
@@ -183,13 +150,13 @@ Result<LimitEntry> parse_limit_entry(std::string_view name, std::string_view tex
     const int slot = words.number<int>();
     const auto until_us = words.number<std::uint64_t>();
     auto definition = parse_definition(name, words);
-    is_bad = words.is_bad() || !definition;
-    if (!is_bad) entry.earlier.push_back({rev, slot, until_us, std::move(*definition)});
+    is_bad = words.is_bad();
+    if (!is_bad) entry.earlier.push_back({rev, slot, until_us, std::move(definition)});
   }
   if (!is_bad) return entry;
-  return tl::make_unexpected(Error{ErrorCode::kUnavailable, "the definition of '" + std::string(name) +
-                                                                "' in Redis cannot be read: another version of Mete "
-                                                                "may have written it"});
+  return base::unavailable("the definition of '" + std::string(name) +
+                           "' in Redis cannot be read: another version of Mete "
+                           "may have written it");
 }
 
 LimitEntry redefined(LimitEntry entry, const Limit& definition, std::uint64_t now_us) {

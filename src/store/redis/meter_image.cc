@@ -4,15 +4,17 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 #include "store/redis/plain_take.h"
 
 namespace mete::store::redis {
 
 namespace {
 
-tl::unexpected<Error> unreadable(std::string_view value) {
-  return tl::make_unexpected(Error{ErrorCode::kUnavailable, "a meter in Redis cannot be read: '" + std::string(value) +
-                                                                "': something else may have written it"});
+Error unreadable(std::string_view value) {
+  return base::unavailable("a meter in Redis cannot be read: '" + std::string(value) +
+                           "': something else may have written it");
 }
 
 // What a value says, whatever its limit.
@@ -174,13 +176,12 @@ Result<std::unique_ptr<MeterImage>> MeterImage::found(const KnownLimit& limit, s
   image->access_.rule = &limit.rule();
   const LimitEntry& entry = limit.entry();
   if (!text.empty()) {
-    const auto value = parse_value(text);
-    if (!value) return tl::make_unexpected(value.error());
+    const auto value = TRY(parse_value(text));
     // Which revision the value is of; none if it is void.
     const engine::RuleRecord* rule = nullptr;
     std::size_t next = 0;  // of the earlier revisions, the one that it is in
     const auto is_of = [&](std::uint64_t rev, int slot) {
-      return value->is_plain ? slot == value->slot : rev == value->numbers[0];
+      return value.is_plain ? slot == value.slot : rev == value.numbers[0];
     };
     while (next < limit.earlier().size() && !is_of(limit.earlier()[next].rev, limit.earlier()[next].slot)) ++next;
     if (next < limit.earlier().size()) {
@@ -188,15 +189,15 @@ Result<std::unique_ptr<MeterImage>> MeterImage::found(const KnownLimit& limit, s
     } else if (is_of(entry.rev, entry.slot)) {
       rule = &limit.rule();
     }
-    const bool is_of_this_limit = value->is_plain || value->numbers[0] >= entry.born;
-    if (is_of_this_limit) image->own_amount_ = value->own_amount;
-    if (!value->is_plain && value->numbers[0] > entry.rev) return nullptr;
+    const bool is_of_this_limit = value.is_plain || value.numbers[0] >= entry.born;
+    if (is_of_this_limit) image->own_amount_ = value.own_amount;
+    if (!value.is_plain && value.numbers[0] > entry.rev) return nullptr;
     if (rule != nullptr) {
       image->access_.rule = &image->rule_of(*rule);
-      if (value->is_plain) {
-        image->access_.state.bucket.set_full_at(core::bucket::now_ticks(rule->rule(), instant_of(value->numbers[0])));
+      if (value.is_plain) {
+        image->access_.state.bucket.set_full_at(core::bucket::now_ticks(rule->rule(), instant_of(value.numbers[0])));
       } else {
-        const auto numbers = std::span(value->numbers).subspan(1);
+        const auto numbers = std::span(value.numbers).subspan(1);
         if (numbers.size() != numbers_of(rule->rule().kind)) return unreadable(text);
         image->read_state(numbers);
       }
@@ -243,13 +244,12 @@ Result<std::unique_ptr<MeterImage>> MeterImage::told(std::string_view limit, std
   image->access_.limit = image->own_record_.get();
   image->access_.limit_name = image->limit_name_;
   image->access_.key = image->key_;
-  const auto value = parse_value(state.elements[0].text);
-  if (!value) return tl::make_unexpected(value.error());
-  image->own_amount_ = value->own_amount;
+  const auto value = TRY(parse_value(state.elements[0].text));
+  image->own_amount_ = value.own_amount;
   image->own_rule_ = std::make_unique<engine::RuleRecord>(
-      value->own_amount ? core::with_amount(rule, *value->own_amount) : rule, std::nullopt);
+      value.own_amount ? core::with_amount(rule, *value.own_amount) : rule, std::nullopt);
   image->access_.rule = image->own_rule_.get();
-  const auto own_numbers = std::span(value->numbers).subspan(1);
+  const auto own_numbers = std::span(value.numbers).subspan(1);
   if (own_numbers.size() != numbers_of(rule.kind)) return unreadable(state.elements[0].text);
   image->read_state(own_numbers);
   for (std::size_t i = 1; i < state.elements.size(); ++i) {

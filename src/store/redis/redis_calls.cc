@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
@@ -23,19 +25,25 @@ struct FoundValue {
   wire::RespValue parts;
 };
 
-void add_found(wire::RespValue& reply, std::vector<FoundValue>& found) {
+// False if the reply is not of look.lua's shape.
+bool add_found(wire::RespValue& reply, std::vector<FoundValue>& found) {
+  if (reply.elements.size() < 2) return false;
   const std::size_t first = found.size();
   for (wire::RespValue& value : reply.elements[1].elements) found.push_back({std::move(value.text), {}});
   for (std::size_t i = 2; i < reply.elements.size(); ++i) {
     auto& numbered = reply.elements[i].elements;
-    found[first + static_cast<std::size_t>(numbered[0].integer) - 1].parts = std::move(numbered[1]);
+    if (numbered.size() < 2) return false;
+    const auto index = static_cast<std::size_t>(numbered[0].integer) - 1;
+    if (index >= found.size() - first) return false;
+    found[first + index].parts = std::move(numbered[1]);
   }
+  return true;
 }
 
 }  // namespace
 
 Error RedisStore::too_busy() {
-  return {ErrorCode::kUnavailable, "limits are being changed too fast for this operation: try again"};
+  return base::unavailable("limits are being changed too fast for this operation: try again");
 }
 
 std::string RedisStore::floor_text() const { return std::to_string(session_.clock.floor_us()); }
@@ -67,11 +75,10 @@ Result<RedisStore::Meters> RedisStore::merge(std::span<const Charge> charges) {
   Meters meters{.book = book(), .list = {}};
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const Charge& charge = charges[i];
-    const auto limit = find_limit(meters.book, charge.limit);
-    if (!limit) return tl::make_unexpected(limit.error());
-    if (*limit == nullptr) return merge(charges);  // the book is a newer one: all of them by that
+    const auto limit = TRY(find_limit(meters.book, charge.limit));
+    if (limit == nullptr) return merge(charges);  // the book is a newer one: all of them by that
     Charged& meter = add_charge(meters.list, charge, i);
-    meter.limit = *limit;
+    meter.limit = limit;
     if (meter.name.empty()) meter.name = meter_key(charge.limit, charge.key);
   }
   return meters;
@@ -81,9 +88,8 @@ Result<RedisStore::Meters> RedisStore::merge(std::span<const Charge> charges) {
 Result<RedisStore::Meters> RedisStore::list_each(std::span<const Charge> charges) {
   const std::string_view name = charges[0].limit;
   Meters meters{.book = book(), .list = {}};
-  const auto found = find_limit(meters.book, name);
-  if (!found) return tl::make_unexpected(found.error());
-  const KnownLimit* const limit = *found != nullptr ? *found : meters.book->find(name);
+  const auto found = TRY(find_limit(meters.book, name));
+  const KnownLimit* const limit = found != nullptr ? found : meters.book->find(name);
   for (const Charge& charge : charges) {
     Charged& meter = meters.list.emplace_back();
     meter.limit = limit;
@@ -119,22 +125,22 @@ RedisStore::Charged& RedisStore::add_charge(std::vector<Charged>& meters, const 
 
 Result<void> RedisStore::mend(const wire::RespValue& problem, const Meters& meters, std::uint64_t& window_us) {
   if (!stands_in_the_way(problem) || problem.elements.size() < 3) {
-    return tl::make_unexpected(unexpected_reply("an answer to a script"));
+    return unexpected_reply("an answer to a script");
   }
   const std::string& what = problem.elements[0].text;
   if (what == "stale") return refresh_book();
   const auto index = static_cast<std::size_t>(problem.elements[2].integer);
-  CHECK(index >= 1 && index <= meters.list.size());
+  if (index < 1 || index > meters.list.size()) return unexpected_reply("an answer to a script");
   const Charged& meter = meters.list[index - 1];
   if (what == "window") {
-    window_us = std::stoull(problem.elements[3].text);
+    window_us = TRY(read_natural(element(problem, 3)));
     return {};
   }
-  if (what == "large") return tl::make_unexpected(core::usage_too_large("cost", meter.limit->definition().name()));
-  CHECK(what == "old" || what == "slot");
+  if (what == "large") return core::usage_too_large("cost", meter.limit->definition().name());
+  if (what != "old" && what != "slot") return unexpected_reply("an answer to a script");
   // A digit that says nothing to this process may be of a revision that it has not heard of yet.
   if (what == "slot") {
-    if (auto refreshed = refresh_book_if_changed(); !refreshed) return refreshed;
+    TRY(refresh_book_if_changed());
   }
   return catch_up(*meter.limit, meter.key);
 }
@@ -142,9 +148,8 @@ Result<void> RedisStore::mend(const wire::RespValue& problem, const Meters& mete
 // A meter that was written under an earlier revision of its limit is brought to the present one. Whoever is first does
 // it; the others find it done.
 Result<void> RedisStore::catch_up(const KnownLimit& limit, std::string_view key) {
-  const auto looked = look_at({limit.definition().name(), key});
-  if (!looked) return tl::make_unexpected(looked.error());
-  if (auto replaced = replace(*looked); !replaced) return tl::make_unexpected(replaced.error());
+  const auto looked = TRY(look_at({limit.definition().name(), key}));
+  TRY(replace(looked));
   return {};
 }
 
@@ -159,13 +164,12 @@ Result<RedisStore::Looked> RedisStore::look(std::span<const Charge> charges) {
 
 Result<RedisStore::Looked> RedisStore::look_by(const std::function<Result<Meters>()>& find) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    auto meters = find();
-    if (!meters) return tl::make_unexpected(meters.error());
-    auto looked = look_once(std::move(*meters));
+    auto meters = TRY(find());
+    auto looked = look_once(std::move(meters));
     if (!looked || looked->images.back() != nullptr) return looked;
-    if (auto refreshed = refresh_book(); !refreshed) return tl::make_unexpected(refreshed.error());
+    TRY(refresh_book());
   }
-  return tl::make_unexpected(too_busy());
+  return too_busy();
 }
 
 // The last image is null if a value is of a revision that the book does not know yet. In a Cluster the meters of
@@ -186,16 +190,15 @@ Result<RedisStore::Looked> RedisStore::look_once(Meters meters) {
   Looked looked{.meters = std::move(meters), .now_us = 0, .values = {}, .images = {}};
   std::vector<FoundValue> found;
   for (Result<wire::RespValue>& each : replies) {
-    auto reply = unless_error(std::move(each));
-    if (!reply) return tl::make_unexpected(reply.error());
-    looked.now_us = saw(reply->elements[0].text);
-    add_found(*reply, found);
+    auto reply = TRY(unless_error(std::move(each)));
+    looked.now_us = TRY(saw(element(reply, 0)));
+    if (!add_found(reply, found)) return unexpected_reply("an answer to a script");
   }
+  if (found.size() != looked.meters.list.size()) return unexpected_reply("an answer to a script");
   for (std::size_t i = 0; i < looked.meters.list.size(); ++i) {
     const Charged& meter = looked.meters.list[i];
-    auto image = MeterImage::found(*meter.limit, meter.key, found[i].text, found[i].parts, looked.now_us);
-    if (!image) return tl::make_unexpected(image.error());
-    looked.images.push_back(std::move(*image));
+    auto image = TRY(MeterImage::found(*meter.limit, meter.key, found[i].text, found[i].parts, looked.now_us));
+    looked.images.push_back(std::move(image));
     if (looked.images.back() == nullptr) break;
     looked.images.back()->access().cost = meter.cost;
     looked.images.back()->access().charges = meter.charges;
@@ -211,17 +214,17 @@ Result<bool> RedisStore::replace(const Looked& looked) {
   std::vector<std::string> arguments = {looked.values[0], image.parts_version(), std::move(text.value),
                                         text.until_us ? std::to_string(*text.until_us) : std::string()};
   for (std::string& part : text.parts) arguments.push_back(std::move(part));
-  const auto reply = run_script(StoreScript::kReplace, {&meter.name, 1}, arguments);
-  if (!reply) return tl::make_unexpected(reply.error());
-  return reply->integer == 1;
+  const auto reply = TRY(run_script(StoreScript::kReplace, {&meter.name, 1}, arguments));
+  return reply.integer == 1;
 }
 
 std::string RedisStore::record_key(std::string_view id, std::string_view home) const {
   return is_cluster_ ? id_key_at(home, id) : id_key(id);
 }
 
-std::uint64_t RedisStore::saw(const std::string& now_us) {
-  session_.clock.raise(std::stoull(now_us));
+Result<std::uint64_t> RedisStore::saw(const wire::RespValue& now_us) {
+  const auto micros = TRY(read_natural(now_us));
+  session_.clock.raise(micros);
   return session_.clock.floor_us();
 }
 

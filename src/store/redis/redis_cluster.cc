@@ -10,8 +10,11 @@
 // operation is on, and the answer where that is of several nodes.
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "base/random.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
 #include "store/redis/names.h"
@@ -37,13 +40,16 @@ std::string text_of(const core::Verdict& verdict) {
 }
 
 std::optional<core::Verdict> parse_verdict(const std::string& text) {
-  std::vector<std::int64_t> numbers;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t length = 0;
-    numbers.push_back(std::stoll(text.substr(at), &length));
-    at += length;
+  std::array<std::int64_t, 7> numbers{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::int64_t& number : numbers) {
+    if (&number != &numbers.front() && (at == end || *at++ != ' ')) return std::nullopt;
+    const auto read = std::from_chars(at, end, number);
+    if (read.ec != std::errc{}) return std::nullopt;
+    at = read.ptr;
   }
-  if (numbers.size() != 7) return std::nullopt;
+  if (at != end) return std::nullopt;
   return core::Verdict{.is_allowed = numbers[0] == 1,
                        .violated = static_cast<std::uint16_t>(numbers[1]),
                        .taken = numbers[2],
@@ -51,6 +57,10 @@ std::optional<core::Verdict> parse_verdict(const std::string& text) {
                        .limit = numbers[4],
                        .retry_after = Duration::from_ns(numbers[5]),
                        .reset_after = Duration::from_ns(numbers[6])};
+}
+
+Parameters parameters_of_take(const Take& request) {
+  return {.kind = 't', .mode = static_cast<char>('0' + static_cast<int>(request.mode)), .charges = request.charges};
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -89,6 +99,7 @@ struct RedisStore::Locator {
   std::string order;
   std::string answer = {};
   std::vector<std::string> homes;
+  bool is_new = false;  // not in its text: the operation that has just written it is the first one of its id
 
   static Locator of(const Parameters& parameters) {
     Locator locator{.fingerprint = fingerprint_of(parameters), .order = {}, .homes = {}};
@@ -141,26 +152,35 @@ Result<RedisStore::Locator> RedisStore::claim(std::string_view id, const Locator
   const std::string keep_ms = std::to_string((id_retention_ + keep).ms() + 1);
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const std::string text = std::to_string(book()->epoch()) + "\n" + wanted.text();
-    const auto set = run_command(key, {"SET", key, text, "NX", "PX", keep_ms});
-    if (!set) return tl::make_unexpected(set.error());
-    if (set->text == "OK") return wanted;
-    const auto found = locate(id);
-    if (!found) return tl::make_unexpected(found.error());
-    if (*found) {
-      if ((*found)->fingerprint == wanted.fingerprint) return **found;
-      return tl::make_unexpected(core::id_mismatch(id));
+    const auto set = TRY(run_command(key, {"SET", key, text, "NX", "PX", keep_ms}));
+    if (set.text == "OK") {
+      Locator claimed = wanted;
+      claimed.is_new = true;
+      return claimed;
+    }
+    const auto found = TRY(locate(id));
+    if (found) {
+      if (found->fingerprint == wanted.fingerprint) return *found;
+      return core::id_mismatch(id);
     }
     // It was of an earlier epoch, or has just been forgotten.
-    if (auto gone = run_command(key, {"DEL", key}); !gone) return tl::make_unexpected(gone.error());
+    TRY(run_command(key, {"DEL", key}));
   }
-  return tl::make_unexpected(too_busy());
+  return too_busy();
+}
+
+// What was refused has never happened, and its id is free again.
+void RedisStore::unclaim(std::string_view id, const Locator& locator, const Error& error) {
+  const bool is_refused = error.code == ErrorCode::kNoLimit || error.code == ErrorCode::kInvalid;
+  if (!locator.is_new || !is_refused) return;
+  const std::string key = locator_key(id);
+  (void)run_command(key, {"DEL", key});  // If it stays, the same operation can be asked again all the same.
 }
 
 Result<std::optional<RedisStore::Locator>> RedisStore::locate(std::string_view id) {
   const std::string key = locator_key(id);
-  const auto reply = run_command(key, {"GET", key});
-  if (!reply) return tl::make_unexpected(reply.error());
-  std::string_view text = reply->text;
+  const auto reply = TRY(run_command(key, {"GET", key}));
+  std::string_view text = reply.text;
   const std::string epoch = std::to_string(book()->epoch()) + "\n";
   if (!text.starts_with(epoch)) return std::nullopt;
   return Locator::parse(text.substr(epoch.size()));
@@ -170,66 +190,81 @@ Result<void> RedisStore::keep_answer(std::string_view id, Locator locator, const
   locator.answer = text_of(verdict);
   const std::string key = locator_key(id);
   const std::string text = std::to_string(book()->epoch()) + "\n" + locator.text();
-  if (auto set = run_command(key, {"SET", key, text, "KEEPTTL"}); !set) return tl::make_unexpected(set.error());
+  TRY(run_command(key, {"SET", key, text, "KEEPTTL"}));
   return {};
 }
 
-Result<core::Verdict> RedisStore::take_in_cluster(const TakeRequest& request) {
+Result<core::Verdict> RedisStore::take_in_cluster(const Take& request) {
   const bool is_apart = group(request.charges).size() > 1;
   if (request.id.empty()) return is_apart ? take_across(request) : take_at_home(request);
-  const Parameters parameters{
-      .kind = 't', .mode = static_cast<char>('0' + static_cast<int>(request.mode)), .charges = request.charges};
-  const auto locator = claim(request.id, Locator::of(parameters), {});
-  if (!locator) return tl::make_unexpected(locator.error());
-  if (!is_apart) return take_at_home(request);
-  if (const auto earlier = parse_verdict(locator->answer)) return *earlier;
-  const auto verdict = take_across(request);
-  if (!verdict) return verdict;
-  if (verdict->is_allowed || request.remembers_denial) {
-    if (auto kept = keep_answer(request.id, *locator, *verdict); !kept) return tl::make_unexpected(kept.error());
+  const auto locator = TRY(claim(request.id, Locator::of(parameters_of_take(request)), {}));
+  if (const auto earlier = parse_verdict(locator.answer)) return *earlier;
+  const auto verdict = is_apart ? take_across(request) : take_at_home(request);
+  if (!verdict.has_value()) {
+    unclaim(request.id, locator, verdict.error());
+    return verdict;
+  }
+  if (is_apart && (verdict->is_allowed || request.remembers_denial)) {
+    TRY(keep_answer(request.id, locator, *verdict));
   }
   return verdict;
 }
 
+// The answer to a take on the keys of several nodes lies with its locator.
+Result<std::optional<core::Verdict>> RedisStore::recall_in_cluster(const Take& request) {
+  const auto locator = TRY(locate(request.id));
+  if (!locator) return std::nullopt;
+  if (locator->fingerprint != fingerprint_of(parameters_of_take(request))) return core::id_mismatch(request.id);
+  if (locator->homes.size() == 1) return recall_at_home(request);
+  return parse_verdict(locator->answer);
+}
+
 // A take on the keys of several nodes.
-Result<core::Verdict> RedisStore::take_across(const TakeRequest& request) {
+Result<core::Verdict> RedisStore::take_across(const Take& request) {
   const std::vector<Group> groups = group(request.charges);
   core::Verdict verdict{.is_allowed = true};
   for (const Charge& charge : request.charges) verdict.taken += charge.cost;
   if (request.mode == Mode::kForce) {
+    // Nothing is charged if one of them cannot be.
+    TRY(check_force(request.charges));
     for (const Group& part : groups) {
-      const auto taken = take_at_home({.charges = part.charges, .mode = Mode::kForce, .id = request.id});
-      if (!taken) return taken;
+      TRY(take_at_home({.charges = part.charges, .mode = Mode::kForce, .id = request.id}));
     }
     return stand(request, verdict);
   }
-  const TakeRequest as_take{.charges = request.charges, .mode = Mode::kTake, .usages = request.usages};
+  const Take as_take{.charges = request.charges, .mode = Mode::kTake, .usages = request.usages};
   const std::string id = request.id.empty() ? base::random_id() : std::string(request.id);
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const auto peeked = peek(as_take);
-    if (!peeked || !peeked->is_allowed || verdict.taken == 0) return peeked;
+    if (!peeked.has_value() || !peeked->is_allowed || verdict.taken == 0) return peeked;
     std::vector<Charge> charges;  // a hold has no charges of 0
     std::copy_if(request.charges.begin(), request.charges.end(), std::back_inserter(charges),
                  [](const Charge& charge) { return charge.cost > 0; });
-    const auto violated = hold_across({.charges = charges, .ttl = kMoment, .id = id, .is_id_random = true});
-    if (!violated) return tl::make_unexpected(violated.error());
-    if (!*violated) continue;  // somebody took what was there a moment ago
+    const auto violated = TRY(hold_across({.charges = charges, .ttl = kMoment, .id = id, .is_id_random = true}));
+    if (!violated) continue;  // somebody took what was there a moment ago
     for (const Group& part : group(charges)) {
       const auto committed = close_at_home(id, {.operation = "commit", .home = part.key});
       // One that is committed already was so by an attempt whose answer was lost.
-      if (!committed && committed.error().code != ErrorCode::kNoHold) return tl::make_unexpected(committed.error());
+      if (!committed && committed.error().code != ErrorCode::kNoHold) return committed.error();
     }
     verdict.violated = peeked->violated;
     return stand(request, verdict);
   }
-  return peek(as_take);
+  return too_busy();
+}
+
+Result<void> RedisStore::check_force(std::span<const Charge> charges) {
+  const auto looked = TRY(look(charges));
+  for (const engine::MeterAccess& meter : accesses_of(looked.images)) {
+    if (meter.used() + meter.cost > kAmountMax) return core::usage_too_large("cost", meter.limit_name);
+  }
+  return {};
 }
 
 // Tells how the meters stand after the operation.
-Result<core::Verdict> RedisStore::stand(const TakeRequest& request, core::Verdict verdict) {
-  const auto looked = look(request.charges);
-  if (!looked) return tl::make_unexpected(looked.error());
-  engine::MeterAccesses accesses = accesses_of(looked->images);
+Result<core::Verdict> RedisStore::stand(const Take& request, core::Verdict verdict) {
+  const auto looked = TRY(look(request.charges));
+  engine::MeterAccesses accesses = accesses_of(looked.images);
   const engine::MeterAccess& tightest = *engine::admission::tightest(accesses);
   core::tell_standing(tightest.rule->rule(), tightest.state, tightest.moment, verdict);
   engine::tell_usages(accesses, request.usages);
@@ -237,84 +272,76 @@ Result<core::Verdict> RedisStore::stand(const TakeRequest& request, core::Verdic
 }
 
 Result<Settlement> RedisStore::give_in_cluster(std::span<const Charge> charges, std::string_view id) {
-  const std::vector<Group> groups = group(charges);
-  std::optional<Locator> locator;
-  if (!id.empty()) {
-    auto claimed = claim(id, Locator::of({.kind = 'g', .charges = charges}), {});
-    if (!claimed) return tl::make_unexpected(claimed.error());
-    locator = std::move(*claimed);
+  const bool is_apart = group(charges).size() > 1;
+  if (id.empty()) return is_apart ? give_across(charges, id) : give_at_home(charges, id);
+  const auto locator = TRY(claim(id, Locator::of({.kind = 'g', .charges = charges}), {}));
+  if (const auto earlier = parse_verdict(locator.answer)) {
+    return Settlement{.amount = earlier->taken, .remaining = earlier->remaining, .limit = earlier->limit};
   }
-  if (groups.size() == 1) return give_at_home(charges, id);
-  if (locator) {
-    if (const auto earlier = parse_verdict(locator->answer)) {
-      return Settlement{.amount = earlier->taken, .remaining = earlier->remaining, .limit = earlier->limit};
-    }
+  const auto given = is_apart ? give_across(charges, id) : give_at_home(charges, id);
+  if (!given) {
+    unclaim(id, locator, given.error());
+    return given;
   }
-  core::Verdict verdict{.is_allowed = true};
-  for (const Group& part : groups) {
-    const auto given = give_at_home(part.charges, id);
-    if (!given) return given;
-    verdict.taken += given->amount;
+  if (is_apart) {
+    const core::Verdict answer{
+        .is_allowed = true, .taken = given->amount, .remaining = given->remaining, .limit = given->limit};
+    TRY(keep_answer(id, locator, answer));
   }
-  const auto told = stand({.charges = charges}, verdict);
-  if (!told) return tl::make_unexpected(told.error());
-  if (locator) {
-    if (auto kept = keep_answer(id, *locator, *told); !kept) return tl::make_unexpected(kept.error());
-  }
-  return Settlement{.amount = told->taken, .remaining = told->remaining, .limit = told->limit};
+  return given;
 }
 
-Result<core::Verdict> RedisStore::hold_in_cluster(const HoldRequest& request) {
+Result<Settlement> RedisStore::give_across(std::span<const Charge> charges, std::string_view id) {
+  // Nothing is given if one of the limits is unknown.
+  TRY(merge(charges));
+  core::Verdict verdict{.is_allowed = true};
+  for (const Group& part : group(charges)) {
+    const auto given = TRY(give_at_home(part.charges, id));
+    verdict.taken += given.amount;
+  }
+  const auto told = TRY(stand({.charges = charges}, verdict));
+  return Settlement{.amount = told.taken, .remaining = told.remaining, .limit = told.limit};
+}
+
+Result<core::Verdict> RedisStore::hold_in_cluster(const Hold& request) {
   const Parameters parameters{.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag};
-  const auto locator = claim(request.id, Locator::of(parameters), request.ttl);
-  if (!locator) return tl::make_unexpected(locator.error());
-  const TakeRequest as_take{.charges = request.charges, .mode = Mode::kTake, .usages = request.usages};
-  core::Verdict verdict;
-  if (locator->homes.size() == 1) {
-    const auto held = hold_at_home(request);
-    if (!held) return held;
-    verdict = *held;
-  } else {
-    if (const auto earlier = parse_verdict(locator->answer)) return *earlier;
-    bool is_held = false;
-    for (int attempt = 0; attempt < kAttemptsMax && !is_held; ++attempt) {
-      const auto peeked = peek(as_take);
-      if (!peeked) return peeked;
-      verdict = *peeked;
-      if (!peeked->is_allowed) break;
-      const auto violated = hold_across(request);
-      if (!violated) return tl::make_unexpected(violated.error());
-      is_held = violated->has_value();
-    }
-    if (is_held) {
-      const auto told = stand(as_take, verdict);
-      if (!told) return told;
-      verdict = *told;
-    }
-    if (is_held || !request.is_id_random) {
-      if (auto kept = keep_answer(request.id, *locator, verdict); !kept) return tl::make_unexpected(kept.error());
-    }
+  const auto locator = TRY(claim(request.id, Locator::of(parameters), request.ttl));
+  if (const auto earlier = parse_verdict(locator.answer)) return *earlier;
+  const bool is_apart = locator.homes.size() > 1;
+  const auto verdict = is_apart ? hold_apart(request) : hold_at_home(request);
+  if (!verdict.has_value()) {
+    unclaim(request.id, locator, verdict.error());
+    return verdict;
   }
-  if (verdict.is_allowed && !request.tag.empty()) {
-    const auto expires = now() + request.ttl;
-    if (auto tagged = tag_hold(request.tag, request.id, us_of(expires)); !tagged) {
-      return tl::make_unexpected(tagged.error());
-    }
+  if (is_apart && (verdict->is_allowed || !request.is_id_random)) {
+    TRY(keep_answer(request.id, locator, *verdict));
   }
+  if (verdict->is_allowed && !request.tag.empty()) TRY(tag_if_open(request.id, locator));
   return verdict;
 }
 
+Result<core::Verdict> RedisStore::hold_apart(const Hold& request) {
+  const Take as_take{.charges = request.charges, .mode = Mode::kTake, .usages = request.usages};
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    const auto peeked = TRY(peek(as_take));
+    if (!peeked.is_allowed) return peeked;
+    const auto violated = TRY(hold_across(request));
+    if (violated) return stand(as_take, peeked);
+  }
+  return too_busy();
+}
+
 // Holds the charges on each key; none, and nothing is held, if one of them does not fit.
-Result<std::optional<std::uint16_t>> RedisStore::hold_across(const HoldRequest& request) {
+Result<std::optional<std::uint16_t>> RedisStore::hold_across(const Hold& request) {
   const std::vector<Group> groups = group(request.charges);
   std::uint16_t violated = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    HoldRequest part = request;
+    Hold part = request;
     part.charges = groups[i].charges;
     part.usages = {};
     part.is_id_random = true;  // a denial here is remembered for the whole, if at all
     const auto held = hold_at_home(part);
-    if (held && held->is_allowed) {
+    if (held.has_value() && held->is_allowed) {
       violated |= groups[i].widen(held->violated);
       continue;
     }
@@ -324,27 +351,26 @@ Result<std::optional<std::uint16_t>> RedisStore::hold_across(const HoldRequest& 
       const std::string record = record_key(request.id, groups[j].key);
       (void)run_command(record, {"DEL", record});  // it never happened: the next attempt holds anew
     }
-    if (!held) return tl::make_unexpected(held.error());
+    if (!held.has_value()) return held.error();
     return std::nullopt;
   }
   return violated;
 }
 
 Result<std::optional<RedisStore::FoundHold>> RedisStore::find_in_cluster(std::string_view id) {
-  const auto locator = locate(id);
-  if (!locator) return tl::make_unexpected(locator.error());
-  if (!*locator) return std::nullopt;
+  const auto locator = TRY(locate(id));
+  if (!locator) return std::nullopt;
   std::vector<FoundHold> parts;
-  for (const std::string& home : (*locator)->homes) {
+  for (const std::string& home : locator->homes) {
     auto found = look_for_hold(id, home);
-    if (!found || !*found) return found;
+    if (!found.has_value() || !*found) return found;
     parts.push_back(std::move(**found));
   }
   // The charges in the operation's order: each part has its own in that order.
   FoundHold whole = parts[0];
   whole.parts.clear();
   std::vector<std::size_t> next(parts.size());
-  for (const char home : (*locator)->order) {
+  for (const char home : locator->order) {
     const auto index = static_cast<std::size_t>(home - 'a');
     if (index >= parts.size() || next[index] >= parts[index].parts.size()) return std::nullopt;
     whole.parts.push_back(parts[index].parts[next[index]++]);
@@ -354,38 +380,31 @@ Result<std::optional<RedisStore::FoundHold>> RedisStore::find_in_cluster(std::st
 }
 
 Result<Settlement> RedisStore::close_in_cluster(std::string_view id, const Closing& closing) {
-  const auto locator = locate(id);
-  if (!locator) return tl::make_unexpected(locator.error());
-  if (!*locator) return tl::make_unexpected(core::no_hold(id));
-  const auto found = find_in_cluster(id);
-  if (!found) return tl::make_unexpected(found.error());
-  if (!*found) return tl::make_unexpected(core::no_hold(id));
-  const FoundHold& hold = **found;
+  const auto locator = TRY(locate(id));
+  if (!locator) return core::no_hold(id);
+  const auto found = TRY(find_in_cluster(id));
+  if (!found) return core::no_hold(id);
+  const FoundHold& hold = *found;
   Settlement settlement;
-  if ((*locator)->homes.size() == 1) {
+  if (locator->homes.size() == 1) {
     Closing at_home = closing;
-    at_home.home = (*locator)->homes[0];
-    const auto closed = close_at_home(id, at_home);
-    if (!closed) return closed;
-    settlement = *closed;
+    at_home.home = locator->homes[0];
+    const auto closed = TRY(close_at_home(id, at_home));
+    settlement = closed;
   } else {
-    if (hold.state != HoldState::kHeld) return tl::make_unexpected(core::not_open(id, hold.state));
-    if (auto ok = check_amounts(hold, closing); !ok) return tl::make_unexpected(ok.error());
-    const auto closed = close_across(id, hold, **locator, closing);
-    if (!closed) return closed;
-    settlement = *closed;
+    if (hold.state != HoldState::kHeld) return core::not_open(id, hold.state);
+    TRY(check_amounts(hold, closing));
+    const auto closed = TRY(close_across(id, hold, *locator, closing));
+    settlement = closed;
   }
   if (closing.operation == "extend") {
     const std::string key = locator_key(id);
     const Duration keep = id_retention_ + Duration(std::chrono::microseconds(closing.ttl_us));
-    if (auto kept = run_command(key, {"PEXPIRE", key, std::to_string(keep.ms() + 1)}); !kept) {
-      return tl::make_unexpected(kept.error());
-    }
+    TRY(run_command(key, {"PEXPIRE", key, std::to_string(keep.ms() + 1)}));
   }
   if (!hold.tag.empty()) {
     const bool is_open = closing.operation == "extend";
-    const auto tagged = is_open ? tag_hold(hold.tag, id, us_of(now()) + closing.ttl_us) : tag_hold(hold.tag, id, 0);
-    if (!tagged) return tl::make_unexpected(tagged.error());
+    TRY(is_open ? tag_if_open(id, *locator) : tag_hold(hold.tag, id, 0));
   }
   return settlement;
 }
@@ -406,44 +425,44 @@ Result<Settlement> RedisStore::close_across(std::string_view id, const FoundHold
     if (beyond > 0 && book()->find(part.limit) != nullptr) overage.push_back({part.limit, part.key, beyond});
   }
   if (!overage.empty()) {
-    const auto taken = take_across({.charges = overage});
-    if (!taken) return tl::make_unexpected(taken.error());
-    if (!taken->is_allowed) return tl::make_unexpected(core::overage_does_not_fit(overage[0].limit, overage[0].cost));
+    const auto taken = TRY(take_across({.charges = overage}));
+    if (!taken.is_allowed) return core::overage_does_not_fit(overage[0].limit, overage[0].cost);
   }
   Amount returned = 0;
   for (std::size_t i = 0; i < locator.homes.size(); ++i) {
     Closing part = closing;
     part.amounts = amounts[i];
     part.home = locator.homes[i];
-    const auto closed = close_at_home(id, part);
-    if (!closed) return closed;
-    returned += closed->amount;
+    const auto closed = TRY(close_at_home(id, part));
+    returned += closed.amount;
   }
   Settlement settlement{.amount = closing.is_commit() ? committed_amount(hold, closing) : returned};
   if (charges.empty()) return settlement;
-  const auto told = stand({.charges = charges}, {});
-  if (!told) return tl::make_unexpected(told.error());
-  settlement.remaining = told->remaining;
-  settlement.limit = told->limit;
+  const auto told = TRY(stand({.charges = charges}, {}));
+  settlement.remaining = told.remaining;
+  settlement.limit = told.limit;
   return settlement;
+}
+
+// Until when, is for the hold's own node to say. One that is asked for again may have ended since.
+Result<void> RedisStore::tag_if_open(std::string_view id, const Locator& locator) {
+  const auto found = TRY(look_for_hold(id, locator.homes[0]));
+  if (!found || found->state != HoldState::kHeld) return {};
+  return tag_hold(found->tag, id, found->expires_us);
 }
 
 // `expires_us` 0: the hold is not open any more.
 Result<void> RedisStore::tag_hold(std::string_view tag, std::string_view id, std::uint64_t expires_us) {
   const std::string key = tag_key(tag);
-  const auto reply = expires_us == 0 ? run_command(key, {"HDEL", key, id})
-                                     : run_command(key, {"HSET", key, id, std::to_string(expires_us)});
-  if (!reply) return tl::make_unexpected(reply.error());
+  TRY(expires_us == 0 ? run_command(key, {"HDEL", key, id})
+                      : run_command(key, {"HSET", key, id, std::to_string(expires_us)}));
   if (expires_us == 0) return {};
   // Kept as long as the last of its holds; two who come at once may leave it shorter than that by a moment.
-  const auto left = run_command(key, {"PTTL", key});
-  if (!left) return tl::make_unexpected(left.error());
+  const auto left = TRY(run_command(key, {"PTTL", key}));
   const std::uint64_t until_ms = (expires_us + kMarginUs) / 1000;
   const std::uint64_t now_ms = us_of(now()) / 1000;
-  if (left->integer >= 0 && now_ms + static_cast<std::uint64_t>(left->integer) >= until_ms) return {};
-  if (auto kept = run_command(key, {"PEXPIREAT", key, std::to_string(until_ms)}); !kept) {
-    return tl::make_unexpected(kept.error());
-  }
+  if (left.integer >= 0 && now_ms + static_cast<std::uint64_t>(left.integer) >= until_ms) return {};
+  TRY(run_command(key, {"PEXPIREAT", key, std::to_string(until_ms)}));
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "core/refusals.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
@@ -19,20 +20,19 @@ HoldState state_of(std::string_view text) {
 
 }  // namespace
 
-Result<core::Verdict> RedisStore::do_hold(const HoldRequest& request) {
-  return is_cluster_ ? hold_in_cluster(request) : hold_at_home(request);
+Result<core::Verdict> RedisStore::perform(const core::Hold& hold) {
+  return is_cluster_ ? hold_in_cluster(hold) : hold_at_home(hold);
 }
 
-Result<core::Verdict> RedisStore::hold_at_home(const HoldRequest& request) {
-  const auto ttl_us = micros_of("ttl", request.ttl);
-  if (!ttl_us) return tl::make_unexpected(ttl_us.error());
+Result<core::Verdict> RedisStore::hold_at_home(const Hold& request) {
+  const auto ttl_us = TRY(micros_of("ttl", request.ttl));
   const std::string fingerprint =
       fingerprint_of({.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
   const auto write = [&](const Meters& meters, Call& call) {
     call.arguments.push_back("hold");
     call.arguments.push_back(std::to_string(meters.list.size()) + (request.usages.empty() ? " 0 " : " 1 ") +
                              fingerprint + " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
-                             (request.is_id_random ? " 1 " : " 0 ") + std::to_string(*ttl_us));
+                             (request.is_id_random ? " 1 " : " 0 ") + std::to_string(ttl_us));
     call.keys.push_back(record_key(request.id, request.charges[0].key));
     if (!request.tag.empty() && !is_cluster_) call.keys.push_back(tag_key(request.tag));
     call.arguments.emplace_back(request.id);
@@ -47,36 +47,34 @@ Result<core::Verdict> RedisStore::hold_at_home(const HoldRequest& request) {
       call.arguments.push_back(std::to_string(meter->limit->entry().born));
     }
   };
-  const auto answer = settle_once(
-      request.charges, {.id = request.id, .fingerprint = fingerprint, .home = request.charges[0].key}, write);
-  if (!answer) return tl::make_unexpected(answer.error());
-  return read_decision(answer->reply, answer->meters, Mode::kTake, request.usages);
+  const auto answer = TRY(settle_once(
+      request.charges, {.id = request.id, .fingerprint = fingerprint, .home = request.charges[0].key}, write));
+  return read_decision(answer.reply, answer.meters, Mode::kTake, request.usages);
 }
 
 // Null if there is no hold of that id, or it was forgotten.
 Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::string_view id, std::string_view home) {
   const std::string key = record_key(id, home);
   const std::string arguments[] = {"hold"};
-  const auto reply = run_script(StoreScript::kLook, {&key, 1}, arguments);
-  if (!reply) return tl::make_unexpected(reply.error());
+  const auto reply = TRY(run_script(StoreScript::kLook, {&key, 1}, arguments));
   FoundHold hold;
-  hold.now_us = saw(reply->elements[0].text);
-  if (reply->elements.size() < 2) return std::nullopt;
-  const auto& record = reply->elements[1].elements;
-  if (record[1].text != std::to_string(book()->epoch())) return std::nullopt;
-  hold.made_us = std::stoull(record[0].text);
-  hold.state = state_of(record[2].text);
-  hold.expires_us = std::stoull(record[3].text);
+  hold.now_us = TRY(saw(element(reply, 0)));
+  if (reply.elements.size() < 2) return std::nullopt;
+  const wire::RespValue& record = reply.elements[1];
+  if (element(record, 1).text != std::to_string(book()->epoch())) return std::nullopt;
+  hold.made_us = TRY(read_natural(element(record, 0)));
+  hold.state = state_of(element(record, 2).text);
+  hold.expires_us = TRY(read_natural(element(record, 3)));
   if (hold.state == HoldState::kHeld && hold.now_us >= hold.expires_us) hold.state = HoldState::kExpired;
-  const std::uint64_t final_us = std::stoull(record[4].text);
+  const auto final_us = TRY(read_natural(element(record, 4)));
   const bool is_final = hold.state == HoldState::kCommitted || hold.state == HoldState::kCancelled;
   const std::uint64_t since_us = is_final ? final_us : hold.expires_us;
   if (hold.now_us >= since_us + static_cast<std::uint64_t>(id_retention_.ns() / 1000)) return std::nullopt;
-  hold.tag = record[5].text;
-  for (const wire::RespValue& charge : record[6].elements) {
-    const auto& part = charge.elements;
-    hold.parts.push_back({part[0].text, part[1].text, static_cast<Amount>(std::stoll(part[2].text)),
-                          part[3].text == "1", std::stoull(part[4].text)});
+  hold.tag = element(record, 5).text;
+  for (const wire::RespValue& part : element(record, 6).elements) {
+    const auto units = TRY(read_units(element(part, 2)));
+    const auto born = TRY(read_natural(element(part, 4)));
+    hold.parts.push_back({element(part, 0).text, element(part, 1).text, units, element(part, 3).text == "1", born});
   }
   return hold;
 }
@@ -85,34 +83,32 @@ Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::stri
 // looked at first; the script sees whether it is still the same one.
 Result<Settlement> RedisStore::close_at_home(std::string_view id, const Closing& closing) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const auto found = look_for_hold(id, closing.home);
-    if (!found) return tl::make_unexpected(found.error());
-    if (!*found) return tl::make_unexpected(core::no_hold(id));
-    const FoundHold& hold = **found;
-    if (hold.state != HoldState::kHeld) return tl::make_unexpected(core::not_open(id, hold.state));
-    if (auto ok = check_amounts(hold, closing); !ok) return tl::make_unexpected(ok.error());
-    auto answer = send_closing(id, hold, closing);
-    if (!answer) return tl::make_unexpected(answer.error());
-    const std::string& what = answer->reply.elements[0].text;
+    const auto found = TRY(look_for_hold(id, closing.home));
+    if (!found) return core::no_hold(id);
+    const FoundHold& hold = *found;
+    if (hold.state != HoldState::kHeld) return core::not_open(id, hold.state);
+    TRY(check_amounts(hold, closing));
+    auto answer = TRY(send_closing(id, hold, closing));
+    const std::string& what = element(answer.reply, 0).text;
     if (what == "ok") {
-      auto settlement = read_settlement(*answer);
+      auto settlement = read_settlement(answer);
       if (settlement && closing.is_commit()) settlement->amount = committed_amount(hold, closing);
       return settlement;
     }
-    if (what == "nohold") return tl::make_unexpected(core::no_hold(id));
-    if (what == "expired") return tl::make_unexpected(core::not_open(id, HoldState::kExpired));
+    if (what == "nohold") return core::no_hold(id);
+    if (what == "expired") return core::not_open(id, HoldState::kExpired);
     if (what == "final") {
-      return tl::make_unexpected(core::not_open(id, state_of(answer->reply.elements[2].text)));
+      return core::not_open(id, state_of(element(answer.reply, 2).text));
     }
     if (what == "overage") {
-      const auto index = static_cast<std::size_t>(answer->reply.elements[2].integer) - 1;
-      return tl::make_unexpected(
-          core::overage_does_not_fit(answer->meters.list[index].limit->definition().name(),
-                                     static_cast<Amount>(std::stoll(answer->reply.elements[3].text))));
+      const auto index = static_cast<std::size_t>(element(answer.reply, 2).integer) - 1;
+      if (index >= answer.meters.list.size()) return unexpected_reply("an answer to a script");
+      const auto overage = TRY(read_units(element(answer.reply, 3)));
+      return core::overage_does_not_fit(answer.meters.list[index].limit->definition().name(), overage);
     }
     // "changed": another hold has taken its place in between.
   }
-  return tl::make_unexpected(too_busy());
+  return too_busy();
 }
 
 Amount RedisStore::committed_amount(const FoundHold& hold, const Closing& closing) {
@@ -127,12 +123,12 @@ Amount RedisStore::committed_amount(const FoundHold& hold, const Closing& closin
 Result<void> RedisStore::check_amounts(const FoundHold& hold, const Closing& closing) {
   if (closing.amounts.empty()) return {};
   if (closing.amounts.size() != hold.parts.size()) {
-    return tl::make_unexpected(core::wrong_amount_count(hold.parts.size(), closing.amounts.size()));
+    return core::wrong_amount_count(hold.parts.size(), closing.amounts.size());
   }
   for (std::size_t i = 0; i < hold.parts.size() && !closing.allow_overage; ++i) {
     const FoundHold::Part& part = hold.parts[i];
     if (closing.amounts[i] > part.units) {
-      return tl::make_unexpected(core::exceeds_hold(part.limit, closing.amounts[i], part.units));
+      return core::exceeds_hold(part.limit, closing.amounts[i], part.units);
     }
   }
   return {};
@@ -175,42 +171,41 @@ Result<Settlement> RedisStore::close_hold(std::string_view id, const Closing& cl
   return is_cluster_ ? close_in_cluster(id, closing) : close_at_home(id, closing);
 }
 
-Result<Settlement> RedisStore::do_commit(const CommitRequest& request) {
-  return close_hold(request.id,
-                    {.operation = "commit", .amounts = request.amounts, .allow_overage = request.allow_overage});
+Result<Settlement> RedisStore::perform(const core::Commit& commit) {
+  return close_hold(commit.id,
+                    {.operation = "commit", .amounts = commit.amounts, .allow_overage = commit.allow_overage});
 }
 
-Result<Settlement> RedisStore::do_cancel(std::string_view id) { return close_hold(id, {.operation = "cancel"}); }
-
-Result<Duration> RedisStore::do_extend(std::string_view id, Duration ttl) {
-  const auto ttl_us = micros_of("ttl", ttl);
-  if (!ttl_us) return tl::make_unexpected(ttl_us.error());
-  return close_hold(id, {.operation = "extend", .ttl_us = static_cast<std::uint64_t>(*ttl_us)})
-      .map([ttl](const Settlement&) { return ttl; });
+Result<Settlement> RedisStore::perform(const core::Cancel& cancel) {
+  return close_hold(cancel.id, {.operation = "cancel"});
 }
 
-Result<std::optional<HoldInfo>> RedisStore::do_find_hold(std::string_view id) {
-  const auto found = is_cluster_ ? find_in_cluster(id) : look_for_hold(id, {});
-  if (!found) return tl::make_unexpected(found.error());
-  return *found ? std::optional((*found)->info(id)) : std::nullopt;
+Result<Duration> RedisStore::perform(const core::Extend& extend) {
+  const auto ttl_us = TRY(micros_of("ttl", extend.ttl));
+  return close_hold(extend.id, {.operation = "extend", .ttl_us = static_cast<std::uint64_t>(ttl_us)})
+      .map([&](const Settlement&) { return extend.ttl; });
 }
 
-Result<std::vector<std::string>> RedisStore::do_holds(const MeterName& meter, std::size_t count_max) {
-  const auto looked = look_at(meter);
-  if (!looked) return tl::make_unexpected(looked.error());
-  return looked->images[0]->access().hold_ids(count_max);
+Result<std::optional<HoldInfo>> RedisStore::perform(const core::FindHold& find) {
+  const auto found = TRY(is_cluster_ ? find_in_cluster(find.id) : look_for_hold(find.id, {}));
+  return found ? std::optional(found->info(find.id)) : std::nullopt;
 }
 
-Result<std::vector<std::string>> RedisStore::do_holds_tagged(std::string_view tag) {
-  const std::string key = tag_key(tag);
+Result<std::vector<std::string>> RedisStore::perform(const core::ListHolds& list) {
+  const auto looked = TRY(look_at(list.meter));
+  return looked.images[0]->access().hold_ids(list.count_max);
+}
+
+Result<std::vector<std::string>> RedisStore::perform(const core::ListTagged& list) {
+  const std::string key = tag_key(list.tag);
   const std::string arguments[] = {"tag"};
-  const auto reply = run_script(StoreScript::kLook, {&key, 1}, arguments);
-  if (!reply) return tl::make_unexpected(reply.error());
-  const std::uint64_t now_us = saw(reply->elements[0].text);
-  const auto& fields = reply->elements[1].elements;
+  const auto reply = TRY(run_script(StoreScript::kLook, {&key, 1}, arguments));
+  const auto now_us = TRY(saw(element(reply, 0)));
+  const auto& fields = element(reply, 1).elements;
   std::vector<std::string> ids;
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-    if (now_us < std::stoull(fields[i + 1].text)) ids.push_back(fields[i].text);
+    const auto expires_us = TRY(read_natural(fields[i + 1]));
+    if (now_us < expires_us) ids.push_back(fields[i].text);
   }
   std::sort(ids.begin(), ids.end());
   return ids;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/names.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "core/take.h"
 #include "core/validate.h"
@@ -19,19 +21,7 @@ namespace mete::store::redis {
 namespace {
 
 // How the script calls a type.
-std::string_view letter_of(KeyType type) {
-  switch (type) {
-    case KeyType::kNone:
-      return "-";
-    case KeyType::kCounter:
-      return "c";
-    case KeyType::kQuota:
-      return "q";
-    case KeyType::kThrottle:
-      return "t";
-  }
-  __builtin_unreachable();
-}
+std::string_view letter_of(KeyType type) { return base::name_of("-|c|q|t", type); }
 
 // The letters of the types for which is_meant() is true.
 template <class IsMeant>
@@ -43,7 +33,7 @@ std::string letters_where(IsMeant is_meant) {
   return letters;
 }
 
-bool is_refused(const SetRequest& request, KeyType type) {
+bool is_refused(const SetCounter& request, KeyType type) {
   return request.wants_old && (type == KeyType::kQuota || type == KeyType::kThrottle);
 }
 
@@ -79,21 +69,7 @@ Result<ExpiryWords> words_of(const Expiry& expiry) {
 }
 
 std::string_view word_of(ExpiryCondition condition) {
-  switch (condition) {
-    case ExpiryCondition::kAlways:
-      return "always";
-    case ExpiryCondition::kIfNone:
-      return "none";
-    case ExpiryCondition::kIfAny:
-      return "any";
-    case ExpiryCondition::kIfLater:
-      return "later";
-    case ExpiryCondition::kIfSooner:
-      return "sooner";
-    case ExpiryCondition::kIfAnyAndSooner:
-      return "any_and_sooner";
-  }
-  __builtin_unreachable();
+  return base::name_of("always|none|any|later|sooner|any_and_sooner", condition);
 }
 
 // A window is whole seconds.
@@ -117,25 +93,20 @@ void RedisKeys::add_call(Batch& batch, std::string_view key, std::string_view op
 
 Result<RedisKeys::Told> RedisKeys::told_by(Result<wire::RespValue> reply) {
   constexpr std::size_t kReplyParts = 4;
-  auto parts = unless_error(std::move(reply));
-  if (!parts) return tl::make_unexpected(parts.error());
-  if (parts->elements.size() != kReplyParts || parts->elements[0].integer < 0) {
-    return tl::make_unexpected(unexpected_reply("a reply of the script for keys"));
+  auto parts = TRY(unless_error(std::move(reply)));
+  if (parts.elements.size() != kReplyParts || parts.elements[0].integer < 0) {
+    return unexpected_reply("a reply of the script for keys");
   }
   const auto& [now, before, wanted, fits] =
-      std::tie(parts->elements[0], parts->elements[1], parts->elements[2], parts->elements[3]);
+      std::tie(parts.elements[0], parts.elements[1], parts.elements[2], parts.elements[3]);
   const auto now_us = static_cast<std::uint64_t>(now.integer);
   session_.clock.raise(now_us);
   Told told{.now = instant_of_micros(now_us), .before = {}, .wanted = {}, .fits = fits.integer != 0};
   if (before.type == wire::RespType::kBulk) {
-    auto record = read_key_record(before.text);
-    if (!record) return tl::make_unexpected(record.error());
-    told.before = *record;
+    told.before = TRY(read_key_record(before.text));
   }
   if (wanted.type == wire::RespType::kBulk) {
-    auto record = read_key_record(wanted.text);
-    if (!record) return tl::make_unexpected(record.error());
-    told.wanted = *record;
+    told.wanted = TRY(read_key_record(wanted.text));
   }
   return told;
 }
@@ -149,8 +120,8 @@ Result<RedisKeys::Told> RedisKeys::call(std::string_view key, std::string_view o
   return told_by(std::move(replies.front()));
 }
 
-Result<std::optional<std::int64_t>> RedisKeys::do_get(std::string_view key) {
-  return call(key, "look").and_then([](Told told) -> Result<std::optional<std::int64_t>> {
+Result<std::optional<std::int64_t>> RedisKeys::perform(const core::GetKey& get) {
+  return call(get.key, "look").and_then([](Told told) -> Result<std::optional<std::int64_t>> {
     switch (told.before.type) {
       case KeyType::kNone:
         return std::nullopt;
@@ -165,26 +136,24 @@ Result<std::optional<std::int64_t>> RedisKeys::do_get(std::string_view key) {
   });
 }
 
-Result<SetAnswer> RedisKeys::do_set(const SetRequest& request) {
-  const auto expiry = words_of(request.expiry);
-  if (!expiry) return tl::make_unexpected(expiry.error());
+Result<SetAnswer> RedisKeys::perform(const core::SetCounter& set) {
+  const auto expiry = TRY(words_of(set.expiry));
   const std::string replaced = letters_where([&](KeyType type) {
-    return !is_refused(request, type) && is_met(request.condition, type) && core::is_within(request.reach, type);
+    return !is_refused(set, type) && is_met(set.condition, type) && core::is_within(set.reach, type);
   });
-  const auto told = call(request.key, "set", {replaced, std::to_string(request.value), expiry->kind, expiry->micros});
-  if (!told) return tl::make_unexpected(told.error());
-  const KeyType type = told->before.type;
-  if (is_refused(request, type)) return core::wrong_type();
+  const auto told = TRY(call(set.key, "set", {replaced, std::to_string(set.value), expiry.kind, expiry.micros}));
+  const KeyType type = told.before.type;
+  if (is_refused(set, type)) return core::wrong_type();
   SetAnswer answer;
-  if (type == KeyType::kCounter) answer.old = told->before.value;
-  if (!is_met(request.condition, type)) return answer;
-  answer.is_out_of_reach = !core::is_within(request.reach, type);
+  if (type == KeyType::kCounter) answer.old = told.before.value;
+  if (!is_met(set.condition, type)) return answer;
+  answer.is_out_of_reach = !core::is_within(set.reach, type);
   answer.is_set = !answer.is_out_of_reach;
   return answer;
 }
 
-Result<std::optional<std::int64_t>> RedisKeys::do_take_out(std::string_view key) {
-  return call(key, "remove", {letter_of(KeyType::kCounter)})
+Result<std::optional<std::int64_t>> RedisKeys::perform(const core::TakeOut& take) {
+  return call(take.key, "remove", {letter_of(KeyType::kCounter)})
       .and_then([](const Told& told) -> Result<std::optional<std::int64_t>> {
         if (!told.before.is_counter_or_none()) return core::wrong_type();
         if (told.before.type == KeyType::kNone) return std::nullopt;
@@ -192,13 +161,13 @@ Result<std::optional<std::int64_t>> RedisKeys::do_take_out(std::string_view key)
       });
 }
 
-Result<std::int64_t> RedisKeys::do_add(std::string_view key, std::int64_t by) {
-  const Result<void> is_consumable = core::validate_consumption(by);
-  return call(key, "add", {std::to_string(by), flag(is_consumable.has_value())})
+Result<std::int64_t> RedisKeys::perform(const core::AddToCounter& add) {
+  const Result<void> is_consumable = core::validate_consumption(add.by);
+  return call(add.key, "add", {std::to_string(add.by), flag(is_consumable.has_value())})
       .and_then([&](Told told) -> Result<std::int64_t> {
         if (told.before.type == KeyType::kThrottle) return core::wrong_type();
         if (told.before.type == KeyType::kQuota) {
-          if (!is_consumable) return tl::make_unexpected(is_consumable.error());
+          if (!is_consumable) return is_consumable.error();
           return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;
         }
         if (!told.wanted) return core::counter_overflow();
@@ -206,33 +175,32 @@ Result<std::int64_t> RedisKeys::do_add(std::string_view key, std::int64_t by) {
       });
 }
 
-Result<BoundedSum> RedisKeys::do_add_bounded(const BoundedAdd& request) {
+Result<BoundedSum> RedisKeys::perform(const core::AddBounded& add) {
   using Limits = std::numeric_limits<std::int64_t>;
-  const auto expiry = words_of(request.expiry);
-  if (!expiry) return tl::make_unexpected(expiry.error());
-  return call(request.key, "add_bounded",
-              {std::to_string(request.by), std::to_string(request.lower.value_or(Limits::min())),
-               std::to_string(request.upper.value_or(Limits::max())), flag(request.saturate), expiry->kind,
-               expiry->micros, flag(request.expiry_only_if_none)})
+  const auto expiry = TRY(words_of(add.expiry));
+  return call(add.key, "add_bounded",
+              {std::to_string(add.by), std::to_string(add.lower.value_or(Limits::min())),
+               std::to_string(add.upper.value_or(Limits::max())), flag(add.saturate), expiry.kind, expiry.micros,
+               flag(add.expiry_only_if_none)})
       .and_then([&](const Told& told) -> Result<BoundedSum> {
         if (!told.before.is_counter_or_none()) return core::wrong_type();
         if (told.wanted) return BoundedSum{told.wanted->value, told.wanted->value - told.before.value};
         // There always is a sum to saturate at; but what that adds may be more than a number can tell.
-        if (request.saturate) return core::counter_overflow();
+        if (add.saturate) return core::counter_overflow();
         return BoundedSum{.value = told.before.value, .applied = 0};
       });
 }
 
-Result<void> RedisKeys::do_quota_set(std::string_view key, const QuotaRule& rule) {
-  return call(key, "quota_set", {std::to_string(rule.amount), window_text(rule)})
+Result<void> RedisKeys::perform(const core::SetQuota& set) {
+  return call(set.key, "quota_set", {std::to_string(set.rule.amount), window_text(set.rule)})
       .and_then([](const Told& told) -> Result<void> {
         if (told.before.type == KeyType::kNone || told.before.type == KeyType::kQuota) return {};
         return core::wrong_type();
       });
 }
 
-Result<std::optional<QuotaStanding>> RedisKeys::do_quota_get(std::string_view key) {
-  return call(key, "look").and_then([](Told told) -> Result<std::optional<QuotaStanding>> {
+Result<std::optional<QuotaStanding>> RedisKeys::perform(const core::GetQuota& get) {
+  return call(get.key, "look").and_then([](Told told) -> Result<std::optional<QuotaStanding>> {
     if (told.before.type == KeyType::kNone) return std::nullopt;
     if (told.before.type != KeyType::kQuota) return core::wrong_type();
     const core::Rule& rule = told.before.rule;
@@ -241,57 +209,57 @@ Result<std::optional<QuotaStanding>> RedisKeys::do_quota_get(std::string_view ke
   });
 }
 
-Result<bool> RedisKeys::do_quota_remove(std::string_view key) {
-  return call(key, "remove", {letter_of(KeyType::kQuota)}).and_then([](const Told& told) -> Result<bool> {
+Result<bool> RedisKeys::perform(const core::RemoveQuota& remove) {
+  return call(remove.key, "remove", {letter_of(KeyType::kQuota)}).and_then([](const Told& told) -> Result<bool> {
     if (told.before.type == KeyType::kNone) return false;
     if (told.before.type != KeyType::kQuota) return core::wrong_type();
     return true;
   });
 }
 
-Result<Amount> RedisKeys::do_quota_take(std::string_view key, const QuotaRule& rule, Amount units) {
-  return call(key, "quota_take", {std::to_string(rule.amount), window_text(rule), std::to_string(units)})
+Result<Amount> RedisKeys::perform(const core::TakeQuota& take) {
+  return call(take.key, "quota_take",
+              {std::to_string(take.rule.amount), window_text(take.rule), std::to_string(take.units)})
       .and_then([](Told told) -> Result<Amount> {
         if (told.before.type != KeyType::kNone && told.before.type != KeyType::kQuota) return core::wrong_type();
         return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;
       });
 }
 
-Result<core::Verdict> RedisKeys::do_throttle(std::string_view key, const ThrottleRequest& request) {
-  const auto period_us = micros_of("period", request.period);
-  if (!period_us) return tl::make_unexpected(period_us.error());
-  return call(key, "throttle",
-              {std::to_string(request.capacity), std::to_string(request.count), std::to_string(*period_us),
-               std::to_string(request.quantity)})
+Result<core::Verdict> RedisKeys::perform(const core::Throttle& throttle) {
+  const auto period_us = TRY(micros_of("period", throttle.request.period));
+  return call(throttle.key, "throttle",
+              {std::to_string(throttle.request.capacity), std::to_string(throttle.request.count),
+               std::to_string(period_us), std::to_string(throttle.request.quantity)})
       .and_then([&](Told told) -> Result<core::Verdict> {
         if (!told.wanted) return core::wrong_type();
-        KeyRecord& throttle = *told.wanted;
-        const core::Moment moment = throttle.settle(told.now);
+        KeyRecord& record = *told.wanted;
+        const core::Moment moment = record.settle(told.now);
         core::Verdict verdict;
         verdict.is_allowed = told.fits;
         verdict.violated = told.fits ? 0 : 1;
-        verdict.taken = told.fits ? request.quantity : 0;
+        verdict.taken = told.fits ? throttle.request.quantity : 0;
         if (!told.fits) {
-          verdict.retry_after = core::wait_for(throttle.rule, throttle.state, request.quantity, moment);
+          verdict.retry_after = core::wait_for(record.rule, record.state, throttle.request.quantity, moment);
         }
-        core::tell_standing(throttle.rule, throttle.state, moment, verdict);
+        core::tell_standing(record.rule, record.state, moment, verdict);
         return verdict;
       });
 }
 
-Result<KeyType> RedisKeys::do_type(std::string_view key) {
-  return call(key, "look").map([](const Told& told) { return told.before.type; });
+Result<KeyType> RedisKeys::perform(const core::TypeOfKey& find) {
+  return call(find.key, "look").map([](const Told& told) { return told.before.type; });
 }
 
-Result<bool> RedisKeys::do_remove(std::string_view key, KeyReach reach) {
-  const auto is_removed = [&](KeyType type) { return type != KeyType::kNone && core::is_within(reach, type); };
-  return call(key, "remove", {letters_where(is_removed)}).map([&](const Told& told) {
+Result<bool> RedisKeys::perform(const core::RemoveKey& remove) {
+  const auto is_removed = [&](KeyType type) { return type != KeyType::kNone && core::is_within(remove.reach, type); };
+  return call(remove.key, "remove", {letters_where(is_removed)}).map([&](const Told& told) {
     return is_removed(told.before.type);
   });
 }
 
-Result<std::optional<Instant>> RedisKeys::do_expires_at(std::string_view key) {
-  return call(key, "look").map([](Told told) -> std::optional<Instant> {
+Result<std::optional<Instant>> RedisKeys::perform(const core::FindExpiry& find) {
+  return call(find.key, "look").map([](Told told) -> std::optional<Instant> {
     switch (told.before.type) {
       case KeyType::kNone:
         return std::nullopt;
@@ -309,19 +277,18 @@ Result<std::optional<Instant>> RedisKeys::do_expires_at(std::string_view key) {
   });
 }
 
-Result<bool> RedisKeys::do_expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) {
-  const auto words = words_of(expiry);
-  if (!words) return tl::make_unexpected(words.error());
-  return call(key, "expire", {word_of(condition), words->kind, words->micros})
+Result<bool> RedisKeys::perform(const core::ExpireKey& expire) {
+  const auto words = TRY(words_of(expire.expiry));
+  return call(expire.key, "expire", {word_of(expire.condition), words.kind, words.micros})
       .and_then([](const Told& told) -> Result<bool> {
         if (!told.before.is_counter_or_none()) return core::no_expiry(told.before.type);
         return told.wanted.has_value();
       });
 }
 
-Result<bool> RedisKeys::do_persist(std::string_view key) {
+Result<bool> RedisKeys::perform(const core::PersistKey& persist) {
   const ExpiryWords none = *words_of(Expiry::none());
-  return call(key, "expire", {word_of(ExpiryCondition::kIfAny), none.kind, none.micros})
+  return call(persist.key, "expire", {word_of(ExpiryCondition::kIfAny), none.kind, none.micros})
       .and_then([](const Told& told) -> Result<bool> {
         if (told.before.type == KeyType::kThrottle) return core::no_expiry(told.before.type);
         return told.wanted.has_value();

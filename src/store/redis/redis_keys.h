@@ -33,9 +33,27 @@ struct Session {
   std::atomic<std::uint64_t> epoch{0};
 };
 
-class RedisKeys final : public Keys {
+class RedisKeys {
  public:
   RedisKeys(Link& link, Session& session) : link_(link), session_(session) {}
+
+  Result<std::optional<std::int64_t>> perform(const core::GetKey& get);
+  Result<SetAnswer> perform(const core::SetCounter& set);
+  Result<std::optional<std::int64_t>> perform(const core::TakeOut& take);
+  Result<std::int64_t> perform(const core::AddToCounter& add);
+  Result<BoundedSum> perform(const core::AddBounded& add);
+  Result<void> perform(const core::SetQuota& set);
+  Result<std::optional<QuotaStanding>> perform(const core::GetQuota& get);
+  Result<bool> perform(const core::RemoveQuota& remove);
+  Result<Amount> perform(const core::TakeQuota& take);
+  Result<core::Verdict> perform(const core::Throttle& throttle);
+  Result<KeyType> perform(const core::TypeOfKey& find);
+  Result<bool> perform(const core::RemoveKey& remove);
+  Result<std::optional<Instant>> perform(const core::FindExpiry& find);
+  Result<bool> perform(const core::ExpireKey& expire);
+  Result<bool> perform(const core::PersistKey& persist);
+  Result<KeyPage> perform(const core::ScanKeys& scan);
+  Result<std::size_t> perform(const core::CountKeys& count);
 
   // Removes what was written in earlier epochs, which nobody finds any more: for after a clear, in the background. It
   // walks over all that Redis has, page by page, and tells how many it removed.
@@ -49,24 +67,6 @@ class RedisKeys final : public Keys {
     std::optional<KeyRecord> wanted;  // the key as the operation wants it; none if that cannot be
     bool fits = false;                // of a throttle: it is charged
   };
-
-  Result<std::optional<std::int64_t>> do_get(std::string_view key) override;
-  Result<SetAnswer> do_set(const SetRequest& request) override;
-  Result<std::optional<std::int64_t>> do_take_out(std::string_view key) override;
-  Result<std::int64_t> do_add(std::string_view key, std::int64_t by) override;
-  Result<BoundedSum> do_add_bounded(const BoundedAdd& request) override;
-  Result<void> do_quota_set(std::string_view key, const QuotaRule& rule) override;
-  Result<std::optional<QuotaStanding>> do_quota_get(std::string_view key) override;
-  Result<bool> do_quota_remove(std::string_view key) override;
-  Result<Amount> do_quota_take(std::string_view key, const QuotaRule& rule, Amount units) override;
-  Result<core::Verdict> do_throttle(std::string_view key, const ThrottleRequest& request) override;
-  Result<KeyType> do_type(std::string_view key) override;
-  Result<bool> do_remove(std::string_view key, KeyReach reach) override;
-  Result<std::optional<Instant>> do_expires_at(std::string_view key) override;
-  Result<bool> do_expire(std::string_view key, const Expiry& expiry, ExpiryCondition condition) override;
-  Result<bool> do_persist(std::string_view key) override;
-  Result<KeyPage> do_scan(std::uint64_t cursor, std::size_t count) override;
-  Result<std::size_t> do_size() override;
 
   void add_call(Batch& batch, std::string_view key, std::string_view operation,
                 std::initializer_list<std::string_view> arguments) const;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/try.h"
 #include "store/redis/redis_keys.h"
 #include "store/redis/replies.h"
 
@@ -16,21 +17,19 @@ constexpr std::size_t kSweepPage = 1000;
 }  // namespace
 
 Result<RedisKeys::NamePage> RedisKeys::scan_names(std::uint64_t cursor, std::size_t count) {
-  const auto page = scan_masters(link_, kKeyNamePattern, cursor, std::max<std::size_t>(count, 1));
-  if (!page) return tl::make_unexpected(page.error());
-  NamePage names{.cursor = page->cursor, .names = {}};
-  for (const std::string& name : page->names) {
+  const auto page = TRY(scan_masters(link_, kKeyNamePattern, cursor, std::max<std::size_t>(count, 1)));
+  NamePage names{.cursor = page.cursor, .names = {}};
+  for (const std::string& name : page.names) {
     if (auto parsed = parse_key_name(name)) names.names.push_back(std::move(*parsed));
   }
   return names;
 }
 
-Result<KeyPage> RedisKeys::do_scan(std::uint64_t cursor, std::size_t count) {
-  auto names = scan_names(cursor, count);
-  if (!names) return tl::make_unexpected(names.error());
+Result<KeyPage> RedisKeys::perform(const core::ScanKeys& scan) {
+  auto names = TRY(scan_names(scan.cursor, scan.count));
   const std::uint64_t epoch = session_.epoch.load(std::memory_order_relaxed);
   std::vector<std::string> keys;
-  for (KeyName& name : names->names) {
+  for (KeyName& name : names.names) {
     if (name.epoch == epoch) keys.push_back(std::move(name.key));
   }
   // Redis may tell a name twice.
@@ -40,34 +39,30 @@ Result<KeyPage> RedisKeys::do_scan(std::uint64_t cursor, std::size_t count) {
   for (const std::string& key : keys) add_call(batch, key, "look", {});
   Replies replies;
   if (!batch.empty()) link_.run(batch, replies);
-  KeyPage page{.cursor = names->cursor, .keys = {}};
+  KeyPage page{.cursor = names.cursor, .keys = {}};
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto told = told_by(std::move(replies[i]));
-    if (!told) return tl::make_unexpected(told.error());
-    if (told->before.type != KeyType::kNone) page.keys.push_back({std::move(keys[i]), told->before.type});
+    const auto told = TRY(told_by(std::move(replies[i])));
+    if (told.before.type != KeyType::kNone) page.keys.push_back({std::move(keys[i]), told.before.type});
   }
   return page;
 }
 
-Result<std::size_t> RedisKeys::do_size() {
+Result<std::size_t> RedisKeys::perform(const core::CountKeys& /*count*/) {
   Batch batch;
   batch.add({}, {"DBSIZE"});
   std::size_t size = 0;
   std::size_t nodes = 1;
   for (std::size_t node = 0; node < nodes; ++node) {
     Replies replies;
-    const auto count = link_.run_on_node(node, batch, replies);
-    if (!count) return tl::make_unexpected(count.error());
-    nodes = *count;
-    const auto keys = unless_error(std::move(replies.front()));
-    if (!keys) return tl::make_unexpected(keys.error());
-    size += static_cast<std::size_t>(keys->integer);
+    nodes = TRY(link_.run_on_node(node, batch, replies));
+    const auto keys = TRY(unless_error(std::move(replies.front())));
+    size += static_cast<std::size_t>(keys.integer);
   }
   return size;
 }
 
 Result<std::size_t> RedisKeys::unlink(const std::vector<KeyName>& names) {
-  if (names.empty()) return 0;
+  if (names.empty()) return std::size_t{0};
   Batch batch;
   for (const KeyName& name : names) {
     const std::string text = key_name(name.key, name.epoch);
@@ -77,9 +72,8 @@ Result<std::size_t> RedisKeys::unlink(const std::vector<KeyName>& names) {
   link_.run(batch, replies);
   std::size_t removed = 0;
   for (auto& reply : replies) {
-    const auto count = unless_error(std::move(reply));
-    if (!count) return tl::make_unexpected(count.error());
-    removed += static_cast<std::size_t>(count->integer);
+    const auto count = TRY(unless_error(std::move(reply)));
+    removed += static_cast<std::size_t>(count.integer);
   }
   return removed;
 }
@@ -90,13 +84,11 @@ Result<std::size_t> RedisKeys::sweep() {
   std::size_t removed = 0;
   std::uint64_t cursor = 0;
   do {
-    auto page = scan_names(cursor, kSweepPage);
-    if (!page) return tl::make_unexpected(page.error());
-    std::erase_if(page->names, [&](const KeyName& name) { return name.epoch >= epoch; });
-    const auto count = unlink(page->names);
-    if (!count) return tl::make_unexpected(count.error());
-    removed += *count;
-    cursor = page->cursor;
+    auto page = TRY(scan_names(cursor, kSweepPage));
+    std::erase_if(page.names, [&](const KeyName& name) { return name.epoch >= epoch; });
+    const auto count = TRY(unlink(page.names));
+    removed += count;
+    cursor = page.cursor;
   } while (cursor != 0);
   return removed;
 }

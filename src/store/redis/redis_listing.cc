@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/replies.h"
@@ -15,20 +16,20 @@ constexpr std::size_t kScanCountMin = 100;
 
 }  // namespace
 
-Result<UsagePage> RedisStore::do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) {
+Result<UsagePage> RedisStore::perform(const core::ScanUsage& scan) {
   Book known = book();
-  if (auto found = find_limit(known, limit); !found) return tl::make_unexpected(found.error());
-  UsagePage page{.cursor = cursor, .keys = {}};
-  // Redis may hold much else: a page is full when enough of this limit's keys were met.
+  TRY(find_limit(known, scan.limit));
+  UsagePage page{.cursor = scan.cursor, .keys = {}};
+  // Redis may hold much else: a page is full when enough of this scan.limit's keys were met.
   do {
-    auto names = scan_masters(*link_, meter_pattern(limit), page.cursor, std::clamp(count, kScanCountMin, kScanCount));
-    if (!names) return tl::make_unexpected(names.error());
-    page.cursor = names->cursor;
+    auto names = TRY(scan_masters(*link_, meter_pattern(scan.limit), page.cursor,
+                                  std::clamp(scan.count, kScanCountMin, kScanCount)));
+    page.cursor = names.cursor;
     // SCAN may tell a key twice while Redis resizes its table.
-    std::sort(names->names.begin(), names->names.end());
-    names->names.erase(std::unique(names->names.begin(), names->names.end()), names->names.end());
-    if (auto added = add_usages(limit, names->names, page.keys); !added) return tl::make_unexpected(added.error());
-  } while (page.cursor != 0 && page.keys.size() < count);
+    std::sort(names.names.begin(), names.names.end());
+    names.names.erase(std::unique(names.names.begin(), names.names.end()), names.names.end());
+    TRY(add_usages(scan.limit, names.names, page.keys));
+  } while (page.cursor != 0 && page.keys.size() < scan.count);
   return page;
 }
 
@@ -43,35 +44,32 @@ Result<void> RedisStore::add_usages(std::string_view limit, std::span<const std:
   if (found.empty()) return {};
   std::vector<Charge> charges;
   for (const std::string& key : found) charges.push_back({.limit = limit, .key = key, .cost = 0});
-  const auto looked = look_by([&] { return list_each(charges); });
-  if (!looked) return tl::make_unexpected(looked.error());
-  for (const auto& image : looked->images) {
+  const auto looked = TRY(look_by([&] { return list_each(charges); }));
+  for (const auto& image : looked.images) {
     const engine::MeterAccess& meter = image->access();
     if (meter.used() > 0) keys.push_back({std::string(meter.key), meter.usage()});
   }
   return {};
 }
 
-Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max) {
+Result<std::vector<HoldInfo>> RedisStore::perform(const core::OldestHolds& oldest) {
   std::vector<HoldInfo> holds;
   std::uint64_t cursor = 0;
   do {
-    const auto page = scan_masters(*link_, kIdPattern, cursor, kScanCount);
-    if (!page) return tl::make_unexpected(page.error());
-    for (const std::string& name : page->names) {
+    const auto page = TRY(scan_masters(*link_, kIdPattern, cursor, kScanCount));
+    for (const std::string& name : page.names) {
       const auto id = parse_id_key(name, is_cluster_);
       if (!id) continue;
-      const auto found = do_find_hold(id->id);
-      if (!found) return tl::make_unexpected(found.error());
-      if (*found && (*found)->state == HoldState::kHeld) holds.push_back(**found);
+      const auto found = TRY(perform(core::FindHold{id->id}));
+      if (found && found->state == HoldState::kHeld) holds.push_back(*found);
     }
-    cursor = page->cursor;
+    cursor = page.cursor;
   } while (cursor != 0);
   const auto is_older = [](const HoldInfo& a, const HoldInfo& b) { return a.age > b.age; };
   std::sort(holds.begin(), holds.end(), is_older);
   const auto is_same = [](const HoldInfo& a, const HoldInfo& b) { return a.id == b.id; };
   holds.erase(std::unique(holds.begin(), holds.end(), is_same), holds.end());
-  if (holds.size() > count_max) holds.resize(count_max);
+  if (holds.size() > oldest.count_max) holds.resize(oldest.count_max);
   return holds;
 }
 
@@ -81,19 +79,18 @@ Result<std::vector<HoldInfo>> RedisStore::do_oldest_holds(std::size_t count_max)
 Result<void> RedisStore::keep_meters(std::string_view limit) {
   std::uint64_t cursor = 0;
   do {
-    const auto page = scan_masters(*link_, meter_pattern(limit), cursor, kScanCount);
-    if (!page) return tl::make_unexpected(page.error());
+    const auto page = TRY(scan_masters(*link_, meter_pattern(limit), cursor, kScanCount));
     Batch batch;
-    for (const std::string& name : page->names) {
+    for (const std::string& name : page.names) {
       batch.add(name, {"PERSIST", name});
       batch.add(name, {"PERSIST", held_key(name)});
     }
     Replies replies;
     link_->run(batch, replies);
     for (const Result<wire::RespValue>& reply : replies) {
-      if (!reply) return tl::make_unexpected(reply.error());
+      if (!reply) return reply.error();
     }
-    cursor = page->cursor;
+    cursor = page.cursor;
   } while (cursor != 0);
   has_leftovers_.store(true);
   return {};
@@ -102,27 +99,23 @@ Result<void> RedisStore::keep_meters(std::string_view limit) {
 // Meters that no limit can reach any more, or that were cleared, take room until they are deleted, and nothing else: so
 // this is done a page at a time, behind everything. Returns where to go on; 0 at the end.
 Result<std::uint64_t> RedisStore::sweep_leftovers(std::uint64_t cursor) {
-  const auto page = scan_masters(*link_, kMeterPattern, cursor, kScanCount);
-  if (!page) return tl::make_unexpected(page.error());
-  for (const std::string& name : page->names) {
+  const auto page = TRY(scan_masters(*link_, kMeterPattern, cursor, kScanCount));
+  for (const std::string& name : page.names) {
     const auto meter = parse_meter_key(name);
     if (!meter) continue;
-    const auto value = run_command(name, {"GET", name});
-    if (!value) return tl::make_unexpected(value.error());
+    const auto value = TRY(run_command(name, {"GET", name}));
     // The limit is looked up after the value: one that was written since is not touched.
-    if (auto refreshed = refresh_book_if_changed(); !refreshed) return tl::make_unexpected(refreshed.error());
+    TRY(refresh_book_if_changed());
     const Book known = book();
     if (const KnownLimit* limit = known->find(meter->limit)) {
-      if (MeterImage::is_of_present_revision(*limit, value->text)) continue;
-      if (auto done = catch_up(*limit, meter->key); !done) return tl::make_unexpected(done.error());
+      if (MeterImage::is_of_present_revision(*limit, value.text)) continue;
+      TRY(catch_up(*limit, meter->key));
     } else {
-      const std::string arguments[] = {value->text, "", "", ""};
-      if (auto done = run_script(StoreScript::kReplace, {&name, 1}, arguments); !done) {
-        return tl::make_unexpected(done.error());
-      }
+      const std::string arguments[] = {value.text, "", "", ""};
+      TRY(run_script(StoreScript::kReplace, {&name, 1}, arguments));
     }
   }
-  return page->cursor;
+  return page.cursor;
 }
 
 }  // namespace mete::store::redis

@@ -10,7 +10,7 @@
 
 namespace mete::store::redis {
 
-std::optional<Result<core::Verdict>> RedisStore::take_plainly(const TakeRequest& request, const Meters& meters) {
+std::optional<Result<core::Verdict>> RedisStore::take_plainly(const Take& request, const Meters& meters) {
   const std::uint64_t floor_us = session_.clock.floor_us();
   const bool may_be_plain = request.mode == Mode::kTake && request.id.empty() && request.usages.empty();
   if (!may_be_plain || floor_us < kPlainEpochUs) return std::nullopt;
@@ -45,7 +45,7 @@ Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::str
         core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next().full_us, now_us))));
   }
   const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
-  if (verdict.is_allowed == answer.is_denied()) return tl::make_unexpected(unexpected_reply(text));
+  if (verdict.is_allowed == answer.is_denied()) return unexpected_reply(text);
   return in_clock_steps(verdict);
 }
 
@@ -57,13 +57,13 @@ Result<core::Verdict> RedisStore::read_plain_charge(const KnownLimit& limit, Amo
   state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(value.full_us, now_us))));
   core::Verdict verdict{.is_allowed = !value.is_denied};
   const bool is_taken = core::take(rule, state, cost, moment, verdict);
-  if (is_taken == value.is_denied) return tl::make_unexpected(unexpected_reply("a bucket"));
+  if (is_taken == value.is_denied) return unexpected_reply("a bucket");
   verdict.violated = is_taken ? 0 : 1;
   core::tell_standing(rule, state, moment, verdict);
   return in_clock_steps(verdict);
 }
 
-// What takes that have arrived together need on their way; the memory is used again.
+// What takes that have arrived together need on their way.
 struct RedisStore::Together {
   struct Take {
     std::size_t index = 0;  // of its charge
@@ -79,25 +79,28 @@ struct RedisStore::Together {
 };
 
 // They leave in one batch; those that turn out to be of other forms than the plain one leave again in a second.
-void RedisStore::do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) {
-  static thread_local Together together;
+Result<void> RedisStore::perform(const core::TakeEach& takes) {
+  Together together;
   const Book known = book();
   const KnownLimit* limit = nullptr;
   together.takes.clear();
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (limit == nullptr || limit->definition().name() != charges[i].limit) limit = known->find(charges[i].limit);
+  for (std::size_t i = 0; i < takes.charges.size(); ++i) {
+    if (limit == nullptr || limit->definition().name() != takes.charges[i].limit)
+      limit = known->find(takes.charges[i].limit);
     if (limit == nullptr) {
-      answers[i] = do_take({.charges = charges.subspan(i, 1)});  // which asks whether there is such a limit by now
+      takes.answers[i] =
+          perform(Take{.charges = takes.charges.subspan(i, 1)});  // which asks whether there is such a limit by now
     } else {
       together.takes.push_back({.index = i, .limit = limit, .is_plain = true});
     }
   }
   while (!together.takes.empty()) {
     const std::uint64_t floor_us = session_.clock.floor_us();
-    write_each(together, {known, charges, floor_us});
+    write_each(together, {known, takes.charges, floor_us});
     link_->run(together.batch, together.replies);
-    read_each(together, {known, charges, floor_us}, answers);
+    read_each(together, {known, takes.charges, floor_us}, takes.answers);
   }
+  return {};
 }
 
 void RedisStore::write_each(Together& together, const EachContext& context) const {
@@ -152,11 +155,11 @@ void RedisStore::read_each(Together& together, const EachContext& context, std::
   together.takes.resize(again);
 }
 
-Result<core::Verdict> RedisStore::read_other(const TakeRequest& request, const Meters& meters,
+Result<core::Verdict> RedisStore::read_other(const Take& request, const Meters& meters,
                                              const Result<wire::RespValue>& reply) {
   if (!reply) return admit_open(request, meters, reply.error());
   auto answer = reply->is_error() ? std::nullopt : read_take(request, meters, *reply);
-  return answer ? std::move(*answer) : do_take(request);  // with time for what stands in its way
+  return answer ? std::move(*answer) : perform(request);  // with time for what stands in its way
 }
 
 RedisStore::Meters RedisStore::meters_of(const Book& book, const KnownLimit& limit, const Charge& charge) {

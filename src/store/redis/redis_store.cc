@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/random.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "store/redis/names.h"
 #include "store/redis/replies.h"
@@ -14,16 +16,13 @@ RedisStore::RedisStore(std::unique_ptr<Link> link, const Options& options)
 
 Result<std::unique_ptr<Store>> RedisStore::open(std::string_view url, const Options& options) {
   if (options.clock != nullptr) {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "clock: Redis has a clock of its own, which decides"});
+    return base::invalid("clock: Redis has a clock of its own, which decides");
   }
-  auto link = open_link(url, store_scripts());
-  if (!link) return tl::make_unexpected(link.error());
-  std::unique_ptr<RedisStore> store(new RedisStore(std::move(*link), options));
-  const auto marked = store->run_command(kLimitsKey, {"HSETNX", kLimitsKey, kFormatField, kFormat});
-  if (!marked) return tl::make_unexpected(marked.error());
-  if (auto refreshed = store->refresh_book(); !refreshed) return tl::make_unexpected(refreshed.error());
-  if (auto asked = store->refresh_book_if_changed(); !asked)
-    return tl::make_unexpected(asked.error());  // the time, too
+  auto link = TRY(open_link(url, store_scripts()));
+  std::unique_ptr<RedisStore> store(new RedisStore(std::move(link), options));
+  TRY(store->run_command(kLimitsKey, {"HSETNX", kLimitsKey, kFormatField, kFormat}));
+  TRY(store->refresh_book());
+  TRY(store->refresh_book_if_changed());  // the time, too
   RedisStore* self = store.get();
   store->refresher_ = std::thread([self] { self->keep_book_fresh(); });
   return store;
@@ -39,7 +38,7 @@ Instant RedisStore::now() const { return session_.clock.now(); }
 
 std::string RedisStore::retention_text() const { return std::to_string(id_retention_.ns() / 1000); }
 
-StoreStatistics RedisStore::do_statistics() {
+Result<StoreStatistics> RedisStore::perform(const core::ReadStatistics& /*read*/) {
   StoreStatistics statistics;
   statistics.limits = book()->names().size();
   statistics.unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed);

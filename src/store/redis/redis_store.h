@@ -14,11 +14,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "net/fiber_mutex.h"
 #include "store/redis/client/link.h"
 #include "store/redis/limit_book.h"
 #include "store/redis/meter_image.h"
@@ -28,16 +28,17 @@
 
 namespace mete::store::redis {
 
-class RedisStore final : public Store {
+class RedisStore final : public StoreOf<RedisStore> {
  public:
   static Result<std::unique_ptr<Store>> open(std::string_view url, const Options& options);
   ~RedisStore() override;
 
   [[nodiscard]] Instant now() const override;
-  [[nodiscard]] Keys* keys() override { return &keys_; }
   [[nodiscard]] std::optional<RemoteStatus> remote() const override { return link_->status(); }
 
  private:
+  friend class StoreOf<RedisStore>;
+
   using Book = std::shared_ptr<const LimitBook>;
 
   // A meter of an operation: charges on the same one are added up.
@@ -62,30 +63,35 @@ class RedisStore final : public Store {
 
   RedisStore(std::unique_ptr<Link> link, const Options& options);
 
-  Result<void> do_define(const Limit& limit) override;
-  Result<bool> do_drop(std::string_view name) override;
-  Result<std::optional<Limit>> do_limit(std::string_view name) override;
-  Result<std::vector<std::string>> do_limits() override;
-  Result<void> do_set_override(const MeterName& meter, std::optional<Amount> amount) override;
-  Result<std::optional<Amount>> do_override_of(const MeterName& meter) override;
-  Result<core::Verdict> do_take(const TakeRequest& request) override;
-  void do_take_each(std::span<const Charge> charges, std::span<Result<core::Verdict>> answers) override;
-  Result<std::optional<core::Verdict>> do_recall(const TakeRequest& request) override;
-  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override;
-  Result<core::Verdict> do_hold(const HoldRequest& request) override;
-  Result<Settlement> do_commit(const CommitRequest& request) override;
-  Result<Settlement> do_cancel(std::string_view id) override;
-  Result<Duration> do_extend(std::string_view id, Duration ttl) override;
-  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override;
-  Result<std::vector<std::string>> do_holds(const MeterName& meter, std::size_t count_max) override;
-  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override;
-  Result<Usage> do_usage(const MeterName& meter) override;
-  Result<Reconciliation> do_reconcile(const MeterName& meter, Amount used) override;
-  void do_shift(const ShiftRequest& request, std::span<Result<Shifted>> answers) override;
-  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override;
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override;
-  Result<void> do_clear() override;
-  StoreStatistics do_statistics() override;
+  Result<void> perform(const core::Define& define);
+  Result<bool> perform(const core::Drop& drop);
+  Result<std::optional<Limit>> perform(const core::FindLimit& find);
+  Result<std::vector<std::string>> perform(const core::ListLimits& list);
+  Result<void> perform(const core::Override& change);
+  Result<std::optional<Amount>> perform(const core::FindOverride& find);
+  Result<core::Verdict> perform(const core::Take& take);
+  Result<void> perform(const core::TakeEach& takes);
+  Result<std::optional<core::Verdict>> perform(const core::Recall& recall);
+  Result<Settlement> perform(const core::Give& give);
+  Result<core::Verdict> perform(const core::Hold& hold);
+  Result<Settlement> perform(const core::Commit& commit);
+  Result<Settlement> perform(const core::Cancel& cancel);
+  Result<Duration> perform(const core::Extend& extend);
+  Result<std::optional<HoldInfo>> perform(const core::FindHold& find);
+  Result<std::vector<std::string>> perform(const core::ListHolds& list);
+  Result<std::vector<std::string>> perform(const core::ListTagged& list);
+  Result<Usage> perform(const core::ReadUsage& read);
+  Result<Reconciliation> perform(const core::Reconcile& reconcile);
+  Result<void> perform(const core::ShiftUsage& shifts);
+  Result<UsagePage> perform(const core::ScanUsage& scan);
+  Result<std::vector<HoldInfo>> perform(const core::OldestHolds& oldest);
+  Result<void> perform(const core::Clear& clear);
+  Result<StoreStatistics> perform(const core::ReadStatistics& read);
+
+  template <class What>
+  requires core::kIsOnKeys<What> Result<typename What::Answer> perform(const What& operation) {
+    return keys_.perform(operation);
+  }
 
   // The definitions (redis_definitions.cc).
   [[nodiscard]] Book book() const { return std::atomic_load(&book_); }
@@ -125,7 +131,7 @@ class RedisStore final : public Store {
   // Puts the first meter, as its image is now, in the place of what was found; false if somebody was there.
   Result<bool> replace(const Looked& looked);
   // The time that a reply tells, or a later one that was seen before.
-  std::uint64_t saw(const std::string& now_us);
+  Result<std::uint64_t> saw(const wire::RespValue& now_us);
   static Error too_busy();
   // How often an operation is tried again because something was put out of its way.
   static constexpr int kAttemptsMax = 32;
@@ -134,15 +140,15 @@ class RedisStore final : public Store {
   [[nodiscard]] std::string retention_text() const;
 
   // Takes (redis_takes.cc).
-  void add_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us, Batch& batch) const;
-  std::optional<Result<core::Verdict>> read_take(const TakeRequest& request, const Meters& meters,
+  void add_take(const Take& request, const Meters& meters, std::uint64_t window_us, Batch& batch) const;
+  std::optional<Result<core::Verdict>> read_take(const Take& request, const Meters& meters,
                                                  const wire::RespValue& reply);
   static Result<core::Verdict> read_decision(const wire::RespValue& reply, const Meters& meters, Mode mode,
                                              std::span<Usage> usages);
   static engine::MeterAccesses accesses_of(const Images& images);
   static Result<Images> read_meters(const wire::RespValue& reply, const Meters& meters, bool is_reduced);
-  Result<core::Verdict> admit_open(const TakeRequest& request, const Meters& meters, const Error& error);
-  Result<core::Verdict> peek(const TakeRequest& request);
+  Result<core::Verdict> admit_open(const Take& request, const Meters& meters, const Error& error);
+  Result<core::Verdict> peek(const Take& request);
   // What an operation was answered before, by its id; none if it is a new one.
   struct Identity {
     std::string_view id;
@@ -153,7 +159,7 @@ class RedisStore final : public Store {
 
   // Takes on buckets in their plain form, and takes that have arrived together (redis_plain_takes.cc).
   // None if it is no such take, or the meters are not in that form.
-  std::optional<Result<core::Verdict>> take_plainly(const TakeRequest& request, const Meters& meters);
+  std::optional<Result<core::Verdict>> take_plainly(const Take& request, const Meters& meters);
   Result<core::Verdict> read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
   // The same for one charge of several that have arrived together.
   static Result<core::Verdict> read_plain_charge(const KnownLimit& limit, Amount cost, const PlainAnswer::Value& value,
@@ -166,8 +172,7 @@ class RedisStore final : public Store {
   };
   void write_each(Together& together, const EachContext& context) const;
   void read_each(Together& together, const EachContext& context, std::span<Result<core::Verdict>> answers);
-  Result<core::Verdict> read_other(const TakeRequest& request, const Meters& meters,
-                                   const Result<wire::RespValue>& reply);
+  Result<core::Verdict> read_other(const Take& request, const Meters& meters, const Result<wire::RespValue>& reply);
   static Meters meters_of(const Book& book, const KnownLimit& limit, const Charge& charge);
 
   // What is not a take: a call of settle.lua, and its answer with the meters that it was for.
@@ -186,11 +191,10 @@ class RedisStore final : public Store {
   static Result<Settlement> read_settlement(const Answer& answer);
 
   // Shifts (redis_shifts.cc).
-  Result<Meters> shifted_meters(const ShiftRequest& request);
-  void shift_together(const ShiftRequest& request, std::span<Result<Shifted>> answers);
-  void read_shifts(const ShiftRequest& request, const Result<wire::RespValue>& reply,
-                   std::span<Result<Shifted>> answers);
-  Result<Shifted> shift_alone(const ShiftRequest& request);
+  Result<Meters> shifted_meters(const ShiftUsage& shifts);
+  Result<void> shift_together(const ShiftUsage& shifts);
+  void read_shifts(const ShiftUsage& shifts, const Result<wire::RespValue>& reply);
+  Result<Shifted> shift_alone(const ShiftUsage& shifts);
   static WriteCall write_shifts(Instant since);
 
   // Holds (redis_holds.cc).
@@ -202,9 +206,10 @@ class RedisStore final : public Store {
   Result<Settlement> close_hold(std::string_view id, const Closing& closing);
 
   // Where all keys of an operation lie on one node (redis_takes.cc, redis_holds.cc): one script.
-  Result<core::Verdict> take_at_home(const TakeRequest& request);
+  Result<core::Verdict> take_at_home(const Take& request);
+  Result<std::optional<core::Verdict>> recall_at_home(const Take& request);
   Result<Settlement> give_at_home(std::span<const Charge> charges, std::string_view id);
-  Result<core::Verdict> hold_at_home(const HoldRequest& request);
+  Result<core::Verdict> hold_at_home(const Hold& request);
   Result<Settlement> close_at_home(std::string_view id, const Closing& closing);
   [[nodiscard]] std::string record_key(std::string_view id, std::string_view home) const;
 
@@ -212,19 +217,25 @@ class RedisStore final : public Store {
   struct Locator;
   struct Group;
   static std::vector<Group> group(std::span<const Charge> charges);
-  Result<core::Verdict> take_in_cluster(const TakeRequest& request);
-  Result<core::Verdict> take_across(const TakeRequest& request);
+  Result<core::Verdict> take_in_cluster(const Take& request);
+  Result<core::Verdict> take_across(const Take& request);
+  Result<std::optional<core::Verdict>> recall_in_cluster(const Take& request);
+  Result<void> check_force(std::span<const Charge> charges);
   Result<Settlement> give_in_cluster(std::span<const Charge> charges, std::string_view id);
-  Result<core::Verdict> hold_in_cluster(const HoldRequest& request);
-  Result<std::optional<std::uint16_t>> hold_across(const HoldRequest& request);
+  Result<Settlement> give_across(std::span<const Charge> charges, std::string_view id);
+  Result<core::Verdict> hold_in_cluster(const Hold& request);
+  Result<core::Verdict> hold_apart(const Hold& request);
+  Result<std::optional<std::uint16_t>> hold_across(const Hold& request);
   Result<Settlement> close_in_cluster(std::string_view id, const Closing& closing);
   Result<Settlement> close_across(std::string_view id, const FoundHold& hold, const Locator& locator,
                                   const Closing& closing);
   Result<std::optional<FoundHold>> find_in_cluster(std::string_view id);
   Result<Locator> claim(std::string_view id, const Locator& wanted, Duration keep);
+  void unclaim(std::string_view id, const Locator& locator, const Error& error);
   Result<std::optional<Locator>> locate(std::string_view id);
   Result<void> keep_answer(std::string_view id, Locator locator, const core::Verdict& verdict);
-  Result<core::Verdict> stand(const TakeRequest& request, core::Verdict verdict);
+  Result<core::Verdict> stand(const Take& request, core::Verdict verdict);
+  Result<void> tag_if_open(std::string_view id, const Locator& locator);
   Result<void> tag_hold(std::string_view tag, std::string_view id, std::uint64_t expires_us);
 
   // Listings (redis_listing.cc).
@@ -238,7 +249,7 @@ class RedisStore final : public Store {
   RedisKeys keys_{*link_, session_};
   const Duration id_retention_;
   std::shared_ptr<const LimitBook> book_ = std::make_shared<const LimitBook>();
-  std::mutex refresh_mutex_;
+  net::FiberMutex refresh_mutex_;  // held while the limits are read
   std::atomic<std::uint64_t> unrecorded_admissions_{0};
   std::atomic<bool> has_leftovers_{false};  // meters of earlier revisions, or that nobody can reach any more
   std::atomic<bool> is_stopping_{false};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
 #include "store/open_admission.h"
@@ -27,25 +28,25 @@ char letter_of(Mode mode) {
   __builtin_unreachable();
 }
 
-Parameters parameters_of(const TakeRequest& request) {
+Parameters parameters_of(const Take& request) {
   return {.kind = 't', .mode = letter_of(request.mode), .charges = request.charges};
 }
 
 }  // namespace
 
-Result<core::Verdict> RedisStore::do_take(const TakeRequest& request) {
-  if (request.mode == Mode::kPeek) return peek(request);
-  return is_cluster_ ? take_in_cluster(request) : take_at_home(request);
+Result<core::Verdict> RedisStore::perform(const core::Take& take) {
+  if (take.mode == Mode::kPeek) return peek(take);
+  return is_cluster_ ? take_in_cluster(take) : take_at_home(take);
 }
 
-Result<core::Verdict> RedisStore::take_at_home(const TakeRequest& request) {
+Result<core::Verdict> RedisStore::take_at_home(const Take& request) {
   std::uint64_t window_us = 0;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const auto meters = merge(request.charges);
     if (!meters) {
       // An answer that was given outlives its limit.
-      const auto earlier = request.id.empty() ? std::nullopt : do_recall(request);
-      if (!earlier || !*earlier) return tl::make_unexpected(earlier ? meters.error() : earlier.error());
+      const auto earlier = request.id.empty() ? std::nullopt : recall_at_home(request);
+      if (!earlier.has_value() || !*earlier) return earlier.has_value() ? meters.error() : earlier.error();
       return **earlier;
     }
     // First as what nearly every take is.
@@ -56,13 +57,12 @@ Result<core::Verdict> RedisStore::take_at_home(const TakeRequest& request) {
     if (!reply) return admit_open(request, *meters, reply.error());
     auto answer = read_take(request, *meters, *reply);
     if (answer) return std::move(*answer);
-    if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());
+    TRY(mend(*reply, *meters, window_us));
   }
-  return tl::make_unexpected(too_busy());
+  return too_busy();
 }
 
-void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std::uint64_t window_us,
-                          Batch& batch) const {
+void RedisStore::add_take(const Take& request, const Meters& meters, std::uint64_t window_us, Batch& batch) const {
   const std::string fingerprint = request.id.empty() ? "-" : fingerprint_of(parameters_of(request));
   std::vector<std::string> arguments = {
       floor_text(), std::string(1, letter_of(request.mode)) + (request.usages.empty() ? " 0 " : " 1 ") + fingerprint +
@@ -79,13 +79,13 @@ void RedisStore::add_take(const TakeRequest& request, const Meters& meters, std:
 }
 
 // The answer to a take; none if something stands in its way.
-std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& request, const Meters& meters,
+std::optional<Result<core::Verdict>> RedisStore::read_take(const Take& request, const Meters& meters,
                                                            const wire::RespValue& reply) {
   if (reply.elements.empty()) return std::nullopt;
-  session_.clock.raise(std::stoull(reply.elements[1].text));
+  if (const auto seen = saw(element(reply, 1)); !seen) return seen.error();
   const std::string& what = reply.elements[0].text;
-  if (what == "mismatch") return tl::make_unexpected(core::id_mismatch(request.id));
-  if (what == "again") return read_decision(reply.elements[2], meters, request.mode, {});
+  if (what == "mismatch") return core::id_mismatch(request.id);
+  if (what == "again") return read_decision(element(reply, 2), meters, request.mode, {});
   if (what != "ok") return std::nullopt;
   return read_decision(reply, meters, request.mode, request.usages);
 }
@@ -93,13 +93,12 @@ std::optional<Result<core::Verdict>> RedisStore::read_take(const TakeRequest& re
 // A decision that a script has made, with how the meters stand. One that was made earlier is told by the terms of then.
 Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, const Meters& meters, Mode mode,
                                                 std::span<Usage> usages) {
-  const auto images = read_meters(reply, meters, mode == Mode::kUpTo);
-  if (!images) return tl::make_unexpected(images.error());
+  const auto images = TRY(read_meters(reply, meters, mode == Mode::kUpTo));
   engine::MeterAccesses accesses;
-  core::Verdict verdict{.is_allowed = reply.elements[2].integer == 1};
-  for (std::size_t i = 0; i < images->size(); ++i) {
-    const engine::MeterAccess& access = accesses.emplace_back((*images)[i]->access());
-    if (reply.elements[3 + i].elements[0].integer == 1) verdict.violated |= access.charges;
+  core::Verdict verdict{.is_allowed = element(reply, 2).integer == 1};
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const engine::MeterAccess& access = accesses.emplace_back(images[i]->access());
+    if (element(element(reply, 3 + i), 0).integer == 1) verdict.violated |= access.charges;
     if (verdict.is_allowed) verdict.taken += access.cost;
   }
   if (!verdict.is_allowed) verdict.retry_after = engine::admission::longest_wait(accesses);
@@ -119,27 +118,27 @@ engine::MeterAccesses RedisStore::accesses_of(const Images& images) {
 // `is_reduced`: what was charged is what the script says, and not what was asked for.
 Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply, const Meters& meters,
                                                    bool is_reduced) {
-  const std::uint64_t now_us = std::stoull(reply.elements[1].text);
+  const auto now_us = TRY(read_natural(element(reply, 1)));
   Images images;
   for (std::size_t i = 0; i < meters.list.size(); ++i) {
     const Charged& meter = meters.list[i];
-    const auto& told = reply.elements[3 + i].elements;
-    auto image = MeterImage::told(meter.limit_name, meter.key, told[2].text, told[3], now_us);
-    if (!image) return tl::make_unexpected(image.error());
-    (*image)->access().cost = is_reduced ? static_cast<Amount>(std::stoll(told[1].text)) : meter.cost;
-    (*image)->access().charges = meter.charges;
-    images.push_back(std::move(*image));
+    const wire::RespValue& told = element(reply, 3 + i);
+    auto image = TRY(MeterImage::told(meter.limit_name, meter.key, element(told, 2).text, element(told, 3), now_us));
+    image->access().cost = meter.cost;
+    if (is_reduced) image->access().cost = TRY(read_units(element(told, 1)));
+    image->access().charges = meter.charges;
+    images.push_back(std::move(image));
   }
   return images;
 }
 
 // While Redis cannot be reached: denied by an error, unless each of the limits says that it is open then.
-Result<core::Verdict> RedisStore::admit_open(const TakeRequest& request, const Meters& meters, const Error& error) {
+Result<core::Verdict> RedisStore::admit_open(const Take& request, const Meters& meters, const Error& error) {
   Amount taken = 0;
   Amount least = kAmountMax;
   for (const Charged& meter : meters.list) {
     const bool is_open = meter.limit->definition().on_fail() == OnFail::kOpen;
-    if (!is_open || error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
+    if (!is_open || error.code != ErrorCode::kUnavailable) return error;
     taken += meter.cost;
     least = std::min(least, meter.limit->rule().rule().capacity);
   }
@@ -150,35 +149,36 @@ Result<core::Verdict> RedisStore::admit_open(const TakeRequest& request, const M
 Result<std::optional<wire::RespValue>> RedisStore::recall_answer(const Identity& identity) {
   const std::string key = record_key(identity.id, identity.home);
   const std::string arguments[] = {"answer", std::to_string(book()->epoch()), retention_text(), floor_text()};
-  auto reply = run_script(StoreScript::kLook, {&key, 1}, arguments);
-  if (!reply) return tl::make_unexpected(reply.error());
-  session_.clock.raise(std::stoull(reply->elements[0].text));
-  if (reply->elements.size() < 3) return std::nullopt;
-  if (reply->elements[1].text != identity.fingerprint) return tl::make_unexpected(core::id_mismatch(identity.id));
-  return std::move(reply->elements[2]);
+  auto reply = TRY(run_script(StoreScript::kLook, {&key, 1}, arguments));
+  TRY(saw(element(reply, 0)));
+  if (reply.elements.size() < 3) return std::nullopt;
+  if (reply.elements[1].text != identity.fingerprint) return core::id_mismatch(identity.id);
+  return std::move(reply.elements[2]);
 }
 
-Result<std::optional<core::Verdict>> RedisStore::do_recall(const TakeRequest& request) {
-  const auto answer = recall_answer(
-      {.id = request.id, .fingerprint = fingerprint_of(parameters_of(request)), .home = request.charges[0].key});
-  if (!answer) return tl::make_unexpected(answer.error());
-  if (!*answer) return std::nullopt;
-  const auto verdict = read_decision(**answer, merge_names(request.charges), request.mode, {});
-  if (!verdict) return tl::make_unexpected(verdict.error());
-  return *verdict;
+Result<std::optional<core::Verdict>> RedisStore::perform(const core::Recall& recall) {
+  return is_cluster_ ? recall_in_cluster(recall.take) : recall_at_home(recall.take);
 }
 
-Result<core::Verdict> RedisStore::peek(const TakeRequest& request) {
-  const auto looked = look(request.charges);
-  if (!looked) return tl::make_unexpected(looked.error());
-  engine::MeterAccesses accesses = accesses_of(looked->images);
+Result<std::optional<core::Verdict>> RedisStore::recall_at_home(const Take& request) {
+  const std::string fingerprint = fingerprint_of(parameters_of(request));
+  const auto answer =
+      TRY(recall_answer({.id = request.id, .fingerprint = fingerprint, .home = request.charges[0].key}));
+  if (!answer) return std::nullopt;
+  const auto verdict = TRY(read_decision(*answer, merge_names(request.charges), request.mode, {}));
+  return verdict;
+}
+
+Result<core::Verdict> RedisStore::peek(const Take& request) {
+  const auto looked = TRY(look(request.charges));
+  engine::MeterAccesses accesses = accesses_of(looked.images);
   const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
   engine::tell_usages(accesses, request.usages);
   return in_clock_steps(verdict);
 }
 
-Result<Settlement> RedisStore::do_give(std::span<const Charge> charges, std::string_view id) {
-  return is_cluster_ ? give_in_cluster(charges, id) : give_at_home(charges, id);
+Result<Settlement> RedisStore::perform(const core::Give& give) {
+  return is_cluster_ ? give_in_cluster(give.charges, give.id) : give_at_home(give.charges, give.id);
 }
 
 Result<Settlement> RedisStore::give_at_home(std::span<const Charge> charges, std::string_view id) {
@@ -189,9 +189,8 @@ Result<Settlement> RedisStore::give_at_home(std::span<const Charge> charges, std
                              std::to_string(meters.book->epoch()));
     if (!id.empty()) call.keys.push_back(record_key(id, charges[0].key));
   };
-  const auto answer = settle_once(charges, {.id = id, .fingerprint = fingerprint, .home = charges[0].key}, write);
-  if (!answer) return tl::make_unexpected(answer.error());
-  return read_settlement(*answer);
+  const auto answer = TRY(settle_once(charges, {.id = id, .fingerprint = fingerprint, .home = charges[0].key}, write));
+  return read_settlement(answer);
 }
 
 // As settle(), for operations with an id: an answer that was given outlives its limits.
@@ -199,41 +198,37 @@ Result<RedisStore::Answer> RedisStore::settle_once(std::span<const Charge> charg
                                                    const WriteCall& write) {
   auto answer = settle(charges, write);
   if (answer) {
-    if (answer->reply.elements[0].text == "mismatch") return tl::make_unexpected(core::id_mismatch(identity.id));
+    if (element(answer->reply, 0).text == "mismatch") return core::id_mismatch(identity.id);
     return answer;
   }
   if (answer.error().code != ErrorCode::kNoLimit || identity.id.empty()) return answer;
-  auto earlier = recall_answer(identity);
-  if (!earlier) return tl::make_unexpected(earlier.error());
-  if (!*earlier) return answer;
-  return Answer{merge_names(charges), std::move(**earlier)};
+  auto earlier = TRY(recall_answer(identity));
+  if (!earlier) return answer;
+  return Answer{merge_names(charges), std::move(*earlier)};
 }
 
 Result<Settlement> RedisStore::read_settlement(const Answer& answer) {
-  const auto images = read_meters(answer.reply, answer.meters, false);
-  if (!images) return tl::make_unexpected(images.error());
-  engine::MeterAccesses accesses = accesses_of(*images);
+  const auto images = TRY(read_meters(answer.reply, answer.meters, false));
+  engine::MeterAccesses accesses = accesses_of(images);
   Amount returned = 0;
-  for (const wire::RespValue& units : answer.reply.elements[2].elements) returned += std::stoll(units.text);
+  for (const wire::RespValue& units : element(answer.reply, 2).elements) returned += TRY(read_units(units));
   return engine::settlement_of(returned, accesses);
 }
 
-Result<Usage> RedisStore::do_usage(const MeterName& meter) {
-  const auto looked = look_at(meter);
-  if (!looked) return tl::make_unexpected(looked.error());
-  return looked->images[0]->access().usage();
+Result<Usage> RedisStore::perform(const core::ReadUsage& read) {
+  const auto looked = TRY(look_at(read.meter));
+  return looked.images[0]->access().usage();
 }
 
-Result<Reconciliation> RedisStore::do_reconcile(const MeterName& meter, Amount used) {
-  const Charge charge{.limit = meter.limit, .key = meter.key, .cost = used};
+Result<Reconciliation> RedisStore::perform(const core::Reconcile& reconcile) {
+  const Charge charge{.limit = reconcile.meter.limit, .key = reconcile.meter.key, .cost = reconcile.used};
   const auto write = [](const Meters&, Call& call) {
     call.arguments.push_back("reconcile");
     call.arguments.push_back("1");
   };
-  const auto answer = settle({&charge, 1}, write);
-  if (!answer) return tl::make_unexpected(answer.error());
-  return Reconciliation{.used_before = static_cast<Amount>(std::stoll(answer->reply.elements[2].text)),
-                        .used_now = used};
+  const auto answer = TRY(settle({&charge, 1}, write));
+  const auto used_before = TRY(read_units(element(answer.reply, 2)));
+  return Reconciliation{.used_before = used_before, .used_now = reconcile.used};
 }
 
 // Runs settle.lua until nothing stands in its way. `write` adds the operation and its options, then keys and arguments
@@ -241,18 +236,16 @@ Result<Reconciliation> RedisStore::do_reconcile(const MeterName& meter, Amount u
 Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, const WriteCall& write) {
   std::uint64_t window_us = 0;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    auto meters = merge(charges);
-    if (!meters) return tl::make_unexpected(meters.error());
+    auto meters = TRY(merge(charges));
     Batch batch;
-    add_settle(*meters, write, window_us != 0 ? window_us : us_of(now()), batch);
-    auto reply = run(batch);
-    if (!reply) return tl::make_unexpected(reply.error());
-    session_.clock.raise(std::stoull(reply->elements[1].text));
-    if (reply->elements[0].text == "again") return Answer{std::move(*meters), std::move(reply->elements[2])};
-    if (!stands_in_the_way(*reply)) return Answer{std::move(*meters), std::move(*reply)};
-    if (auto mended = mend(*reply, *meters, window_us); !mended) return tl::make_unexpected(mended.error());
+    add_settle(meters, write, window_us != 0 ? window_us : us_of(now()), batch);
+    auto reply = TRY(run(batch));
+    TRY(saw(element(reply, 1)));
+    if (reply.elements[0].text == "again") return Answer{std::move(meters), element(reply, 2)};
+    if (!stands_in_the_way(reply)) return Answer{std::move(meters), std::move(reply)};
+    TRY(mend(reply, meters, window_us));
   }
-  return tl::make_unexpected(too_busy());
+  return too_busy();
 }
 
 void RedisStore::add_settle(const Meters& meters, const WriteCall& write, std::uint64_t window_us, Batch& batch) const {

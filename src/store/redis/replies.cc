@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 
+#include "base/errors.h"
 #include "base/hash.h"
+#include "base/try.h"
 #include "store/redis/client/routing.h"
 
 namespace mete::store::redis {
@@ -24,39 +26,50 @@ std::uint64_t cursor_after(std::uint64_t master, std::uint64_t own_cursor, std::
   return master + 1 < masters ? (master + 1) << kMasterShift : 0;
 }
 
+template <class Number>
+Result<Number> read_number(const wire::RespValue& value) {
+  Number number = 0;
+  const char* const end = value.text.data() + value.text.size();
+  const auto read = std::from_chars(value.text.data(), end, number);
+  if (read.ec == std::errc{} && read.ptr == end) return number;
+  return unexpected_reply("'" + value.text + "' where a number should be");
+}
+
 }  // namespace
 
 Result<wire::RespValue> unless_error(Result<wire::RespValue> reply) {
   if (!reply || !reply->is_error()) return reply;
   if (reply->text.starts_with("OOM ")) {
-    return tl::make_unexpected(
-        Error{ErrorCode::kOutOfMemory, "Redis has no memory left: raise its maxmemory; it says: " + reply->text});
+    return base::out_of_memory("Redis has no memory left: raise its maxmemory; it says: " + reply->text);
   }
-  return tl::make_unexpected(Error{ErrorCode::kUnavailable, "Redis refuses: " + reply->text});
+  return base::unavailable("Redis refuses: " + reply->text);
 }
 
 Error unexpected_reply(std::string_view what) {
-  return {ErrorCode::kUnavailable, "Redis has " + std::string(what) + ", which is not of Mete's making"};
+  return base::unavailable("Redis has " + std::string(what) + ", which is not of Mete's making");
 }
+
+const wire::RespValue& element(const wire::RespValue& reply, std::size_t index) {
+  static const wire::RespValue nil;
+  return index < reply.elements.size() ? reply.elements[index] : nil;
+}
+
+Result<std::uint64_t> read_natural(const wire::RespValue& value) { return read_number<std::uint64_t>(value); }
+
+Result<Amount> read_units(const wire::RespValue& value) { return read_number<Amount>(value); }
 
 Result<ScanPage> scan_masters(Link& link, std::string_view pattern, std::uint64_t cursor, std::size_t count) {
   const std::uint64_t master = cursor >> kMasterShift;
   Batch batch;
   batch.add({}, {"SCAN", std::to_string(cursor & kOwnCursorMax), "MATCH", pattern, "COUNT", std::to_string(count)});
   Replies replies;
-  const auto masters = link.run_on_node(master, batch, replies);
-  if (!masters) return tl::make_unexpected(masters.error());
-  auto reply = unless_error(std::move(replies.front()));
-  if (!reply) return tl::make_unexpected(reply.error());
-  if (reply->elements.size() != 2) return tl::make_unexpected(unexpected_reply("a reply to SCAN"));
-  const std::string& text = reply->elements[0].text;
-  std::uint64_t own_cursor = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), own_cursor);
-  if (error != std::errc{} || end != text.data() + text.size() || own_cursor > kOwnCursorMax) {
-    return tl::make_unexpected(unexpected_reply("the cursor " + text));
-  }
-  ScanPage page{.cursor = cursor_after(master, own_cursor, *masters)};
-  for (wire::RespValue& name : reply->elements[1].elements) page.names.push_back(std::move(name.text));
+  const auto masters = TRY(link.run_on_node(master, batch, replies));
+  auto reply = TRY(unless_error(std::move(replies.front())));
+  if (reply.elements.size() != 2) return unexpected_reply("a reply to SCAN");
+  const auto own_cursor = TRY(read_number<std::uint64_t>(reply.elements[0]));
+  if (own_cursor > kOwnCursorMax) return unexpected_reply("the cursor " + reply.elements[0].text);
+  ScanPage page{.cursor = cursor_after(master, own_cursor, masters)};
+  for (wire::RespValue& name : reply.elements[1].elements) page.names.push_back(std::move(name.text));
   return page;
 }
 

@@ -22,6 +22,13 @@ Result<wire::RespValue> unless_error(Result<wire::RespValue> reply);
 // What to say of a reply, or of what is in Redis, that is not as this program makes it.
 Error unexpected_reply(std::string_view what);
 
+// An element of a reply, nil where there is none: a reply has the shape that the other side gave it.
+const wire::RespValue& element(const wire::RespValue& reply, std::size_t index);
+
+// Numbers that are told as text, because a script's own lose digits.
+Result<std::uint64_t> read_natural(const wire::RespValue& value);
+Result<Amount> read_units(const wire::RespValue& value);
+
 // One step of a SCAN on one master after the other, while everything goes on. Redis may tell a name twice.
 struct ScanPage {
   std::uint64_t cursor = 0;  // 0: this was the last page

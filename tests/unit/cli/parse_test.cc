@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.h"
 #include "unit/cli/table.h"
 
 namespace mete::cli {
@@ -88,6 +89,17 @@ TEST(Parse, AsksForWhatIsRequired) {
   EXPECT_EQ(ran.status, kExitError);
   EXPECT_THAT(run_words(commands, {"extend", "--help"}).out,
               HasSubstr("usage: mete extend [OPTIONS] --ttl DURATION\n"));
+}
+
+TEST(Parse, TellsTheErrorThatACommandReturns) {
+  const std::vector<Command> commands = {
+      {.name = "break", .summary = "Fail", .run = [](const Invocation&, Console&) -> Result<int> {
+         return base::invalid("it is broken");
+       }}};
+  const Ran ran = run_words(commands, {"break"});
+  EXPECT_EQ(ran.error, "mete: it is broken\n");
+  EXPECT_EQ(ran.status, kExitError);
+  EXPECT_EQ(ran.out, "");
 }
 
 TEST(Parse, HelpIsOnlyAnotherWord) {

@@ -18,7 +18,7 @@ using Words = std::vector<std::string>;
 inline wire::RespValue bulk(std::string text) { return {.type = wire::RespType::kBulk, .text = std::move(text)}; }
 
 // Prints what it was given: "take api alice cost=5".
-inline int echo_invocation(const Invocation& invocation, Console& console) {
+inline Result<int> echo_invocation(const Invocation& invocation, Console& console) {
   console.out << invocation.command->name;
   for (const std::string& argument : invocation.arguments) console.out << ' ' << argument;
   for (const auto& [name, values] : invocation.options) {

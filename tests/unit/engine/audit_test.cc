@@ -15,8 +15,11 @@ using Problem = AuditProblem::Kind;
 // Keeps every record, as a journal does.
 class Records final : public ChangeSink {
  public:
-  void append(std::string_view record, Durable /*durable*/) override { list.emplace_back(record); }
-  void depend() override {}
+  core::Ticket append(std::string_view record, Durable /*durable*/) override {
+    list.emplace_back(record);
+    return 0;
+  }
+  [[nodiscard]] core::Ticket last_awaited() const override { return 0; }
 
   std::vector<std::string> list;
 };

@@ -64,7 +64,7 @@ TEST(Ids, ADeniedHoldUnderARandomIdIsNotRemembered) {
   Subject subject;
   subject.engine.define(stock("credits").amount(5), subject.now).value();
   const Charge charge{"credits", "a", 10};
-  const HoldRequest request{.charges = {&charge, 1}, .ttl = 1h, .id = "random", .is_id_random = true};
+  const Hold request{.charges = {&charge, 1}, .ttl = 1h, .id = "random", .is_id_random = true};
   EXPECT_FALSE(subject.engine.hold(request, subject.now).value().is_allowed);
   EXPECT_EQ(subject.statistics().ids, 0U);
   EXPECT_FALSE(subject.try_hold(charge, 1h, "chosen").value().is_allowed);

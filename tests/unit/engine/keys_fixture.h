@@ -22,7 +22,7 @@ class KeysTest : public ::testing::Test {
     return keys.set({.key = key, .value = value, .expiry = expiry, .condition = condition}, subject.now).value();
   }
   std::int64_t add(std::string_view key, std::int64_t by) { return keys.add(key, by, subject.now).value(); }
-  core::BoundedSum add_bounded(const core::BoundedAdd& request) {
+  core::BoundedSum add_bounded(const core::AddBounded& request) {
     return keys.add_bounded(request, subject.now).value();
   }
   void quota(std::string_view key, Amount amount, Duration window) {
@@ -44,7 +44,7 @@ class KeysTest : public ::testing::Test {
 
   template <class AnyResult>
   static std::optional<ErrorCode> code_of(const AnyResult& result) {
-    return result ? std::nullopt : std::optional(result.error().code);
+    return result.has_value() ? std::nullopt : std::optional(result.error().code);
   }
 
   void advance(Duration step) { subject.now = subject.now + step; }

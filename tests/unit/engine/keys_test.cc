@@ -251,7 +251,7 @@ TEST_F(KeysTest, BoundedSums) {
   for (const auto& row : rows) {
     SCOPED_TRACE(std::to_string(row.value) + " + " + std::to_string(row.by));
     set("c", row.value);
-    const core::BoundedAdd request{
+    const core::AddBounded request{
         .key = "c", .by = row.by, .lower = row.lower, .upper = row.upper, .saturate = row.saturate};
     EXPECT_EQ(add_bounded(request), row.expected);
     EXPECT_EQ(get("c"), row.expected.value);
@@ -263,7 +263,7 @@ TEST_F(KeysTest, BoundedSums) {
 }
 
 TEST_F(KeysTest, OutOfBoundsLeavesKeyAndExpiryUntouched) {
-  const core::BoundedAdd request{.key = "c", .by = 1, .upper = 0, .expiry = Expiry::in(1h)};
+  const core::AddBounded request{.key = "c", .by = 1, .upper = 0, .expiry = Expiry::in(1h)};
   EXPECT_EQ(add_bounded(request), (core::BoundedSum{0, 0}));
   EXPECT_EQ(type("c"), KeyType::kNone) << "absent stays absent";
   set("c", 0, Expiry::in(10s));

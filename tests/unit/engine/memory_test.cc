@@ -19,7 +19,7 @@ class Memory : public ::testing::Test {
   std::size_t fill(std::string_view limit) {
     for (std::size_t i = 0;; ++i) {
       const auto verdict = subject_.try_take(limit, key_of(i), 1);
-      if (verdict) continue;
+      if (verdict.has_value()) continue;
       EXPECT_EQ(verdict.error().code, ErrorCode::kOutOfMemory);
       EXPECT_NE(verdict.error().message.find("max_memory"), std::string::npos) << verdict.error().message;
       EXPECT_NE(verdict.error().message.find(std::to_string(kCeiling)), std::string::npos);
@@ -86,7 +86,8 @@ TEST_F(Memory, FreshMetersAreEvictedAndNoOthers) {
   EXPECT_FALSE(subject_.try_take("api", key_of(count), 1).has_value()) << "none is fresh yet";
   subject_.now = subject_.now + 1ms;
   std::size_t admitted = 0;
-  for (std::size_t i = 0; i < count / 2; ++i) admitted += subject_.try_take("api", "new" + key_of(i), 10) ? 1U : 0U;
+  for (std::size_t i = 0; i < count / 2; ++i)
+    admitted += subject_.try_take("api", "new" + key_of(i), 10).has_value() ? 1U : 0U;
   EXPECT_EQ(admitted, count / 2) << "now all of them are";
   for (std::size_t i = 0; i < 500; ++i) ASSERT_EQ(subject_.usage("storage", key_of(i)).used, 7);
   for (std::size_t i = 0; i < count / 2; ++i) ASSERT_EQ(subject_.usage("api", "new" + key_of(i)).used, 10);
@@ -95,7 +96,7 @@ TEST_F(Memory, FreshMetersAreEvictedAndNoOthers) {
 
 TEST_F(Memory, OldIdsMakeRoomToo) {
   std::size_t count = 0;
-  while (subject_.try_take("storage", "a", 0, key_of(count))) ++count;
+  while (subject_.try_take("storage", "a", 0, key_of(count)).has_value()) ++count;
   EXPECT_GT(count, 1000U);
   EXPECT_EQ(subject_.try_take("storage", "a", 0, "another").error().code, ErrorCode::kOutOfMemory);
   EXPECT_TRUE(subject_.try_take("storage", "a", 0, key_of(3)).has_value()) << "what is known is answered";
@@ -123,7 +124,7 @@ TEST(MemoryOfHolds, HoldsAreCounted) {
   Subject subject{{.max_memory = kCeiling}};
   subject.engine.define(stock("storage").amount(kAmountMax), subject.now).value();
   std::size_t count = 0;
-  while (subject.try_hold({"storage", "a", 1}, 1h, key_of(count), key_of(count))) ++count;
+  while (subject.try_hold({"storage", "a", 1}, 1h, key_of(count), key_of(count)).has_value()) ++count;
   EXPECT_GT(count, 500U);
   EXPECT_LT(count, kCeiling / 150) << "a hold, its part and its tag take more than 150 bytes";
   EXPECT_EQ(subject.usage("storage", "a").held, static_cast<Amount>(count));

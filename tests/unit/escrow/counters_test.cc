@@ -89,7 +89,7 @@ TEST_F(CountersTest, RefusesSumsPast64Bits) {
 }
 
 TEST_F(CountersTest, AddsWithinBounds) {
-  const auto add = [&](const core::BoundedAdd& request) { return a.add_bounded(request, kNow).value(); };
+  const auto add = [&](const core::AddBounded& request) { return a.add_bounded(request, kNow).value(); };
   EXPECT_EQ(add({.key = "k", .by = 5, .upper = 4}), (core::BoundedSum{0, 0}));
   EXPECT_EQ(a.type("k", kNow), KeyType::kNone) << "nothing was made";
   EXPECT_EQ(add({.key = "k", .by = 5, .upper = 4, .saturate = true}), (core::BoundedSum{4, 4}));

@@ -9,6 +9,7 @@
 
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
+#include "store/keys.h"
 #include "store/open.h"
 #include "support/waiting.h"
 
@@ -249,17 +250,17 @@ TEST_F(EscrowStoreTest, NamesAndScopesThatCannotBeAreRefused) {
 TEST_F(EscrowStoreTest, QuotaKeysAreLimitsOfAllNodes) {
   const auto a = node("a");
   const auto b = node("b");
-  ASSERT_TRUE(a->keys()->quota_set("q\n%", {.amount = 10, .window = 3600s}));
-  EXPECT_EQ(a->keys()->add("q\n%", 4).value(), 6);
-  EXPECT_TRUE(support::becomes_true(1s, [&] { return b->keys()->type("q\n%").value() == core::KeyType::kQuota; }));
-  EXPECT_EQ(b->keys()->quota_get("q\n%").value()->rule.amount, 10);
-  EXPECT_EQ(a->keys()->scan(2, 10).value().keys[0].key, "q\n%");
-  EXPECT_EQ(b->keys()->quota_take("q\n%", {.amount = 99, .window = 1s}, 6).value(), 0) << "its rule is the first one";
-  EXPECT_EQ(b->keys()->add("q\n%", 1).value(), core::kQuotaDenied);
-  ASSERT_TRUE(b->keys()->quota_remove("q\n%").value());
+  ASSERT_TRUE(a->keys().quota_set("q\n%", {.amount = 10, .window = 3600s}));
+  EXPECT_EQ(a->keys().add("q\n%", 4).value(), 6);
+  EXPECT_TRUE(support::becomes_true(1s, [&] { return b->keys().type("q\n%").value() == core::KeyType::kQuota; }));
+  EXPECT_EQ(b->keys().quota_get("q\n%").value()->rule.amount, 10);
+  EXPECT_EQ(a->keys().scan(2, 10).value().keys[0].key, "q\n%");
+  EXPECT_EQ(b->keys().quota_take("q\n%", {.amount = 99, .window = 1s}, 6).value(), 0) << "its rule is the first one";
+  EXPECT_EQ(b->keys().add("q\n%", 1).value(), core::kQuotaDenied);
+  ASSERT_TRUE(b->keys().quota_remove("q\n%").value());
   EXPECT_TRUE(
-      support::becomes_true(1s, [&] { return a->keys()->type("q\n%").value() == core::KeyType::kNone; }));  // Q13
-  EXPECT_THAT(a->keys()->quota_set(std::string(200, 'q'), {.amount = 1, .window = 1s}).error().message,
+      support::becomes_true(1s, [&] { return a->keys().type("q\n%").value() == core::KeyType::kNone; }));  // Q13
+  EXPECT_THAT(a->keys().quota_set(std::string(200, 'q'), {.amount = 1, .window = 1s}).error().message,
               HasSubstr("117 bytes"));
 }
 

@@ -15,7 +15,7 @@ std::string frame_of(FrameType type, std::string_view body) {
 // The error's message, or what there is instead of one.
 std::string outcome_of(std::string_view input) {
   const auto frame = take_frame(input);
-  if (!frame) return frame.error().message;
+  if (!frame.has_value()) return frame.error().message;
   return *frame ? "frame" : "incomplete";
 }
 
@@ -23,12 +23,12 @@ TEST(PeerFrame, IsTakenOffTheFront) {
   const std::string bytes = frame_of(FrameType::kState, "body") + frame_of(FrameType::kPing, "") + "MET";
   std::string_view input = bytes;
   const auto first = take_frame(input);
-  ASSERT_TRUE(first && *first);
+  ASSERT_TRUE(first.has_value() && *first);
   EXPECT_EQ((*first)->type, FrameType::kState);
   EXPECT_EQ((*first)->body, "body");
   EXPECT_EQ((*first)->bytes, frame_of(FrameType::kState, "body"));
   const auto second = take_frame(input);
-  ASSERT_TRUE(second && *second);
+  ASSERT_TRUE(second.has_value() && *second);
   EXPECT_EQ((*second)->type, FrameType::kPing);
   EXPECT_EQ(outcome_of(input), "incomplete");
 }

@@ -156,6 +156,14 @@ TEST_F(BucketShare, RemembersADenial) {
   EXPECT_EQ(share.take(5, Mode::kTake, kStart + 60ms, verdict), Share::Outcome::kAsk);
 }
 
+TEST_F(BucketShare, AnAnswerMayBeYoungerThanTheTimeOfATake) {
+  ask(500);
+  const Instant before = kStart + Duration(-1us);  // read by a thread that came behind the answer
+  EXPECT_EQ(share.known_remaining(before), 500);
+  EXPECT_EQ(share.take(1, Mode::kTake, before, verdict), Share::Outcome::kAsk);
+  EXPECT_FALSE(share.wants_draw(before)) << "who asks once need not ask again";
+}
+
 TEST_F(BucketShare, GivesNothingBack) {
   ask(999);
   ask(998);

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/try.h"
 #include "journal/snapshot_writer.h"
 
 namespace mete::journal {
 
 namespace {
 
-tl::unexpected<Error> wrong(const std::string& what) { return tl::unexpected(Error{ErrorCode::kInvalid, what}); }
+Error wrong(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
 
 constexpr Instant kRunTime = Instant::from_unix_seconds(1'000'000'000);
 
@@ -38,9 +39,7 @@ Result<Found> find_records(FileSystem& files, RecoveryMode mode) {
     ++found.records;
     return {};
   };
-  auto recovered = recover(files, {.directory = kRunDirectory, .mode = mode, .on_record = on_record});
-  if (!recovered) return tl::unexpected(recovered.error());
-  found.recovered = std::move(*recovered);
+  found.recovered = TRY(recover(files, {.directory = kRunDirectory, .mode = mode, .on_record = on_record}));
   return found;
 }
 
@@ -52,11 +51,10 @@ Result<std::unique_ptr<Journal>> start_journal(FileSystem& files, const Found& f
 }
 
 Result<void> save_records(FileSystem& files, std::uint64_t segment, std::uint64_t records) {
-  const auto writer = SnapshotWriter::create(
-      files, {.directory = kRunDirectory, .number = segment, .seed = kRunSeed, .created = kRunTime});
-  if (!writer) return tl::unexpected(writer.error());
-  if (auto appended = (*writer)->append(snapshot_body(records)); !appended) return appended;
-  return (*writer)->finish();
+  const auto writer = TRY(SnapshotWriter::create(
+      files, {.directory = kRunDirectory, .number = segment, .seed = kRunSeed, .created = kRunTime}));
+  if (auto appended = writer->append(snapshot_body(records)); !appended) return appended;
+  return writer->finish();
 }
 
 std::uint64_t RandomRun::acknowledged() const {
@@ -77,17 +75,14 @@ Result<void> RandomRun::live(int steps) {
 }
 
 Result<void> RandomRun::start() {
-  const auto found = find_records(files_, RecoveryMode::kStart);
-  if (!found) return tl::unexpected(found.error());
-  if (found->records < recovered_ || found->records > appended_) {
-    return wrong("found " + std::to_string(found->records) + " records after a kill, of " + std::to_string(appended_));
+  const auto found = TRY(find_records(files_, RecoveryMode::kStart));
+  if (found.records < recovered_ || found.records > appended_) {
+    return wrong("found " + std::to_string(found.records) + " records after a kill, of " + std::to_string(appended_));
   }
   // Acknowledged from here on: recovery has synced it, and somebody may have seen it.
-  recovered_ = appended_ = found->records;
+  recovered_ = appended_ = found.records;
   tickets_.clear();
-  auto journal = start_journal(files_, *found, std::chrono::milliseconds(400));
-  if (!journal) return tl::unexpected(journal.error());
-  journal_ = std::move(*journal);
+  journal_ = TRY(start_journal(files_, found, std::chrono::milliseconds(400)));
   return {};
 }
 
@@ -106,18 +101,17 @@ Result<void> RandomRun::step() {
   if (choice < 17) return journal_->write_out();
   if (choice < 18) {
     const auto rotated = journal_->rotate();
-    return rotated ? Result<void>() : tl::unexpected(rotated.error());
+    return rotated ? Result<void>() : rotated.error();
   }
   return save();
 }
 
 Result<void> RandomRun::save() {
   const std::uint64_t records = appended_;
-  const auto number = journal_->rotate();
-  if (!number) return tl::unexpected(number.error());
+  const auto number = TRY(journal_->rotate());
   append();  // while it is being written
-  if (auto saved = save_records(files_, *number, records); !saved) return saved;
-  return journal_->remove_before(*number);
+  if (auto saved = save_records(files_, number, records); !saved) return saved;
+  return journal_->remove_before(number);
 }
 
 }  // namespace mete::journal

@@ -6,20 +6,47 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <mutex>
 #include <string>
 
 #include "net/connection.h"
 #include "net/connection_set.h"
+#include "net/fiber.h"
+#include "net/signal.h"
 
 namespace mete::net::testing {
 
 using namespace std::chrono_literals;
 
+// A server that answers when the test lets it.
+class AnotherServer {
+ public:
+  void ask() {
+    ++asking_;
+    std::unique_lock lock(mutex_);
+    answered_.wait(lock, Deadline::in(Duration::never()), [this] { return is_answering_; });
+    --asking_;
+  }
+  void answer(bool is_answering = true) {
+    const std::lock_guard guard(mutex_);
+    is_answering_ = is_answering;
+    answered_.notify_all();
+  }
+  [[nodiscard]] int asking() const { return asking_; }
+
+ private:
+  std::mutex mutex_;
+  Signal answered_;
+  bool is_answering_ = false;
+  int asking_ = 0;
+};
+
 // Answers each line: "echo X" with X, "big N" with N bytes; "need N" is the ticket that the answers of the batch wait
-// for; "block" blocks, "close" closes, "wait" blocks as one does who must not wait for a client that has gone.
+// for; "block" blocks, "close" closes, "wait" blocks as one does who must not wait for a client that has gone; "ask X"
+// waits for another server, which answers X (on a fiber alone).
 class LineSession final : public Session {
  public:
-  explicit LineSession(std::string& log) : log_(log) {}
+  LineSession(std::string& log, AnotherServer& server) : log_(log), server_(server) {}
   ~LineSession() override { log_ += "gone "; }
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override {
@@ -36,6 +63,9 @@ class LineSession final : public Session {
         output.append(std::string(std::stoul(std::string(line.substr(4))), 'x'));
       } else if (line.starts_with("need ")) {
         received.ticket = std::stoul(std::string(line.substr(5)));
+      } else if (line.starts_with("ask ")) {
+        server_.ask();
+        output.append(line.substr(4));
       } else if (line == "listen") {
         may_be_silent_ = true;
       } else if (line == "close") {
@@ -56,14 +86,17 @@ class LineSession final : public Session {
 
  private:
   std::string& log_;
+  AnotherServer& server_;
   bool may_be_silent_ = false;
   bool is_waiting_ = false;
 };
 
 class ConnectionFixture : public ::testing::Test {
  protected:
-  ConnectionFixture() {
-    protocol.make_session = [this](ConnectionSet&, std::uint64_t, int) { return std::make_unique<LineSession>(log); };
+  explicit ConnectionFixture(bool has_fibers) : set(loop, has_fibers ? &fibers : nullptr) {
+    protocol.make_session = [this](ConnectionSet&, std::uint64_t, int) {
+      return std::make_unique<LineSession>(log, server);
+    };
     protocol.on_closed = [this] { log += "closed "; };
     protocol.limits.input_max = 1000;
     protocol.limits.output_max = 10'000;
@@ -118,9 +151,11 @@ class ConnectionFixture : public ::testing::Test {
   }
 
   std::string log;
+  AnotherServer server;
   EventLoop loop;
+  Fibers fibers{loop};
   Protocol protocol;
-  ConnectionSet set{loop};
+  ConnectionSet set;
   Descriptor client;
 };
 

@@ -7,9 +7,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ServerConnection : public testing::ConnectionFixture {};
+// Sessions that never wait for another server work on the loop itself, and the others on fibers: clients notice
+// nothing.
+class ServerConnection : public testing::ConnectionFixture, public ::testing::WithParamInterface<bool> {
+ protected:
+  ServerConnection() : ConnectionFixture(GetParam()) {}
+};
 
-TEST_F(ServerConnection, AnswersWhatIsCompleteAndKeepsTheRest) {
+INSTANTIATE_TEST_SUITE_P(Sessions, ServerConnection, ::testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "on_fibers" : "on_the_loop"; });
+
+TEST_P(ServerConnection, AnswersWhatIsCompleteAndKeepsTheRest) {
   connect();
   send("echo a\necho b\nech");
   EXPECT_EQ(receive(), "ab");
@@ -21,7 +29,7 @@ TEST_F(ServerConnection, AnswersWhatIsCompleteAndKeepsTheRest) {
   EXPECT_EQ(set.traffic().bytes_out, 4U);
 }
 
-TEST_F(ServerConnection, GoesWhenTheClientGoes) {
+TEST_P(ServerConnection, GoesWhenTheClientGoes) {
   connect();
   client.close();
   settle();
@@ -29,7 +37,7 @@ TEST_F(ServerConnection, GoesWhenTheClientGoes) {
   EXPECT_EQ(set.size(), 0U);
 }
 
-TEST_F(ServerConnection, SendsInPiecesWhatTheSocketDoesNotTakeAtOnce) {
+TEST_P(ServerConnection, SendsInPiecesWhatTheSocketDoesNotTakeAtOnce) {
   connect();
   send("big 9000\necho end\n");
   const std::string answer = receive();
@@ -37,7 +45,7 @@ TEST_F(ServerConnection, SendsInPiecesWhatTheSocketDoesNotTakeAtOnce) {
   EXPECT_TRUE(answer.ends_with("xend"));
 }
 
-TEST_F(ServerConnection, DoesNotReadAClientThatDoesNotRead) {
+TEST_P(ServerConnection, DoesNotReadAClientThatDoesNotRead) {
   connect();
   std::string requests;
   for (int count = 0; count < 100; ++count) requests += "big 9999\necho .\n";
@@ -57,7 +65,7 @@ TEST_F(ServerConnection, DoesNotReadAClientThatDoesNotRead) {
   EXPECT_EQ(receive().size(), sent / 16 * 10'000);
 }
 
-TEST_F(ServerConnection, AHalfClosedClientGetsAllItsAnswers) {
+TEST_P(ServerConnection, AHalfClosedClientGetsAllItsAnswers) {
   connect();
   std::string requests;
   for (int count = 0; count < 20; ++count) requests += "big 9999\necho .\n";
@@ -68,7 +76,7 @@ TEST_F(ServerConnection, AHalfClosedClientGetsAllItsAnswers) {
   EXPECT_EQ(log, "gone closed ");
 }
 
-TEST_F(ServerConnection, AHalfClosedClientGetsTheAnswerItIsBlockedFor) {
+TEST_P(ServerConnection, AHalfClosedClientGetsTheAnswerItIsBlockedFor) {
   connect();
   send("block\necho more\n");
   ::shutdown(client.get(), SHUT_WR);
@@ -79,7 +87,7 @@ TEST_F(ServerConnection, AHalfClosedClientGetsTheAnswerItIsBlockedFor) {
   EXPECT_EQ(log, "gone closed ");
 }
 
-TEST_F(ServerConnection, NobodyWaitsForAClientThatHasGone) {
+TEST_P(ServerConnection, NobodyWaitsForAClientThatHasGone) {
   connect();
   send("wait\n");
   ::shutdown(client.get(), SHUT_WR);
@@ -87,7 +95,7 @@ TEST_F(ServerConnection, NobodyWaitsForAClientThatHasGone) {
   EXPECT_EQ(log, "gone closed ");
 }
 
-TEST_F(ServerConnection, ABlockedClientThatIsCutOffIsNoticed) {
+TEST_P(ServerConnection, ABlockedClientThatIsCutOffIsNoticed) {
   connect();
   send("block\n");
   client.close();
@@ -95,7 +103,7 @@ TEST_F(ServerConnection, ABlockedClientThatIsCutOffIsNoticed) {
   EXPECT_EQ(log, "gone closed ");
 }
 
-TEST_F(ServerConnection, KeepsTheInputOfABlockedClientUpToItsBound) {
+TEST_P(ServerConnection, KeepsTheInputOfABlockedClientUpToItsBound) {
   connect();
   send("block\necho a\n");
   EXPECT_EQ(receive(), "");
@@ -108,13 +116,13 @@ TEST_F(ServerConnection, KeepsTheInputOfABlockedClientUpToItsBound) {
   EXPECT_EQ(receive(), "xab") << "then an empty line blocks";
 }
 
-TEST_F(ServerConnection, ResumeIsForTheBlockedAlone) {
+TEST_P(ServerConnection, ResumeIsForTheBlockedAlone) {
   connect();
   EXPECT_FALSE(resume("nobody asked"));
   EXPECT_EQ(receive(), "");
 }
 
-TEST_F(ServerConnection, PushesBetweenAnswers) {
+TEST_P(ServerConnection, PushesBetweenAnswers) {
   connect();
   send("echo a\n");
   push("news");
@@ -129,7 +137,7 @@ TEST_F(ServerConnection, PushesBetweenAnswers) {
 }
 
 // Closing at once would throw the answer away on its way: the client still sends.
-TEST_F(ServerConnection, LingersUntilTheClientHasEnded) {
+TEST_P(ServerConnection, LingersUntilTheClientHasEnded) {
   connect();
   send("echo bye\nclose\necho never\n");
   EXPECT_EQ(receive(), "bye(end)");
@@ -141,7 +149,7 @@ TEST_F(ServerConnection, LingersUntilTheClientHasEnded) {
   EXPECT_EQ(set.size(), 0U);
 }
 
-TEST_F(ServerConnection, LingersForAMomentOnly) {
+TEST_P(ServerConnection, LingersForAMomentOnly) {
   connect();
   send("close\n");
   pass(900ms);
@@ -152,7 +160,7 @@ TEST_F(ServerConnection, LingersForAMomentOnly) {
 }
 
 // What it sends does not count: its time began when it was told goodbye.
-TEST_F(ServerConnection, AClientThatGoesOnSendingLingersNoLonger) {
+TEST_P(ServerConnection, AClientThatGoesOnSendingLingersNoLonger) {
   connect();
   send("close\n");
   const std::uint64_t told_ns = loop.now_ns();
@@ -164,7 +172,7 @@ TEST_F(ServerConnection, AClientThatGoesOnSendingLingersNoLonger) {
   EXPECT_EQ(set.size(), 0U);
 }
 
-TEST_F(ServerConnection, RefusesARequestThatGoesOnAndOn) {
+TEST_P(ServerConnection, RefusesARequestThatGoesOnAndOn) {
   connect();
   send(std::string(900, 'x'));
   EXPECT_EQ(receive(), "");
@@ -172,7 +180,7 @@ TEST_F(ServerConnection, RefusesARequestThatGoesOnAndOn) {
   EXPECT_EQ(receive(), "long(end)");
 }
 
-TEST_F(ServerConnection, ClosesWhatIsSilentForTooLong) {
+TEST_P(ServerConnection, ClosesWhatIsSilentForTooLong) {
   connect();
   pass(59s);
   EXPECT_EQ(receive(), "");
@@ -180,7 +188,7 @@ TEST_F(ServerConnection, ClosesWhatIsSilentForTooLong) {
   EXPECT_EQ(receive(), "late(end)");
 }
 
-TEST_F(ServerConnection, ClosesOnARequestThatTakesTooLong) {
+TEST_P(ServerConnection, ClosesOnARequestThatTakesTooLong) {
   connect();
   send("echo");
   pass(9s);
@@ -189,7 +197,7 @@ TEST_F(ServerConnection, ClosesOnARequestThatTakesTooLong) {
   EXPECT_EQ(receive(), "late(end)");
 }
 
-TEST_F(ServerConnection, ClosesWhenNobodyReads) {
+TEST_P(ServerConnection, ClosesWhenNobodyReads) {
   connect();
   send("big 200000\n");
   pass(19s);
@@ -198,7 +206,7 @@ TEST_F(ServerConnection, ClosesWhenNobodyReads) {
   EXPECT_EQ(set.size(), 0U);
 }
 
-TEST_F(ServerConnection, ASessionMayLetItsClientBeSilent) {
+TEST_P(ServerConnection, ASessionMayLetItsClientBeSilent) {
   connect();
   send("listen\n");
   pass(600s);
@@ -208,14 +216,14 @@ TEST_F(ServerConnection, ASessionMayLetItsClientBeSilent) {
   EXPECT_EQ(receive(), "xlate(end)") << "but not in the middle of a request";
 }
 
-TEST_F(ServerConnection, ABlockedClientIsNotSilent) {
+TEST_P(ServerConnection, ABlockedClientIsNotSilent) {
   connect();
   send("block\n");
   pass(600s);
   EXPECT_EQ(set.size(), 1U);
 }
 
-TEST_F(ServerConnection, AClientThatWasBlockedForLongIsNotSilentThen) {
+TEST_P(ServerConnection, AClientThatWasBlockedForLongIsNotSilentThen) {
   protocol.limits.idle_max = 1ms;
   connect();
   send("block\n");
@@ -226,7 +234,7 @@ TEST_F(ServerConnection, AClientThatWasBlockedForLongIsNotSilentThen) {
   EXPECT_EQ(receive(), "x");
 }
 
-TEST_F(ServerConnection, FinishesWhatHasArrived) {
+TEST_P(ServerConnection, FinishesWhatHasArrived) {
   connect();
   ASSERT_EQ(::send(client.get(), "echo a\n", 7, MSG_NOSIGNAL), 7);
   bool is_done = false;
@@ -237,7 +245,7 @@ TEST_F(ServerConnection, FinishesWhatHasArrived) {
   EXPECT_TRUE(is_done);
 }
 
-TEST_F(ServerConnection, FinishesABlockedClientWhenItHasItsAnswer) {
+TEST_P(ServerConnection, FinishesABlockedClientWhenItHasItsAnswer) {
   connect();
   send("block\necho more\n");
   bool is_done = false;
@@ -251,10 +259,130 @@ TEST_F(ServerConnection, FinishesABlockedClientWhenItHasItsAnswer) {
   EXPECT_TRUE(is_done);
 }
 
-TEST_F(ServerConnection, FinishesAtOnceWithoutConnections) {
+TEST_P(ServerConnection, FinishesAtOnceWithoutConnections) {
   bool is_done = false;
   set.finish_all([&] { is_done = true; });
   EXPECT_TRUE(is_done);
+}
+
+class WaitingConnection : public testing::ConnectionFixture {
+ protected:
+  WaitingConnection() : ConnectionFixture(true) {}
+};
+
+TEST_F(WaitingConnection, AnswersInOrderWhenTheOtherServerHas) {
+  connect();
+  send("echo a\nask b\necho c\n");
+  EXPECT_EQ(receive(), "") << "what has arrived together is answered together";
+  send("echo d\nech");
+  send("o e\n");
+  EXPECT_EQ(server.asking(), 1);
+  server.answer();
+  EXPECT_EQ(receive(), "abcde");
+  EXPECT_EQ(fibers.under_way(), 0U);
+}
+
+TEST_F(WaitingConnection, OthersAreServedMeanwhile) {
+  connect();
+  send("ask a\n");
+  const Descriptor first = std::move(client);
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  client = Descriptor(ends[0]);
+  set.add(Descriptor(ends[1]), 2, protocol);
+  send("echo b\n");
+  EXPECT_EQ(receive(), "b");
+  server.answer();
+  client = Descriptor(::dup(first.get()));
+  EXPECT_EQ(receive(), "a");
+}
+
+TEST_F(WaitingConnection, AClientThatHasGoneIsForgottenWhenItsSessionIsDone) {
+  connect();
+  send("ask a\nbig 9000\nask b\n");
+  client.close();
+  settle();
+  server.answer();
+  settle();
+  EXPECT_EQ(log, "gone closed ");
+  EXPECT_EQ(set.size(), 0U);
+  EXPECT_EQ(fibers.under_way(), 0U);
+}
+
+TEST_F(WaitingConnection, OneThatIsClosedMeanwhileLivesUntilItsSessionIsDone) {
+  connect();
+  send("ask a\n");
+  set.with(1, [](Connection& connection) { connection.close(); });
+  settle();
+  EXPECT_EQ(receive(), "(end)");
+  EXPECT_EQ(log, "") << "the session is still at work";
+  set.with(1, [](Connection& connection) {
+    EXPECT_FALSE(connection.resume("x"));
+    connection.push("y");
+    connection.close();
+    connection.finish();
+    connection.release(9);
+  });
+  pass(1h);
+  server.answer();
+  settle();
+  EXPECT_EQ(log, "gone closed ");
+  EXPECT_EQ(set.size(), 0U);
+}
+
+TEST_F(WaitingConnection, AHalfClosedClientGetsItsAnswer) {
+  connect();
+  send("ask a\n");
+  ::shutdown(client.get(), SHUT_WR);
+  settle();
+  server.answer();
+  EXPECT_EQ(receive(), "a(end)");
+}
+
+TEST_F(WaitingConnection, FinishesWhenItsAnswersAreThere) {
+  connect();
+  send("ask a\n");
+  bool is_done = false;
+  set.finish_all([&] { is_done = true; });
+  settle();
+  EXPECT_FALSE(is_done);
+  server.answer();
+  EXPECT_EQ(receive(), "a(end)");
+  client.close();
+  settle();
+  EXPECT_TRUE(is_done);
+}
+
+TEST_F(WaitingConnection, IsNotReadOnForEver) {
+  connect();
+  send("ask a\n");
+  std::size_t sent = 0;
+  while (sent < 1'000'000) {
+    const ssize_t count = ::send(client.get(), "echo .\n", 7, MSG_NOSIGNAL);
+    if (count < 0) break;
+    sent += static_cast<std::size_t>(count);
+    settle();
+  }
+  EXPECT_LT(sent, 1'000'000U) << "it must not be read while its session waits";
+  server.answer();
+  EXPECT_EQ(receive().size(), 1 + sent / 7);
+}
+
+TEST_F(WaitingConnection, IsNotTakenForIdle) {
+  connect();
+  send("ask a\n");
+  pass(1h);
+  server.answer();
+  EXPECT_EQ(receive(), "a");
+}
+
+TEST_F(WaitingConnection, AnAnswerWithATicketWaitsForItToo) {
+  connect();
+  send("need 5\nask a\n");
+  server.answer();
+  EXPECT_EQ(receive(), "");
+  set.release(5);
+  EXPECT_EQ(receive(), "a");
 }
 
 }  // namespace

@@ -7,7 +7,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class WithheldAnswers : public testing::ConnectionFixture {};
+class WithheldAnswers : public testing::ConnectionFixture {
+ protected:
+  WithheldAnswers() : ConnectionFixture(false) {}
+};
 
 TEST_F(WithheldAnswers, LeaveWhenTheirTicketIsReached) {
   connect();

@@ -1,5 +1,6 @@
 // The embedded store behind its seam: what a server needs of it beside limits and their meters.
 #include "store/embedded/embedded_store.h"
+#include "store/keys.h"
 
 #include <gtest/gtest.h>
 
@@ -37,7 +38,7 @@ TEST_F(EmbeddedStoreTest, RecallsTheAnswerOfAnIdAndChangesNothing) {
   store.define(stock("credits").amount(100)).value();
   const Charge charge{"credits", "alice", 60};
   const Charge other{"credits", "alice", 61};
-  const auto taking = [](const Charge& one, std::string_view id) { return TakeRequest{{&one, 1}, Mode::kTake, id}; };
+  const auto taking = [](const Charge& one, std::string_view id) { return Take{{&one, 1}, Mode::kTake, id}; };
   EXPECT_EQ(store.recall(taking(charge, "first")).value(), std::nullopt);
   EXPECT_EQ(store.statistics().ids, 0U);
   const core::Verdict allowed = store.take(taking(charge, "first")).value();
@@ -66,7 +67,7 @@ TEST_F(EmbeddedStoreTest, TellsHowEachChargeStands) {
   ASSERT_TRUE(store.take({.charges = charges, .usages = usages}).value().is_allowed);
   EXPECT_EQ(usages[2].used, 30);
   expect_told();
-  const HoldRequest holding{.charges = charges, .ttl = 1h, .id = "hold", .usages = usages};
+  const Hold holding{.charges = charges, .ttl = 1h, .id = "hold", .usages = usages};
   ASSERT_TRUE(store.hold(holding).value().is_allowed);
   EXPECT_EQ(usages[1].held, 1);
   expect_told();
@@ -103,9 +104,9 @@ TEST_F(EmbeddedStoreTest, ClearForgetsAllButLimitsAndOverrides) {
   take("credits", "alice", 10);
   take("credits", "bob", 10, "operation");
   hold("hold", 5, 1h);
-  store.keys()->add("counter", 1).value();
-  store.keys()->quota_set("quota", {10, 60s}).value();
-  ASSERT_TRUE(store.keys()->throttle("throttle", {5, 1, 1s, 1}).value().is_allowed);
+  store.keys().add("counter", 1).value();
+  store.keys().quota_set("quota", {10, 60s}).value();
+  ASSERT_TRUE(store.keys().throttle("throttle", {5, 1, 1s, 1}).value().is_allowed);
   StoreStatistics before = store.statistics();
   EXPECT_EQ(before.meters, 2U);
   EXPECT_EQ(before.keys, 3U);
@@ -176,7 +177,7 @@ TEST_F(EmbeddedStoreTest, AChangeOfOptionsAloneRebasesNothing) {
 }
 
 TEST_F(EmbeddedStoreTest, KeysGoByTheStoresClock) {
-  Keys& keys = *store.keys();
+  Keys keys = store.keys();
   keys.set({.key = "c", .value = 1, .expiry = Expiry::in(10s)}).value();
   clock.advance(4s);
   EXPECT_EQ(keys.expires_at("c").value(), clock.now() + 6s);

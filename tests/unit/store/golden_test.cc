@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "store/keys.h"
 #include "store/open.h"
 #include "support/child_process.h"
 #include "support/files.h"
@@ -48,7 +49,7 @@ void use(Store& store, const std::string& key) {
   store.commit({.id = "committed-" + key, .amounts = {&amount, 1}}).value();
   hold(store, key, 30, "cancelled-" + key, "");
   store.cancel("cancelled-" + key).value();
-  Keys& keys = *store.keys();
+  Keys keys = store.keys();
   keys.set({.key = "counter-" + key, .value = -42, .expiry = core::Expiry::in(2h)}).value();
   keys.quota_set("quota-" + key, {.amount = 100, .window = 1h}).value();
   EXPECT_EQ(keys.quota_take("quota-" + key, {.amount = 100, .window = 1h}, 60).value(), 40);
@@ -89,7 +90,7 @@ void expect_used(Store& store, const std::string& key) {
   EXPECT_EQ(store.find_hold("cancelled-" + key).value()->state, HoldState::kCancelled);
   take(store, "calendar", key, 2, "take-" + key);
   EXPECT_EQ(store.usage({"calendar", key}).value().used, 5) << "the same id again";
-  Keys& keys = *store.keys();
+  Keys keys = store.keys();
   EXPECT_EQ(keys.get("counter-" + key).value(), -42);
   EXPECT_EQ(keys.expires_at("counter-" + key).value(), kWrittenAt + Duration(2h));
   EXPECT_EQ(keys.quota_get("quota-" + key).value()->remaining, 40);

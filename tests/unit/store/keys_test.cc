@@ -23,7 +23,7 @@ class KeysArguments : public ::testing::Test {
 
   ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
   EmbeddedStore store{{.clock = &clock}};
-  Keys& keys = *store.keys();
+  Keys keys = store.keys();
 };
 
 TEST_F(KeysArguments, AKeyHas1To512Bytes) {

@@ -56,7 +56,7 @@ TEST(TakeEach, AnswersAsTakeDoesOneByOne) {
     for (std::size_t i = 0; i < charges.size(); ++i) {
       const auto expected = alone.store.take({.charges = {&charges[i], 1}});
       ASSERT_EQ(answers[i], expected) << "round " << round << ", charge " << i;
-      ++(!expected ? refused : expected->is_allowed ? allowed : denied);
+      ++(!expected.has_value() ? refused : expected->is_allowed ? allowed : denied);
     }
     const auto step = Duration::from_ns(static_cast<std::int64_t>(random() % 100'000'000));
     together.clock.advance(step);

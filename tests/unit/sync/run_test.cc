@@ -167,7 +167,7 @@ TEST_F(RunTest, ADryRunTellsAndChangesNothing) {
   take("a", 100);
   take("b", 5);
   source_.rows = {{"a", "90"}, {"b", "25"}};
-  source_.confirmed = tl::make_unexpected(Error{ErrorCode::kUnavailable, "nobody asks"});
+  source_.confirmed = Error{ErrorCode::kUnavailable, "nobody asks"};
   const Report report = run({.is_dry_run = true});
   expect_done(report);
   EXPECT_EQ(report.largest, (std::vector<Difference>{{"b", 5, 25}, {"a", 100, 90}}));
@@ -238,11 +238,11 @@ TEST_F(RunTest, WhatFailsOnTheWayChangesNothing) {
     Outcome outcome;
     std::string_view reason;
   } rows[] = {
-      {[&] { source_.locked = tl::make_unexpected(down); }, Outcome::kFailed, "it is down"},
+      {[&] { source_.locked = down; }, Outcome::kFailed, "it is down"},
       {[&] { source_.locked = false; }, Outcome::kBusy, "is being synced elsewhere"},
-      {[&] { source_.begun = tl::make_unexpected(down); }, Outcome::kFailed, "it is down"},
-      {[&] { source_.ended = tl::make_unexpected(down); }, Outcome::kFailed, "it is down"},
-      {[&] { source_.confirmed = tl::make_unexpected(down); }, Outcome::kFailed, "it is down"},
+      {[&] { source_.begun = down; }, Outcome::kFailed, "it is down"},
+      {[&] { source_.ended = down; }, Outcome::kFailed, "it is down"},
+      {[&] { source_.confirmed = down; }, Outcome::kFailed, "it is down"},
       {[&] { source_.on_confirm = [this] { store_.define(stock("storage").amount(5)).value(); }; }, Outcome::kFailed,
        "was changed meanwhile"},
       {[&] { plan_.limit = "unknown"; }, Outcome::kFailed, "unknown"},

@@ -164,7 +164,7 @@ TEST_F(WorkerTest, EndsARunThatIsUnderWay) {
     Result<bool> lock() override {
       is_stuck_.set_value();
       cancelled_.get_future().wait();
-      return tl::make_unexpected(Error{ErrorCode::kUnavailable, "cut off"});
+      return Error{ErrorCode::kUnavailable, "cut off"};
     }
     Result<void> begin() override { return {}; }
     Result<void> read(const SeeRow&) override { return {}; }
@@ -192,7 +192,7 @@ TEST_F(WorkerTest, EndsARunThatIsUnderWay) {
 TEST_F(WorkerTest, ASourceThatCannotBeOpenedIsAFailedRun) {
   Worker::Hooks with = hooks();
   with.open_source = [](const Plan&) -> Result<std::unique_ptr<Source>> {
-    return tl::make_unexpected(Error{ErrorCode::kInvalid, "no such thing"});
+    return Error{ErrorCode::kInvalid, "no such thing"};
   };
   Worker worker(store_, with);
   worker.set_plans({plan_of("storage")}).value();

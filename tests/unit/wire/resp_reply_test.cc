@@ -87,7 +87,7 @@ std::string all_bytes() {
 
 std::vector<RespValue> read_all(ReplyParser& parser) {
   std::vector<RespValue> values;
-  for (auto reply = parser.next(); reply && *reply; reply = parser.next()) values.push_back(**reply);
+  for (auto reply = parser.next(); reply.has_value() && *reply; reply = parser.next()) values.push_back(**reply);
   return values;
 }
 
@@ -122,7 +122,7 @@ TEST(RespReplyTest, ReadsNotANumber) {
   ReplyParser parser;
   parser.append(",nan\r\n");
   const auto reply = parser.next();
-  ASSERT_TRUE(reply && *reply);
+  ASSERT_TRUE(reply.has_value() && *reply);
   EXPECT_TRUE(std::isnan((*reply)->number));
 }
 
@@ -177,10 +177,10 @@ TEST(RespReplyTest, SaysWhatIsWrong) {
     ReplyParser parser({.bulk_bytes_max = 32, .line_bytes_max = 80, .elements_max = 8, .depth_max = 3});
     parser.append(row.bytes);
     const auto reply = parser.next();
-    ASSERT_FALSE(reply) << row.bytes;
+    ASSERT_FALSE(reply.has_value()) << row.bytes;
     EXPECT_EQ(reply.error().message, row.reason);
     parser.append("+OK\r\n");
-    EXPECT_FALSE(parser.next()) << "after " << row.bytes;
+    EXPECT_FALSE(parser.next().has_value()) << "after " << row.bytes;
   }
 }
 

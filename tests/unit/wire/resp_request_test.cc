@@ -225,6 +225,25 @@ TEST(RequestParser, JudgesTheUsualRequestByTheLimitsToo) {
   EXPECT_EQ(parser.error(), "invalid bulk length");
 }
 
+// Those of usual length, and what is one word or one byte too much for it.
+TEST(UsualRequest, HasUpToSixteenWords) {
+  for (int count = 1; count <= 20; ++count) {
+    std::string stream = "*" + std::to_string(count) + "\r\n";
+    for (int i = 0; i < count; ++i) stream += "$1\r\nx\r\n";
+    UsualRequest request;
+    EXPECT_EQ(request.read(stream + "*1"), count <= 16) << count;
+    if (count > 16) continue;
+    EXPECT_EQ(request.words().size(), static_cast<std::size_t>(count));
+    EXPECT_EQ(request.consumed, stream.size());
+    EXPECT_FALSE(request.read(stream.substr(0, stream.size() - 1))) << count;
+  }
+  for (const std::string_view stream :
+       {"*0\r\n", "*01\r\n$1\r\nx\r\n", "*1x\r\n$1\r\nx\r\n", "*1", "*10\r", "*-1\r\n"}) {
+    UsualRequest request;
+    EXPECT_FALSE(request.read(stream)) << quote(stream);
+  }
+}
+
 TEST(RequestParser, TellsWhetherARequestHasBegun) {
   RequestParser parser({});
   EXPECT_FALSE(parser.is_within_request());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "wire/text.h"
 
@@ -66,16 +67,15 @@ std::optional<std::string_view> bearer_token(const wire::HttpRequest& request) {
 }
 
 Result<std::vector<wire::QueryParameter>> read_query(std::string_view query, const Route& route) {
-  auto parameters = wire::split_query(query);
-  if (!parameters) return parameters;
-  for (const wire::QueryParameter& parameter : *parameters) {
+  auto parameters = TRY(wire::split_query(query));
+  for (const wire::QueryParameter& parameter : parameters) {
     if (std::none_of(route.query.begin(), route.query.end(),
                      [&](const QuerySpec& spec) { return spec.name == parameter.name; })) {
       return base::invalid("query: unknown parameter " + wire::quote(parameter.name));
     }
   }
   for (const QuerySpec& spec : route.query) {
-    if (spec.is_required && std::none_of(parameters->begin(), parameters->end(),
+    if (spec.is_required && std::none_of(parameters.begin(), parameters.end(),
                                          [&](const auto& parameter) { return parameter.name == spec.name; })) {
       return base::invalid("query: " + std::string(spec.name) + " is missing");
     }
@@ -114,9 +114,8 @@ Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
   if (body.empty() && !route.needs_body) return wire::JsonValue{wire::JsonObject()};
   if (body.empty()) return base::invalid("the body is missing: it must be a JSON object");
   if (route.body == nullptr) return base::invalid(std::string(route.method) + " takes no body here");
-  auto value = wire::read_json(body);
-  if (!value) return value;
-  if (auto ok = check_object(*value, *route.body); !ok) return tl::make_unexpected(ok.error());
+  auto value = TRY(wire::read_json(body));
+  TRY(check_object(value, *route.body));
   return value;
 }
 
@@ -125,21 +124,23 @@ Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
 bool HttpApi::is_slow(const wire::HttpRequest& request) const {
   if (request.method == "GET" || request.method == "POST" || request.method == "HEAD") return false;
   const auto target = wire::split_target(request.target);
-  const auto segments = target ? wire::split_path(target->path) : tl::make_unexpected(target.error());
+  const auto segments = target ? wire::split_path(target->path) : target.error();
   if (!segments) return false;
   const Match match = find_route(request.method, *segments);
   // Who may not do it is refused on the spot: that is quick, and a wrong password is seen to there.
   return match.route != nullptr && match.route->access == Access::kAdmin && !refuse(request, Access::kAdmin);
 }
 
-wire::HttpResponse HttpApi::handle(const wire::HttpRequest& request, DecisionObserver& observer) const {
-  auto response = answer(request, observer);
+wire::HttpResponse HttpApi::handle(const wire::HttpRequest& request, DecisionObserver& observer,
+                                   store::Execution& execution) const {
+  auto response = answer(request, observer, execution);
   // A decision that a cache repeats is none.
   response.add_header("Cache-Control", "no-store");
   return response;
 }
 
-wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObserver& observer) const {
+wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObserver& observer,
+                                   store::Execution& execution) const {
   const auto target = wire::split_target(request.target);
   if (!target) return problem(target.error());
   auto segments = wire::split_path(target->path);
@@ -160,7 +161,7 @@ wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObs
   }
   auto body = read_body(request.body, route);
   if (!body) return problem(body.error());
-  HttpCall call{.store = store_,
+  HttpCall call{.store = {store_, execution},
                 .hooks = hooks_,
                 .observer = observer,
                 .parameters = take_parameters(route.path, *std::move(segments)),

@@ -18,13 +18,15 @@ class HttpApi {
 
   // Whether handling it may take time in proportion to all that the store keeps.
   [[nodiscard]] bool is_slow(const wire::HttpRequest& request) const;
-  [[nodiscard]] wire::HttpResponse handle(const wire::HttpRequest& request, DecisionObserver& observer) const;
+  [[nodiscard]] wire::HttpResponse handle(const wire::HttpRequest& request, DecisionObserver& observer,
+                                          store::Execution& execution) const;
 
   // The store's time.
   [[nodiscard]] Instant now() const { return store_.now(); }
 
  private:
-  [[nodiscard]] wire::HttpResponse answer(const wire::HttpRequest& request, DecisionObserver& observer) const;
+  [[nodiscard]] wire::HttpResponse answer(const wire::HttpRequest& request, DecisionObserver& observer,
+                                          store::Execution& execution) const;
   // The problem if the request's token does not allow it.
   [[nodiscard]] std::optional<wire::HttpResponse> refuse(const wire::HttpRequest& request, Access access) const;
 

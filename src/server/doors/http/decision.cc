@@ -1,11 +1,11 @@
 #include "server/doors/http/decision.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
 #include "base/math.h"
 #include "server/doors/http/fields_and_answers.h"
+#include "wire/answers.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -13,23 +13,6 @@ namespace mete::server {
 namespace {
 
 constexpr std::string_view kQuotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded";
-
-// Each violated limit once, in the order of the charges.
-std::vector<std::string_view> violated_limits(const HttpDecision& decision) {
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < decision.charges.size(); ++i) {
-    const std::string_view name = decision.charges[i].limit;
-    if (decision.verdict.is_violated_by(i) && std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(name);
-  }
-  return names;
-}
-
-void write_names(std::span<const std::string_view> names, wire::JsonWriter& writer) {
-  writer.begin_array();
-  for (const std::string_view name : names) writer.string(name);
-  writer.end_array();
-}
 
 // A string of structured fields (RFC 9651); none for a name that cannot be one.
 std::optional<std::string> structured_string(std::string_view name) {
@@ -53,10 +36,10 @@ std::optional<std::int64_t> window_seconds(const Limit& limit) {
 }
 
 // What comes back in a window. Of a bucket with a burst the capacity does not tell.
-Amount quota(store::Store& store, const Charge& charge, const Limit& limit, Amount capacity) {
+Amount quota(store::Caller& store, const Charge& charge, const Limit& limit, Amount capacity) {
   if (!limit.burst()) return capacity;
   const auto own = store.override_of({charge.limit, charge.key});
-  return own && *own ? **own : limit.amount();
+  return own.has_value() && *own ? **own : limit.amount();
 }
 
 struct Standing {
@@ -68,7 +51,7 @@ struct Standing {
 Standing standing_of(const Usage& usage) { return {usage.remaining, usage.limit, usage.reset_after}; }
 
 // With one charge the verdict is about it.
-std::optional<Standing> standing_of(const HttpCall& call, const HttpDecision& decision, std::size_t index) {
+std::optional<Standing> standing_of(HttpCall& call, const HttpDecision& decision, std::size_t index) {
   const core::Verdict& verdict = decision.verdict;
   if (decision.charges.size() == 1) return Standing{verdict.remaining, verdict.limit, verdict.reset_after};
   if (decision.usages[index].limit > 0) return standing_of(decision.usages[index]);
@@ -91,7 +74,7 @@ struct PolicyHeaders {
   }
 };
 
-void add_policy_headers(const HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response) {
+void add_policy_headers(HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response) {
   PolicyHeaders headers;
   for (std::size_t index = 0; index < decision.charges.size(); ++index) {
     const Charge& charge = decision.charges[index];
@@ -100,7 +83,7 @@ void add_policy_headers(const HttpCall& call, const HttpDecision& decision, wire
     // The limit may have gone since the decision: then there is nothing left to say about it.
     const auto limit = call.store.limit(charge.limit);
     const auto standing = standing_of(call, decision, index);
-    if (!limit || !*limit || !standing) continue;
+    if (!limit.has_value() || !*limit || !standing) continue;
     headers.add(*name, **limit, quota(call.store, charge, **limit, standing->capacity), *standing);
   }
   if (headers.policies.empty()) return;
@@ -125,7 +108,7 @@ std::string denial_detail(const HttpDecision& decision, std::span<const std::str
 
 }  // namespace
 
-void add_decision_headers(const HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response) {
+void add_decision_headers(HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response) {
   const core::Verdict& verdict = decision.verdict;
   add_policy_headers(call, decision, response);
   response.add_header("X-RateLimit-Limit", verdict.limit);
@@ -139,22 +122,18 @@ void add_decision_headers(const HttpCall& call, const HttpDecision& decision, wi
 }
 
 void write_decision(const HttpDecision& decision, wire::JsonWriter& writer) {
-  const core::Verdict& verdict = decision.verdict;
-  writer.member("allowed", verdict.is_allowed).member("remaining", verdict.remaining).member("limit", verdict.limit);
-  writer.member("retry_after_ms", verdict.retry_after.ms()).member("reset_after_ms", verdict.reset_after.ms());
-  if (decision.tells_taken) writer.member("taken", verdict.taken);
-  writer.name("violated");
-  write_names(violated_limits(decision), writer);
+  wire::write_members(writer, decision.verdict);
+  if (decision.tells_taken) writer.member("taken", decision.verdict.taken);
+  writer.texts("violated", violated_limits(decision.charges, decision.verdict));
 }
 
 wire::HttpResponse denial(const HttpDecision& decision) {
   wire::HttpResponse response{.status = 429, .content_type = kProblemContentType};
-  const auto violated = violated_limits(decision);
+  const auto violated = violated_limits(decision.charges, decision.verdict);
   wire::JsonWriter writer(response.body);
   writer.begin_object().member("type", kQuotaExceeded).member("title", "Quota exceeded");
   writer.member("status", std::int64_t{response.status}).member("detail", denial_detail(decision, violated));
-  writer.name("violated-policies");
-  write_names(violated, writer);
+  writer.texts("violated-policies", violated);
   write_decision(decision, writer);
   writer.end_object();
   return response;

@@ -36,7 +36,7 @@ struct HttpDecision {
 // Room for them.
 using ChargeUsages = std::array<Usage, kChargesMax>;
 
-void add_decision_headers(const HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response);
+void add_decision_headers(HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response);
 
 // The members allowed … violated of an object that has been begun.
 void write_decision(const HttpDecision& decision, wire::JsonWriter& writer);

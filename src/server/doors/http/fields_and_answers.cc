@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "wire/answers.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -100,20 +101,13 @@ wire::HttpResponse problem(const Error& error) {
 }
 
 Result<wire::HttpResponse> list_answer(std::string_view name, const Result<std::vector<std::string>>& texts) {
-  if (!texts) return tl::make_unexpected(texts.error());
-  return json_answer([&](wire::JsonWriter& writer) {
-    writer.name(name).begin_array();
-    for (const std::string& text : *texts) writer.string(text);
-    writer.end_array();
-  });
+  if (!texts) return texts.error();
+  return json_answer([&](wire::JsonWriter& writer) { writer.texts(name, *texts); });
 }
 
 Result<wire::HttpResponse> settlement_answer(const Result<Settlement>& settlement, std::string_view amount_name) {
-  if (!settlement) return tl::make_unexpected(settlement.error());
-  return json_answer([&](wire::JsonWriter& writer) {
-    writer.member(amount_name, settlement->amount).member("remaining", settlement->remaining);
-    writer.member("limit", settlement->limit);
-  });
+  if (!settlement) return settlement.error();
+  return json_answer([&](wire::JsonWriter& writer) { wire::write_members(writer, *settlement, amount_name, ""); });
 }
 
 }  // namespace mete::server

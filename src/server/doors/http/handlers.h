@@ -5,35 +5,19 @@
 
 namespace mete::server {
 
+using Handle = Result<wire::HttpResponse>(HttpCall& call);
+
 // operations.cc
-Result<wire::HttpResponse> handle_take(HttpCall& call);
-Result<wire::HttpResponse> handle_check(HttpCall& call);
-Result<wire::HttpResponse> handle_give(HttpCall& call);
+Handle handle_take, handle_check, handle_give;
 
 // holds.cc
-Result<wire::HttpResponse> handle_hold(HttpCall& call);
-Result<wire::HttpResponse> handle_get_hold(HttpCall& call);
-Result<wire::HttpResponse> handle_list_holds(HttpCall& call);
-Result<wire::HttpResponse> handle_commit(HttpCall& call);
-Result<wire::HttpResponse> handle_cancel(HttpCall& call);
-Result<wire::HttpResponse> handle_extend(HttpCall& call);
+Handle handle_hold, handle_get_hold, handle_list_holds, handle_commit, handle_cancel, handle_extend;
 
 // limits.cc
-Result<wire::HttpResponse> handle_list_limits(HttpCall& call);
-Result<wire::HttpResponse> handle_get_limit(HttpCall& call);
-Result<wire::HttpResponse> handle_put_limit(HttpCall& call);
-Result<wire::HttpResponse> handle_delete_limit(HttpCall& call);
-Result<wire::HttpResponse> handle_put_override(HttpCall& call);
-Result<wire::HttpResponse> handle_delete_override(HttpCall& call);
-Result<wire::HttpResponse> handle_get_meter(HttpCall& call);
-Result<wire::HttpResponse> handle_put_meter(HttpCall& call);
-Result<wire::HttpResponse> handle_start_sync(HttpCall& call);
-Result<wire::HttpResponse> handle_list_syncs(HttpCall& call);
+Handle handle_list_limits, handle_get_limit, handle_put_limit, handle_delete_limit, handle_put_override,
+    handle_delete_override, handle_get_meter, handle_put_meter, handle_start_sync, handle_list_syncs;
 
 // information.cc
-Result<wire::HttpResponse> handle_health(HttpCall& call);
-Result<wire::HttpResponse> handle_readiness(HttpCall& call);
-Result<wire::HttpResponse> handle_metrics(HttpCall& call);
-Result<wire::HttpResponse> handle_openapi(HttpCall& call);
+Handle handle_health, handle_readiness, handle_metrics, handle_openapi;
 
 }  // namespace mete::server

@@ -1,8 +1,10 @@
 // Holds.
 #include "base/errors.h"
+#include "base/try.h"
 #include "server/doors/http/decision.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
+#include "wire/answers.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -11,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kHoldsListedMax = 1000;
 
-Result<std::vector<std::string>> find_holds(const HttpCall& call) {
+Result<std::vector<std::string>> find_holds(HttpCall& call) {
   const std::string* limit = call.find_query("limit");
   const std::string* key = call.find_query("key");
   const std::string* tag = call.find_query("tag");
@@ -33,52 +35,39 @@ Result<std::vector<std::string>> find_holds(const HttpCall& call) {
 }  // namespace
 
 Result<wire::HttpResponse> handle_hold(HttpCall& call) {
-  const auto ttl = ttl_field(call.body);
-  if (!ttl) return tl::make_unexpected(ttl.error());
-  const auto given_id = id_field(call.body);
-  if (!given_id) return tl::make_unexpected(given_id.error());
-  const bool is_id_random = given_id->empty();
+  const auto ttl = TRY(ttl_field(call.body));
+  const auto given_id = TRY(id_field(call.body));
+  const bool is_id_random = given_id.empty();
   const auto charges = charges_field(call.body);
-  const std::string id = is_id_random ? call.store.new_hold_id(charges) : std::string(*given_id);
+  const std::string id = is_id_random ? call.store.store().new_hold_id(charges) : std::string(given_id);
   ChargeUsages usages;
-  const core::HoldRequest request = {.charges = charges,
-                                     .ttl = *ttl,
-                                     .id = id,
-                                     .is_id_random = is_id_random,
-                                     .tag = text_field(call.body, "tag"),
-                                     .usages = std::span(usages).first(charges.size())};
-  const auto verdict = call.store.hold(request);
-  if (!verdict) return tl::make_unexpected(verdict.error());
-  call.observer.on_decision(charges, verdict->is_allowed, verdict->violated);
-  const HttpDecision decision = {.verdict = *verdict, .charges = charges, .usages = request.usages};
-  auto response = verdict->is_allowed ? json_answer(
-                                            [&](wire::JsonWriter& writer) {
-                                              writer.member("id", id);
-                                              write_decision(decision, writer);
-                                            },
-                                            201)
-                                      : denial(decision);
-  if (verdict->is_allowed) response.add_header("Location", "/v1/holds/" + wire::percent_encode(id));
+  const core::Hold request = {.charges = charges,
+                              .ttl = ttl,
+                              .id = id,
+                              .is_id_random = is_id_random,
+                              .tag = text_field(call.body, "tag"),
+                              .usages = std::span(usages).first(charges.size())};
+  const auto verdict = TRY(call.store.hold(request));
+  call.observer.on_decision(charges, verdict.is_allowed, verdict.violated);
+  const HttpDecision decision = {.verdict = verdict, .charges = charges, .usages = request.usages};
+  auto response = verdict.is_allowed ? json_answer(
+                                           [&](wire::JsonWriter& writer) {
+                                             writer.member("id", id);
+                                             write_decision(decision, writer);
+                                           },
+                                           201)
+                                     : denial(decision);
+  if (verdict.is_allowed) response.add_header("Location", "/v1/holds/" + wire::percent_encode(id));
   add_decision_headers(call, decision, response);
   return response;
 }
 
 Result<wire::HttpResponse> handle_get_hold(HttpCall& call) {
-  const auto found = call.store.find_hold(call.parameters[0]);
-  if (!found) return tl::make_unexpected(found.error());
-  if (!*found) {
+  const auto found = TRY(call.store.find_hold(call.parameters[0]));
+  if (!found) {
     return problem(404, "no hold " + wire::quote(call.parameters[0]) + ": it is unknown, or was forgotten", "NOHOLD");
   }
-  const HoldInfo& hold = **found;
-  return json_answer([&](wire::JsonWriter& writer) {
-    writer.member("id", hold.id).member("state", to_string(hold.state));
-    writer.member("expires_in_ms", hold.expires_in.ms()).member("tag", hold.tag).name("charges").begin_array();
-    for (const HeldCharge& charge : hold.charges) {
-      writer.begin_object().member("limit", charge.limit).member("key", charge.key);
-      writer.member("amount", charge.amount).end_object();
-    }
-    writer.end_array();
-  });
+  return json_answer([&](wire::JsonWriter& writer) { wire::write_members(writer.member("id", found->id), *found); });
 }
 
 Result<wire::HttpResponse> handle_list_holds(HttpCall& call) { return list_answer("holds", find_holds(call)); }
@@ -92,7 +81,7 @@ Result<wire::HttpResponse> handle_commit(HttpCall& call) {
     if (amounts.empty())
       return base::invalid("amounts must have one per charge: leave it out to commit all that is held");
   }
-  const core::CommitRequest request = {call.parameters[0], amounts, boolean_field(call.body, "overage", false)};
+  const core::Commit request = {call.parameters[0], amounts, boolean_field(call.body, "overage", false)};
   return settlement_answer(call.store.commit(request), "committed");
 }
 
@@ -101,11 +90,9 @@ Result<wire::HttpResponse> handle_cancel(HttpCall& call) {
 }
 
 Result<wire::HttpResponse> handle_extend(HttpCall& call) {
-  const auto ttl = ttl_field(call.body);
-  if (!ttl) return tl::make_unexpected(ttl.error());
-  const auto expires_in = call.store.extend(call.parameters[0], *ttl);
-  if (!expires_in) return tl::make_unexpected(expires_in.error());
-  return json_answer([&](wire::JsonWriter& writer) { writer.member("expires_in_ms", expires_in->ms()); });
+  const auto ttl = TRY(ttl_field(call.body));
+  const auto expires_in = TRY(call.store.extend(call.parameters[0], ttl));
+  return json_answer([&](wire::JsonWriter& writer) { writer.member("expires_in_ms", expires_in.ms()); });
 }
 
 }  // namespace mete::server

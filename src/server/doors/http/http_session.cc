@@ -18,9 +18,9 @@ wire::HttpDelivery delivery_of(const wire::HttpRequest& request) {
 HttpSession::Received HttpSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
   const std::uint64_t started_ns = base::monotonic_ns();
   requests_ = 0;
-  const store::Deferral deferral;
+  execution_ = {.waits_for_disk = false};
   Received received = answer_all(input, output, output_max);
-  if (later_.gate != nullptr) received.ticket = later_.gate->needed(deferral.ticket());
+  if (later_.gate != nullptr) received.ticket = later_.gate->needed(execution_.ticket);
   if (requests_ > 0) metrics_.latency.observe(base::monotonic_ns() - started_ns, requests_);
   return received;
 }
@@ -68,7 +68,8 @@ net::Session::Next HttpSession::answer_request(std::string_view bytes, base::Out
   ++requests_;
   const wire::HttpRequest& request = parser_.request();
   if (later_.run_beside && request.keeps_alive && api_.is_slow(request) && answer_beside(bytes)) return Next::kBlock;
-  const wire::HttpResponse response = api_.handle(request, metrics_);
+  execution_.now = api_.now();
+  const wire::HttpResponse response = api_.handle(request, metrics_, execution_);
   const std::size_t start = output.size();
   write(response, delivery_of(request), output);
   // Who sends no password at all may just not know that there is one.
@@ -90,7 +91,8 @@ bool HttpSession::answer_beside(std::string_view bytes) {
     wire::HttpDelivery delivery = delivery_of(parser.request());
     delivery.date = date.at(api.now());
     std::string answer;
-    wire::write_response(api.handle(parser.request(), decisions), delivery, answer);
+    store::Execution execution;
+    wire::write_response(api.handle(parser.request(), decisions, execution), delivery, answer);
     return answer;
   });
 }

@@ -64,6 +64,7 @@ class HttpSession final : public net::Session {
   wire::HttpDate date_;
   std::string buffer_;  // an answer on its way to the output; kept for its memory
   bool has_continued_ = false;
+  store::Execution execution_;  // of the requests of that call
   std::uint64_t requests_ = 0;  // of the call of receive() that is under way
 };
 

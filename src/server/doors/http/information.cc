@@ -15,10 +15,10 @@ Result<wire::HttpResponse> handle_readiness(HttpCall& call) {
   if (!call.hooks.is_ready()) {
     return problem(503, "the server is not ready: it is starting or stopping", to_string(ErrorCode::kUnavailable));
   }
-  if (const store::Persistence* const persistence = call.store.persistence()) {
-    if (const auto failure = persistence->failure()) return tl::make_unexpected(*failure);
+  if (const store::Persistence* const persistence = call.store.store().persistence()) {
+    if (const auto failure = persistence->failure()) return *failure;
   }
-  if (const auto remote = call.store.remote(); remote && !remote->is_reachable) {
+  if (const auto remote = call.store.store().remote(); remote && !remote->is_reachable) {
     return problem(503, "the store does not answer: " + fmt::format("{}", fmt::join(remote->nodes, ", ")),
                    to_string(ErrorCode::kUnavailable));
   }

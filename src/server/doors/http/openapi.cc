@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/names.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/route.h"
 #include "server/doors/http/schemas.h"
@@ -44,37 +45,26 @@ void write_reference(std::string_view components, std::string_view name, JsonWri
 }
 
 std::string_view type_name(MemberType type) {
-  switch (type) {
-    case MemberType::kText:
-      return "string";
-    case MemberType::kInteger:
-      return "integer";
-    case MemberType::kBoolean:
-      return "boolean";
-    default:
-      return "array";
-  }
+  const std::string_view name = base::name_of("string|integer|boolean", type);
+  return name.empty() ? "array" : name;
 }
 
 // The members of a type's schema, in an object that has been begun.
-void write_type(MemberType type, std::string_view choices, JsonWriter& writer) {
+void write_type(const MemberSpec& member, JsonWriter& writer) {
+  const MemberType type = member.type;
   if (type == MemberType::kDuration) {
     writer.name("type").begin_array().string("string").string("integer").end_array();
     return;
   }
   writer.member("type", type_name(type));
   if (type == MemberType::kInteger) writer.member("format", "int64");
-  if (!choices.empty()) {
-    writer.name("enum").begin_array();
-    for_each_choice(choices, [&](std::string_view choice) { writer.string(choice); });
-    writer.end_array();
-  }
-  if (const Schema* elements = element_schema(type)) {
+  if (!member.choices.empty()) writer.texts("enum", base::split_names(member.choices));
+  if (member.elements != nullptr) {
     writer.name("items");
-    write_reference("schemas", elements->name, writer);
+    write_reference("schemas", member.elements->name, writer);
   } else if (type == MemberType::kTexts || type == MemberType::kIntegers) {
     writer.name("items").begin_object();
-    write_type(type == MemberType::kTexts ? MemberType::kText : MemberType::kInteger, {}, writer);
+    write_type({.type = type == MemberType::kTexts ? MemberType::kText : MemberType::kInteger}, writer);
     writer.end_object();
   }
 }
@@ -84,7 +74,7 @@ void write_schema(const Schema& schema, JsonWriter& writer) {
   writer.name("properties").begin_object();
   for (const MemberSpec& member : schema.members) {
     writer.name(member.name).begin_object();
-    write_type(member.type, member.choices, writer);
+    write_type(member, writer);
     writer.member("description", member.summary).end_object();
   }
   writer.end_object().name("required").begin_array();
@@ -101,7 +91,7 @@ void write_parameter(const QuerySpec& parameter, std::string_view place, JsonWri
   writer.begin_object().member("name", parameter.name).member("in", place);
   writer.member("required", parameter.is_required).member("description", parameter.summary);
   writer.name("schema").begin_object();
-  write_type(parameter.type, {}, writer);
+  write_type({.type = parameter.type}, writer);
   writer.end_object().end_object();
 }
 

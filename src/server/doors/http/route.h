@@ -38,7 +38,7 @@ struct HttpHooks {
 
 // A request that has been found its route, and checked against it.
 struct HttpCall {
-  store::Store& store;
+  store::Caller store;
   const HttpHooks& hooks;
   DecisionObserver& observer;
   std::vector<std::string> parameters;      // of the path, in its order

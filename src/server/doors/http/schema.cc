@@ -1,11 +1,15 @@
 #include "server/doors/http/schema.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <string>
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/names.h"
+#include "base/try.h"
+#include "core/limit_fields.h"
 #include "server/doors/http/schemas.h"
 #include "wire/text.h"
 
@@ -42,30 +46,20 @@ std::string description(const JsonValue& value) {
   return json;
 }
 
+MemberType type_of(core::FieldType type) {
+  if (type == core::FieldType::kDuration) return MemberType::kDuration;
+  if (type == core::FieldType::kFlag) return MemberType::kBoolean;
+  return type == core::FieldType::kName || type == core::FieldType::kText ? MemberType::kText : MemberType::kInteger;
+}
+
 std::string_view wanted(MemberType type) {
-  switch (type) {
-    case MemberType::kText:
-      return "a string";
-    case MemberType::kInteger:
-      return "an integer";
-    case MemberType::kBoolean:
-      return "true or false";
-    case MemberType::kDuration:
-      return "a string such as \"1h\", or an integer of seconds";
-    case MemberType::kTexts:
-    case MemberType::kIntegers:
-    case MemberType::kCharges:
-    case MemberType::kHeldCharges:
-    case MemberType::kDifferences:
-    case MemberType::kSyncs:
-    case MemberType::kSyncRuns:
-      return "an array";
-  }
-  __builtin_unreachable();
+  const std::string_view wanted =
+      base::name_of("a string|an integer|true or false|a string such as \"1h\", or an integer of seconds", type);
+  return wanted.empty() ? "an array" : wanted;
 }
 
 bool is_array(MemberType type) {
-  return type == MemberType::kTexts || type == MemberType::kIntegers || element_schema(type) != nullptr;
+  return type == MemberType::kTexts || type == MemberType::kIntegers || type == MemberType::kObjects;
 }
 
 bool is_of(const JsonValue& value, MemberType type) {
@@ -89,9 +83,10 @@ Result<void> check_choice(const std::string& text, std::string_view choices, con
   if (choices.empty()) return {};
   bool is_one = false;
   std::string list;
-  for_each_choice(choices, [&](std::string_view choice) {
+  base::any_name(choices, [&](std::string_view choice) {
     is_one |= choice == text;
     list += (list.empty() ? "" : ", ") + wire::quote(choice);
+    return false;
   });
   if (is_one) return {};
   return base::invalid(path.text() + " must be one of " + list + ", not " + wire::quote(text));
@@ -122,13 +117,11 @@ Result<void> check_scalar(const JsonValue& value, const MemberSpec& member, cons
 Result<void> check_members(const JsonValue& value, const Schema& schema, const MemberPath& path);
 
 Result<void> check_array(const JsonArray& array, const MemberSpec& member, const MemberPath& path) {
-  const Schema* elements = element_schema(member.type);
   const MemberType type = member.type == MemberType::kTexts ? MemberType::kText : MemberType::kInteger;
   for (std::size_t i = 0; i < array.size(); ++i) {
     const MemberPath element = {&path, {}, i};
-    auto ok = elements != nullptr ? check_members(array[i], *elements, element)
-                                  : check_scalar(array[i], {member.name, type, true, {}}, element);
-    if (!ok) return ok;
+    TRY(member.elements != nullptr ? check_members(array[i], *member.elements, element)
+                                   : check_scalar(array[i], {member.name, type, true, {}}, element));
   }
   return {};
 }
@@ -145,9 +138,8 @@ Result<void> check_members(const JsonValue& value, const Schema& schema, const M
                                    [&](const MemberSpec& each) { return each.name == member.name; });
     if (spec == schema.members.end()) return base::invalid("unknown field " + wire::quote(at.text()));
     const auto* array = member.value.as<JsonArray>();
-    auto ok = array != nullptr && is_array(spec->type) ? check_array(*array, *spec, at)
-                                                       : check_scalar(member.value, *spec, at);
-    if (!ok) return ok;
+    TRY(array != nullptr && is_array(spec->type) ? check_array(*array, *spec, at)
+                                                 : check_scalar(member.value, *spec, at));
   }
   for (const MemberSpec& spec : schema.members) {
     if (spec.is_required && find_member(value, spec.name) == nullptr) {
@@ -161,13 +153,17 @@ Result<void> check_members(const JsonValue& value, const Schema& schema, const M
 
 Result<void> check_object(const JsonValue& value, const Schema& schema) { return check_members(value, schema, {}); }
 
-const Schema* element_schema(MemberType type) {
-  if (type == MemberType::kCharges) return &schema::kCharge;
-  if (type == MemberType::kHeldCharges) return &schema::kHeldCharge;
-  if (type == MemberType::kDifferences) return &schema::kDifference;
-  if (type == MemberType::kSyncs) return &schema::kSync;
-  if (type == MemberType::kSyncRuns) return &schema::kSyncRun;
-  return nullptr;
+Members schema::limit_members() {
+  static std::deque<std::string> summaries;
+  Members members = {{"name", kText, kOptional, "As in the path."}};
+  for (const core::LimitField& field : core::kLimitFields) {
+    if (field.own_name != field.name) continue;  // the other one of that name has said it
+    const std::string& summary = summaries.emplace_back(core::summary_of(field, false) + ".");
+    members.push_back({field.name, type_of(field.type), field.is_required(), summary, field.names});
+  }
+  members.push_back({"outstanding", kInteger, kOptional,
+                     "In answers, of scope escrow: what nodes have drawn and not spent. Means nothing in a request."});
+  return members;
 }
 
 const JsonValue* find_member(const JsonValue& object, std::string_view name) {

@@ -1,9 +1,12 @@
-// Every object of the HTTP API. See http_schema.h for what a declaration is good for.
+// Every object of the HTTP API. See schema.h for what a declaration is good for.
 #pragma once
 
 #include <array>
+#include <concepts>
 
+#include "core/answer_fields.h"
 #include "server/doors/http/schema.h"
+#include "sync/fields.h"
 
 namespace mete::server::schema {
 
@@ -14,233 +17,137 @@ inline constexpr bool kOptional = false;
 
 // --- Parts of requests and answers -----------------------------------------------------------------------------------
 
-inline constexpr std::array kChargeMembers = {
-    MemberSpec{"limit", kText, kRequired, "The limit's name."},
-    MemberSpec{"key", kText, kRequired, "Who is charged: 1 to 512 bytes of UTF-8."},
-    MemberSpec{"cost", kInteger, kOptional, "How much; 1 where it is absent."},
-};
-inline constexpr Schema kCharge = {"Charge", kChargeMembers};
+inline const Schema kCharge = {"Charge",
+                               {{"limit", kText, kRequired, "The limit's name."},
+                                {"key", kText, kRequired, "Who is charged: 1 to 512 bytes of UTF-8."},
+                                {"cost", kInteger, kOptional, "How much; 1 where it is absent."}}};
 
-inline constexpr std::array kHeldChargeMembers = {
-    MemberSpec{"limit", kText, kRequired, "The limit's name."},
-    MemberSpec{"key", kText, kRequired, "Who is charged."},
-    MemberSpec{"amount", kInteger, kRequired, "What is held, or was committed."},
-};
-inline constexpr Schema kHeldCharge = {"HeldCharge", kHeldChargeMembers};
+extern const Schema kHeldCharge;
 
-inline constexpr MemberSpec kChargeList = {"charges", kCharges, kRequired, "1 to 16 charges, all or nothing."};
+// The fields of an answer as core/answer_fields.h describes them; `more` goes to describe_fields.
+template <class Answer, class... More>
+Members fields_of(const More&... more) {
+  Members members;
+  const auto add = [&]<class Value>(std::string_view name, const Value& value, std::string_view meaning) {
+    MemberSpec member{name, kText, kRequired, meaning};
+    if constexpr (std::same_as<Value, OneOf>) member.choices = value.names;
+    if constexpr (std::same_as<Value, HoldState>) member.choices = kHoldStateNames;
+    if constexpr (std::integral<Value> || std::same_as<Value, Duration>) member.type = kInteger;
+    if constexpr (std::same_as<Value, bool>) member.type = kBoolean;
+    if constexpr (std::same_as<Value, std::vector<HeldCharge>>) member.type = kObjects, member.elements = &kHeldCharge;
+    members.push_back(member);
+  };
+  const Answer answer;
+  describe_fields(answer, add, more...);
+  return members;
+}
+
+inline Members joined(Members members, const Members& more, const Members& last = {}) {
+  members.insert(members.end(), more.begin(), more.end());
+  members.insert(members.end(), last.begin(), last.end());
+  return members;
+}
+
+inline const Schema kHeldCharge = {"HeldCharge", fields_of<HeldCharge>()};
+
+inline constexpr MemberSpec kChargeList = {"charges", kObjects, kRequired, "1 to 16 charges, all or nothing.",
+                                           "",        &kCharge};
 inline constexpr MemberSpec kOperationId = {
     "id", kText, kOptional, "Makes the operation idempotent: the same id with the same parameters charges once."};
 inline constexpr MemberSpec kTtl = {"ttl", kDuration, kRequired, "How long from now, such as \"1h\"; up to 366d."};
-inline constexpr MemberSpec kRemaining = {"remaining", kInteger, kRequired, "What is left, of the tightest charge."};
-inline constexpr MemberSpec kCapacity = {"limit", kInteger, kRequired, "What a fresh meter has, of the same charge."};
 
 // --- Requests --------------------------------------------------------------------------------------------------------
 
-inline constexpr std::array kTakeMembers = {
-    kChargeList, kOperationId,
-    MemberSpec{
-        "mode", kText, kOptional,
-        "take: all or nothing, as where it is absent; peek: the same answer, and nothing changes; up_to: as much "
-        "as fits of one charge; force: usage that already happened.",
-        "take|peek|up_to|force"}};
-inline constexpr Schema kTake = {"Take", kTakeMembers};
+inline constexpr std::string_view kModes = "take|peek|up_to|force";
+inline const Schema kTake = {
+    "Take",
+    {kChargeList, kOperationId,
+     MemberSpec{
+         "mode", kText, kOptional,
+         "take: all or nothing, as where it is absent; peek: the same answer, and nothing changes; up_to: as much "
+         "as fits of one charge; force: usage that already happened.",
+         kModes}}};
 
-inline constexpr std::array kGiveMembers = {kChargeList, kOperationId};
-inline constexpr Schema kGive = {"Give", kGiveMembers};
+inline const Schema kGive = {"Give", {kChargeList, kOperationId}};
 
-inline constexpr std::array kHoldRequestMembers = {
-    kChargeList, kTtl, MemberSpec{"id", kText, kOptional, "The hold's id; a random one where it is absent."},
-    MemberSpec{"tag", kText, kOptional, "To find the hold by, such as a job's name."}};
-inline constexpr Schema kHoldRequest = {"HoldRequest", kHoldRequestMembers};
+inline const Schema kHoldRequest = {
+    "HoldRequest",
+    {kChargeList, kTtl, MemberSpec{"id", kText, kOptional, "The hold's id; a random one where it is absent."},
+     MemberSpec{"tag", kText, kOptional, "To find the hold by, such as a job's name."}}};
 
-inline constexpr std::array kCommitMembers = {
-    MemberSpec{"amounts", kIntegers, kOptional, "One per charge, in the hold's order; all that is held where absent."},
-    MemberSpec{"overage", kBoolean, kOptional, "Take what goes beyond the hold afresh, in the same step."}};
-inline constexpr Schema kCommit = {"Commit", kCommitMembers};
+inline const Schema kCommit = {
+    "Commit",
+    {MemberSpec{"amounts", kIntegers, kOptional, "One per charge, in the hold's order; all that is held where absent."},
+     MemberSpec{"overage", kBoolean, kOptional, "Take what goes beyond the hold afresh, in the same step."}}};
 
-inline constexpr std::array<MemberSpec, 0> kNothingMembers = {};
-inline constexpr Schema kNothing = {"Nothing", kNothingMembers};
+inline const Schema kNothing = {"Nothing", {}};
 
-inline constexpr std::array kExtendMembers = {kTtl};
-inline constexpr Schema kExtend = {"Extend", kExtendMembers};
+inline const Schema kExtend = {"Extend", {kTtl}};
 
-inline constexpr std::array kAmountMembers = {
-    MemberSpec{"amount", kInteger, kRequired, "The amount for this key: 1 to 2^53-1."}};
-inline constexpr Schema kAmount = {"Amount", kAmountMembers};
+inline const Schema kAmount = {"Amount",
+                               {MemberSpec{"amount", kInteger, kRequired, "The amount for this key: 1 to 2^53-1."}}};
 
-inline constexpr std::array kUsedMembers = {
-    MemberSpec{"used", kInteger, kRequired, "What is in use by the source of truth, without what is held."}};
-inline constexpr Schema kUsed = {"Used", kUsedMembers};
+inline const Schema kUsed = {
+    "Used", {MemberSpec{"used", kInteger, kRequired, "What is in use by the source of truth, without what is held."}}};
 
-// The fields that limit_fields.h reads and writes.
-inline constexpr std::array kLimitMembers = {
-    MemberSpec{"name", kText, kOptional, "As in the path."},
-    MemberSpec{"kind", kText, kRequired, "How capacity comes back.", "bucket|window|sliding|calendar|stock"},
-    MemberSpec{"amount", kInteger, kRequired, "1 to 2^53-1."},
-    MemberSpec{"period", kDuration, kOptional,
-               "1ms to ten years, such as \"1m\"; of a calendar: hour, day, week, month or year; a stock has none."},
-    MemberSpec{"burst", kInteger, kOptional, "A bucket's capacity; its amount where it is absent."},
-    MemberSpec{"zone", kText, kOptional, "A calendar's time zone, such as Europe/Berlin; UTC where it is absent."},
-    MemberSpec{"anchor", kInteger, kOptional,
-               "Where a calendar's period starts: weekday 1 to 7, day 1 to 31, or month * 100 + day of a year."},
-    MemberSpec{"shadow", kBoolean, kOptional, "Judged and reported, but denies nothing."},
-    MemberSpec{"durable", kText, kOptional, "When a take reaches the disk.", "always|everysec|never"},
-    MemberSpec{"on_fail", kText, kOptional, "What is answered while the store does not answer.", "closed|open"},
-    MemberSpec{"scope", kText, kOptional, "Who shares the limit.", "node|shared|escrow"},
-    MemberSpec{"outstanding", kInteger, kOptional,
-               "In answers, of scope escrow: what nodes have drawn and not spent. Means nothing in a request."},
-};
-inline constexpr Schema kLimit = {"Limit", kLimitMembers};
+// The fields of core/limit_fields.h, between the name and what is outstanding.
+Members limit_members();
+inline const Schema kLimit = {"Limit", limit_members()};
 
 // --- Answers ---------------------------------------------------------------------------------------------------------
 
-inline constexpr MemberSpec kAllowed = {"allowed", kBoolean, kRequired, "Whether it may happen."};
-inline constexpr MemberSpec kRetryAfter = {"retry_after_ms", kInteger, kRequired,
-                                           "0 when allowed; -1 when no wait is enough."};
-inline constexpr MemberSpec kResetAfter = {"reset_after_ms", kInteger, kRequired,
-                                           "Until the meter is as a fresh one; -1 for a stock."};
+inline constexpr MemberSpec kHoldId = {"id", kText, kRequired, "The hold's id."};
 inline constexpr MemberSpec kViolated = {"violated", kTexts, kRequired, "The limits that did not fit."};
+inline const Members kVerdict = joined(fields_of<core::Verdict>(), {kViolated});
 
-inline constexpr std::array kDecisionMembers = {
-    kAllowed,
-    kRemaining,
-    kCapacity,
-    kRetryAfter,
-    kResetAfter,
-    kViolated,
-    MemberSpec{"taken", kInteger, kOptional, "With mode up_to: how much was taken."}};
-inline constexpr Schema kDecision = {"Decision", kDecisionMembers};
+inline const Schema kDecision = {
+    "Decision", joined(kVerdict, {{"taken", kInteger, kOptional, "With mode up_to: how much was taken."}})};
+inline const Schema kHoldDecision = {"HoldDecision", joined({kHoldId}, kVerdict)};
+inline const Schema kReturned = {"Returned", fields_of<Settlement>("returned", "The sum of what came back.")};
+inline const Schema kCommitted = {"Committed", fields_of<Settlement>("committed", "The sum of what was charged.")};
+inline const Schema kHold = {"Hold", joined({kHoldId}, fields_of<HoldInfo>())};
+inline const Schema kExtended = {"Extended", {{"expires_in_ms", kInteger, kRequired, "0 once it is final."}}};
+inline const Schema kUsage = {"Usage", fields_of<Usage>()};
+inline const Schema kReconciliation = {"Reconciliation", fields_of<Reconciliation>()};
 
-inline constexpr std::array kHoldDecisionMembers = {MemberSpec{"id", kText, kRequired, "The hold's id."},
-                                                    kAllowed,
-                                                    kRemaining,
-                                                    kCapacity,
-                                                    kRetryAfter,
-                                                    kResetAfter,
-                                                    kViolated};
-inline constexpr Schema kHoldDecision = {"HoldDecision", kHoldDecisionMembers};
+inline const Schema kHoldList = {
+    "HoldList", {MemberSpec{"holds", kTexts, kRequired, "Ids of open holds; of a meter, the first to expire first."}}};
 
-inline constexpr std::array kReturnedMembers = {
-    MemberSpec{"returned", kInteger, kRequired, "The sum of what came back."}, kRemaining, kCapacity};
-inline constexpr Schema kReturned = {"Returned", kReturnedMembers};
-
-inline constexpr std::array kCommittedMembers = {
-    MemberSpec{"committed", kInteger, kRequired, "The sum of what was charged."}, kRemaining, kCapacity};
-inline constexpr Schema kCommitted = {"Committed", kCommittedMembers};
-
-inline constexpr MemberSpec kExpiresIn = {"expires_in_ms", kInteger, kRequired, "0 once it is final."};
-inline constexpr std::array kExtendedMembers = {kExpiresIn};
-inline constexpr Schema kExtended = {"Extended", kExtendedMembers};
-
-inline constexpr std::array kHoldMembers = {
-    MemberSpec{"id", kText, kRequired, "The hold's id."},
-    MemberSpec{"state", kText, kRequired, "Final once it is not held.", "held|committed|cancelled|expired"}, kExpiresIn,
-    MemberSpec{"tag", kText, kRequired, "Empty if it has none."},
-    MemberSpec{"charges", kHeldCharges, kRequired, "In the order in which they were made."}};
-inline constexpr Schema kHold = {"Hold", kHoldMembers};
-
-inline constexpr std::array kHoldListMembers = {
-    MemberSpec{"holds", kTexts, kRequired, "Ids of open holds; of a meter, the first to expire first."}};
-inline constexpr Schema kHoldList = {"HoldList", kHoldListMembers};
-
-inline constexpr std::array kLimitListMembers = {MemberSpec{"limits", kTexts, kRequired, "The names, sorted."}};
-inline constexpr Schema kLimitList = {"LimitList", kLimitListMembers};
-
-inline constexpr std::array kUsageMembers = {MemberSpec{"used", kInteger, kRequired, "Without what is held."},
-                                             MemberSpec{"held", kInteger, kRequired, "By open holds."},
-                                             MemberSpec{"remaining", kInteger, kRequired, "What is left."},
-                                             MemberSpec{"limit", kInteger, kRequired, "What a fresh meter has."},
-                                             kResetAfter};
-inline constexpr Schema kUsage = {"Usage", kUsageMembers};
-
-inline constexpr std::array kReconciliationMembers = {
-    MemberSpec{"used_before", kInteger, kRequired, "Without what is held."},
-    MemberSpec{"used_now", kInteger, kRequired, "Without what is held."}};
-inline constexpr Schema kReconciliation = {"Reconciliation", kReconciliationMembers};
+inline const Schema kLimitList = {"LimitList", {MemberSpec{"limits", kTexts, kRequired, "The names, sorted."}}};
 
 // --- Syncs -----------------------------------------------------------------------------------------------------------
 
-inline constexpr std::array kSyncRequestMembers = {
-    MemberSpec{"dry_run", kBoolean, kOptional, "Tell what would change, and change nothing."},
-    MemberSpec{"force", kBoolean, kOptional, "Change more than max_change allows."}};
-inline constexpr Schema kSyncRequest = {"SyncRequest", kSyncRequestMembers};
+inline const Schema kSyncRequest = {
+    "SyncRequest",
+    {MemberSpec{"dry_run", kBoolean, kOptional, "Tell what would change, and change nothing."},
+     MemberSpec{"force", kBoolean, kOptional, "Change more than max_change allows."}}};
 
-inline constexpr std::array kSyncStartedMembers = {MemberSpec{"run", kInteger, kRequired, "The number of the run."}};
-inline constexpr Schema kSyncStarted = {"SyncStarted", kSyncStartedMembers};
+inline const Schema kSyncStarted = {"SyncStarted", {MemberSpec{"run", kInteger, kRequired, "The number of the run."}}};
 
-inline constexpr std::array kDifferenceMembers = {
-    MemberSpec{"key", kText, kRequired, "Who is charged."},
-    MemberSpec{"used", kInteger, kRequired, "By what was counted here, without what is held."},
-    MemberSpec{"truth", kInteger, kRequired, "By the source of truth."},
-    MemberSpec{"change", kInteger, kRequired, "What was added, or would be."}};
-inline constexpr Schema kDifference = {"Difference", kDifferenceMembers};
-
-// The fields of sync_description.h.
-inline constexpr std::array kSyncMembers = {
-    MemberSpec{"limit", kText, kRequired, "The limit's name."},
-    MemberSpec{"schedule", kText, kRequired, "As cron has it; empty: only on demand."},
-    MemberSpec{"zone", kText, kRequired, "The time zone of the schedule."},
-    MemberSpec{"missing", kText, kRequired, "What becomes of keys that the query does not return.", "keep|zero"},
-    MemberSpec{"max_change", kText, kRequired, "Empty where there is none."},
-    MemberSpec{"next_run_at", kText, kRequired, "In UTC; empty where there is no schedule."},
-    MemberSpec{"last_success_at", kText, kRequired, "In UTC; empty if there was none since the start."}};
-inline constexpr Schema kSync = {"Sync", kSyncMembers};
-
-inline constexpr std::array kSyncRunMembers = {
-    MemberSpec{"run", kInteger, kRequired, "Its number."},
-    MemberSpec{"state", kText, kRequired, "How it stands, or how it ended; busy: another server is at it.",
-               "waiting|running|done|refused|busy|failed"},
-    MemberSpec{"stage", kText, kRequired, "While it is running.", "|marking|reading|applying"},
-    MemberSpec{"trigger", kText, kRequired, "Why it was started.", "schedule|demand"},
-    MemberSpec{"limit", kText, kRequired, "The limit's name."},
-    MemberSpec{"dry_run", kBoolean, kRequired, "Whether it only tells."},
-    MemberSpec{"forced", kBoolean, kRequired, "Whether it goes beyond max_change."},
-    MemberSpec{"message", kText, kRequired, "Why it was not done."},
-    MemberSpec{"started_at", kText, kRequired, "In UTC; empty while it waits."},
-    MemberSpec{"took_ms", kInteger, kRequired, "0 until it has ended."},
-    MemberSpec{"keys", kInteger, kRequired, "That the query returned."},
-    MemberSpec{"missing_keys", kInteger, kRequired, "In use, and not returned."},
-    MemberSpec{"differing_keys", kInteger, kRequired, "That are to be changed."},
-    MemberSpec{"changed_keys", kInteger, kRequired, "That were changed."},
-    MemberSpec{"used", kInteger, kRequired, "In all, as it was counted here."},
-    MemberSpec{"drift", kInteger, kRequired, "The sum of all differences, whatever their sign."},
-    MemberSpec{"differences", kDifferences, kRequired, "The largest ones, 20 at most."}};
-inline constexpr Schema kSyncRun = {"SyncRun", kSyncRunMembers};
-
-inline constexpr std::array kSyncListMembers = {
-    MemberSpec{"syncs", kSyncs, kRequired, "What the configuration says."},
-    MemberSpec{"runs", kSyncRuns, kRequired, "The last 100, the last one first."}};
-inline constexpr Schema kSyncList = {"SyncList", kSyncListMembers};
+inline const Schema kDifference = {"Difference", fields_of<sync::Difference>()};
+inline const Schema kSync = {"Sync", fields_of<sync::PlanStatus>()};
+inline const Schema kSyncRun = {
+    "SyncRun", joined(fields_of<sync::RunRecord>(),
+                      {{"differences", kObjects, kRequired, "The largest ones, 20 at most.", "", &kDifference}})};
+inline const Schema kSyncList = {
+    "SyncList",
+    {MemberSpec{"syncs", kObjects, kRequired, "What the configuration says.", "", &kSync},
+     MemberSpec{"runs", kObjects, kRequired, "The last 100, the last one first.", "", &kSyncRun}}};
 
 // --- The server ------------------------------------------------------------------------------------------------------
 
-inline constexpr std::array kStatusMembers = {MemberSpec{"status", kText, kRequired, "In a word."}};
-inline constexpr Schema kStatus = {"Status", kStatusMembers};
+inline const Schema kStatus = {"Status", {MemberSpec{"status", kText, kRequired, "In a word."}}};
 
-inline constexpr MemberSpec kProblemType = {"type", kText, kRequired, "A URI that names the kind of problem."};
-inline constexpr MemberSpec kProblemTitle = {"title", kText, kRequired, "The kind of problem, in words."};
-inline constexpr MemberSpec kProblemStatus = {"status", kInteger, kRequired, "The HTTP status."};
-inline constexpr MemberSpec kProblemDetail = {"detail", kText, kRequired, "What is wrong, and what would be right."};
-
-inline constexpr std::array kProblemMembers = {
-    kProblemType, kProblemTitle, kProblemStatus, kProblemDetail,
-    MemberSpec{"code", kText, kRequired, "The error as RESP has it: NOLIMIT, NOHOLD, EXPIRED, …; ERR for the rest."}};
-inline constexpr Schema kProblem = {"Problem", kProblemMembers};
-
-inline constexpr std::array kDenialMembers = {kProblemType,
-                                              kProblemTitle,
-                                              kProblemStatus,
-                                              kProblemDetail,
-                                              MemberSpec{"violated-policies", kTexts, kRequired, "As violated."},
-                                              kAllowed,
-                                              kRemaining,
-                                              kCapacity,
-                                              kRetryAfter,
-                                              kResetAfter,
-                                              kViolated,
-                                              MemberSpec{"taken", kInteger, kOptional, "With mode up_to: 0."}};
-inline constexpr Schema kDenial = {"Denial", kDenialMembers};
+inline const Members kProblemMembers = {{"type", kText, kRequired, "A URI that names the kind of problem."},
+                                        {"title", kText, kRequired, "The kind of problem, in words."},
+                                        {"status", kInteger, kRequired, "The HTTP status."},
+                                        {"detail", kText, kRequired, "What is wrong, and what would be right."}};
+inline const Schema kProblem = {
+    "Problem", joined(kProblemMembers, {{"code", kText, kRequired,
+                                         "The error as RESP has it: NOLIMIT, NOHOLD, EXPIRED, …; ERR for the rest."}})};
+inline const Schema kDenial = {
+    "Denial", joined(joined(kProblemMembers, {{"violated-policies", kTexts, kRequired, "As violated."}}), kVerdict,
+                     {{"taken", kInteger, kOptional, "With mode up_to: 0."}})};
 
 inline constexpr std::array kAll = {
     &kCharge,      &kHeldCharge,  &kTake,       &kGive,     &kHoldRequest,    &kCommit,   &kNothing,   &kExtend,

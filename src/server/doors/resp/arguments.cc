@@ -2,23 +2,24 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/try.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
 
-tl::unexpected<Error> syntax_error() { return base::invalid("syntax error"); }
+Error syntax_error() { return base::invalid("syntax error"); }
 
 // What stands behind the last argument; as Redis says it where a command has no options that it could be one of.
-tl::unexpected<Error> too_much(const Command& command) {
+Error too_much(const Command& command) {
   for (const Argument& argument : command.arguments) {
     if (!argument.token.empty() || argument.type == ArgumentType::kCharges) return syntax_error();
   }
   return base::invalid("wrong number of arguments for '" + redis_name(command.name) + "' command");
 }
 
-tl::unexpected<Error> not_an_integer() { return base::invalid("value is not an integer or out of range"); }
+Error not_an_integer() { return base::invalid("value is not an integer or out of range"); }
 
 }  // namespace
 
@@ -46,19 +47,21 @@ Result<void> Arguments::read(const Command& command, std::span<const std::string
         }
         return false;
       };
+      const bool is_last = index + 1 == command.arguments.size();
+      if (is_last) count = words.size();
       while (count < words.size() && !is_token(words[count])) ++count;
       rest_ = words.first(count);
       words = words.subspan(count);
       if (count > 0) present_ |= 1U << index;
       continue;
     }
-    if (const auto read = read_value(argument, index, words[0]); !read) return read;
+    TRY(read_value(argument, index, words[0]));
     words = words.subspan(1);
   }
   while (!words.empty()) {
-    if (const auto read = read_option(command, words); !read) return read;
+    TRY(read_option(command, words));
   }
-  return Done{};
+  return {};
 }
 
 Result<void> Arguments::read_option(const Command& command, std::span<const std::string_view>& words) {
@@ -73,7 +76,7 @@ Result<void> Arguments::read_option(const Command& command, std::span<const std:
       charges_[charge_count_ - 1].cost = *cost;
       has_cost_ = true;
       words = words.subspan(1);
-      return Done{};
+      return {};
     }
   }
   for (std::size_t index = 0; index < command.arguments.size(); ++index) {
@@ -86,7 +89,7 @@ Result<void> Arguments::read_option(const Command& command, std::span<const std:
     }
     if (argument.type == ArgumentType::kFlag) {
       present_ |= 1U << index;
-      return Done{};
+      return {};
     }
     if (words.empty()) return syntax_error();
     const std::string_view word = words[0];
@@ -106,22 +109,21 @@ Result<void> Arguments::read_value(const Argument& argument, std::size_t index, 
       const auto integer = wire::parse_integer(word);
       if (!integer) return not_an_integer();
       value.integer = *integer;
-      return Done{};
+      return {};
     }
     case ArgumentType::kDuration: {
-      const auto duration = wire::parse_duration(word);
-      if (!duration) return tl::unexpected(duration.error());
-      value.integer = duration->ns();
-      return Done{};
+      const auto duration = TRY(wire::parse_duration(word));
+      value.integer = duration.ns();
+      return {};
     }
     case ArgumentType::kDecimal: {
       const auto duration = parse_decimal_seconds(word);
       if (!duration) return base::invalid("value is not a valid number of seconds");
       value.integer = duration->ns();
-      return Done{};
+      return {};
     }
     default:
-      return Done{};
+      return {};
   }
 }
 
@@ -133,7 +135,7 @@ Result<void> Arguments::add_charge(std::span<const std::string_view>& words) {
   charges_[charge_count_++] = {words[0], words[1], 1};
   has_cost_ = false;
   words = words.subspan(2);
-  return Done{};
+  return {};
 }
 
 Result<std::int64_t> parse_integer(std::string_view word) {

@@ -1,7 +1,8 @@
 #include "server/doors/resp/command.h"
 
-#include <array>
 #include <cctype>
+
+#include "base/names.h"
 
 namespace mete::server {
 
@@ -21,9 +22,7 @@ std::string syntax_of(const Argument& argument) {
 }  // namespace
 
 std::string_view to_string(Group group) {
-  constexpr std::array<std::string_view, kGroups> kNames = {"decisions", "holds",      "limits", "keys", "quotas",
-                                                            "throttles", "connection", "server", "store"};
-  return kNames[static_cast<std::size_t>(group)];
+  return base::name_of("decisions|holds|limits|keys|quotas|throttles|connection|server|store", group);
 }
 
 int Command::arity() const {

@@ -1,3 +1,4 @@
+#include "base/names.h"
 #include "server/doors/resp/command_table.h"
 
 #include <array>
@@ -38,10 +39,7 @@ constexpr std::array<std::string_view, kGroups> kTitles = {
 
 std::string_view title_of(Group group) { return kTitles[static_cast<std::size_t>(group)]; }
 
-std::string_view to_string(Access access) {
-  constexpr std::array<std::string_view, 3> kNames = {"anyone", "use", "admin"};
-  return kNames[static_cast<std::size_t>(access)];
-}
+std::string_view to_string(Access access) { return base::name_of("anyone|use|admin", access); }
 
 std::string text_of(const Command& command) {
   std::string text = command.syntax() + "\n    " + std::string(command.summary) + ".\n    → ";

@@ -3,6 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "base/names.h"
+#include "core/limit_fields.h"
 #include "server/doors/resp/commands/commands.h"
 
 namespace mete::server {
@@ -15,212 +17,131 @@ namespace {
 namespace args {
 
 using enum ArgumentType;
-constexpr bool kOptional = true;
 
-constexpr std::array take = {
-    Argument{.name = "charges", .type = kCharges},
-    Argument{.name = "op", .token = "ID"},
-    Argument{.name = "force", .type = kFlag, .token = "FORCE", .choice = 1},
-    Argument{.name = "upto", .type = kFlag, .token = "UPTO", .choice = 1},
-    Argument{.name = "duration", .type = kDuration, .token = "WAIT"},
-};
-constexpr std::array peek = {Argument{.name = "charges", .type = kCharges}};
-constexpr std::array give = {
-    Argument{.name = "charges", .type = kCharges},
-    Argument{.name = "op", .token = "ID"},
-};
-constexpr std::array meter = {Argument{.name = "limit"}, Argument{.name = "key", .type = kKey}};
-constexpr std::array reconcile = {
-    Argument{.name = "limit"},
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "used", .type = kInteger},
-};
+constexpr Argument charges = {.name = "charges", .type = kCharges};
+constexpr Argument key = {.name = "key", .type = kKey};
+constexpr Argument word(std::string_view name, ArgumentType type = kText) { return {.name = name, .type = type}; }
+constexpr Argument optional(std::string_view name, ArgumentType type = kText) {
+  return {.name = name, .type = type, .is_optional = true};
+}
+constexpr Argument several(std::string_view name, ArgumentType type = kText) {
+  return {.name = name, .type = type, .is_multiple = true};
+}
+constexpr Argument any_number(std::string_view name, ArgumentType type = kText) {
+  return {.name = name, .type = type, .is_optional = true, .is_multiple = true};
+}
+// Options of one choice exclude each other.
+constexpr Argument option(std::string_view token, std::string_view name, ArgumentType type = kText,
+                          std::uint8_t choice = 0) {
+  return {.name = name, .type = type, .token = token, .choice = choice};
+}
+constexpr Argument required(std::string_view token, std::string_view name, ArgumentType type, std::uint8_t choice = 0) {
+  return {.name = name, .type = type, .token = token, .choice = choice, .is_required = true};
+}
+constexpr Argument flag(std::string_view name, std::string_view token, std::uint8_t choice = 0) {
+  return {.name = name, .type = kFlag, .token = token, .choice = choice};
+}
 
-constexpr std::array hold = {
-    Argument{.name = "charges", .type = kCharges},
-    Argument{.name = "duration", .type = kDuration, .token = "TTL", .is_required = true},
-    Argument{.name = "id", .token = "ID"},
-    Argument{.name = "text", .token = "TAG"},
-};
-constexpr std::array commit = {
-    Argument{.name = "id"},
-    Argument{.name = "n", .type = kInteger, .is_optional = kOptional, .is_multiple = true},
-    Argument{.name = "overage", .type = kFlag, .token = "OVERAGE"},
-};
-constexpr std::array id = {Argument{.name = "id"}};
-constexpr std::array extend = {
-    Argument{.name = "id"},
-    Argument{.name = "duration", .type = kDuration, .token = "TTL", .is_required = true},
-};
-constexpr std::array holds = {
-    Argument{.name = "limit"},
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "n", .type = kInteger, .token = "COUNT"},
-};
-constexpr std::array text1 = {Argument{.name = "text"}};
+constexpr std::array take = {charges, option("ID", "op"), flag("force", "FORCE", 1), flag("upto", "UPTO", 1),
+                             option("WAIT", "duration", kDuration)};
+constexpr std::array peek = {charges};
+constexpr std::array give = {charges, option("ID", "op")};
+constexpr std::array meter = {word("limit"), key};
+constexpr std::array reconcile = {word("limit"), key, word("used", kInteger)};
 
-constexpr std::array limit_set = {
-    Argument{.name = "name"},
-    Argument{.name = "amount", .type = kInteger, .token = "BUCKET", .choice = 1, .is_required = true},
-    Argument{.name = "amount", .type = kInteger, .token = "WINDOW", .choice = 1, .is_required = true},
-    Argument{.name = "amount", .type = kInteger, .token = "SLIDING", .choice = 1, .is_required = true},
-    Argument{.name = "amount", .type = kInteger, .token = "CALENDAR", .choice = 1, .is_required = true},
-    Argument{.name = "amount", .type = kInteger, .token = "STOCK", .choice = 1, .is_required = true},
-    Argument{.name = "duration|HOUR|DAY|WEEK|MONTH|YEAR", .token = "PER"},
-    Argument{.name = "n", .type = kInteger, .token = "BURST"},
-    Argument{.name = "Area/City", .token = "ZONE"},
-    Argument{.name = "n", .type = kInteger, .token = "ANCHOR"},
-    Argument{.name = "always|everysec|never", .token = "DURABLE"},
-    Argument{.name = "closed|open", .token = "ONFAIL"},
-    Argument{.name = "shadow", .type = kFlag, .token = "SHADOW"},
-    Argument{.name = "node|shared|escrow", .token = "SCOPE"},
-};
-constexpr std::array name = {Argument{.name = "name"}};
-constexpr std::array limit_sync = {
-    Argument{.name = "name"},
-    Argument{.name = "dryrun", .type = kFlag, .token = "DRYRUN"},
-    Argument{.name = "force", .type = kFlag, .token = "FORCE"},
-};
-constexpr std::array override = {
-    Argument{.name = "name"},
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "amount|NONE"},
-};
+constexpr std::array hold = {charges, required("TTL", "duration", kDuration), option("ID", "id"),
+                             option("TAG", "text")};
+constexpr std::array commit = {word("id"), any_number("n", kInteger), flag("overage", "OVERAGE")};
+constexpr std::array id = {word("id")};
+constexpr std::array extend = {word("id"), required("TTL", "duration", kDuration)};
+constexpr std::array holds = {word("limit"), key, option("COUNT", "n", kInteger)};
+constexpr std::array text1 = {word("text")};
 
-constexpr std::array key1 = {Argument{.name = "key", .type = kKey}};
-constexpr std::array key_list = {Argument{.name = "key", .type = kKey, .is_multiple = true}};
-constexpr std::array key_and_count = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "n", .type = kInteger},
-};
-constexpr Argument expiry_condition = {.name = "NX|XX|GT|LT", .is_optional = kOptional, .is_multiple = true};
-constexpr std::array expire = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "seconds", .type = kInteger},
-    expiry_condition,
-};
-constexpr std::array pexpire = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "milliseconds", .type = kInteger},
-    expiry_condition,
-};
-constexpr std::array expireat = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "unix-seconds", .type = kInteger},
-    expiry_condition,
-};
-constexpr std::array pexpireat = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "unix-milliseconds", .type = kInteger},
-    expiry_condition,
-};
-constexpr std::array setex = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "seconds", .type = kInteger},
-    Argument{.name = "value", .type = kInteger},
-};
-constexpr std::array psetex = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "milliseconds", .type = kInteger},
-    Argument{.name = "value", .type = kInteger},
-};
-constexpr std::array setnx = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "value", .type = kInteger},
-};
-constexpr std::array set = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "value", .type = kInteger},
-    Argument{.name = "seconds", .type = kInteger, .token = "EX", .choice = 1},
-    Argument{.name = "milliseconds", .type = kInteger, .token = "PX", .choice = 1},
-    Argument{.name = "unix-seconds", .type = kInteger, .token = "EXAT", .choice = 1},
-    Argument{.name = "unix-milliseconds", .type = kInteger, .token = "PXAT", .choice = 1},
-    Argument{.name = "keepttl", .type = kFlag, .token = "KEEPTTL", .choice = 1},
-    Argument{.name = "nx", .type = kFlag, .token = "NX", .choice = 2},
-    Argument{.name = "xx", .type = kFlag, .token = "XX", .choice = 2},
-    Argument{.name = "get", .type = kFlag, .token = "GET"},
-};
-constexpr std::array increx = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "n", .type = kInteger, .token = "BYINT"},
-    Argument{.name = "l", .type = kInteger, .token = "LBOUND"},
-    Argument{.name = "u", .type = kInteger, .token = "UBOUND"},
-    Argument{.name = "saturate", .type = kFlag, .token = "SATURATE"},
-    Argument{.name = "seconds", .type = kInteger, .token = "EX", .choice = 1},
-    Argument{.name = "milliseconds", .type = kInteger, .token = "PX", .choice = 1},
-    Argument{.name = "unix-seconds", .type = kInteger, .token = "EXAT", .choice = 1},
-    Argument{.name = "unix-milliseconds", .type = kInteger, .token = "PXAT", .choice = 1},
-    Argument{.name = "persist", .type = kFlag, .token = "PERSIST", .choice = 1},
-    Argument{.name = "enx", .type = kFlag, .token = "ENX"},
-};
-constexpr std::array pattern = {Argument{.name = "pattern"}};
-constexpr std::array scan = {
-    Argument{.name = "cursor"},
-    Argument{.name = "pattern", .token = "MATCH"},
-    Argument{.name = "n", .type = kInteger, .token = "COUNT"},
-    Argument{.name = "type", .token = "TYPE"},
-};
+constexpr Argument limit_option(const core::LimitField& field) {
+  if (field.type == core::FieldType::kFlag) return flag(field.name, field.word);
+  const bool is_integer = field.type == core::FieldType::kAmount || field.type == core::FieldType::kNumber;
+  return option(field.word, field.syntax, is_integer ? kInteger : kText);
+}
+constexpr auto limit_set = [] {
+  std::array<Argument, 1 + base::count_names(core::kKindWords) + core::kLimitOptions.size()> all = {word("name")};
+  std::size_t next = 1;
+  base::any_name(core::kKindWords, [&](std::string_view kind) {
+    all[next++] = required(kind, "amount", kInteger, 1);
+    return false;
+  });
+  for (const std::size_t place : core::kLimitOptions) all[next++] = limit_option(core::kLimitFields[place]);
+  return all;
+}();
+constexpr std::array name = {word("name")};
+constexpr std::array limit_sync = {word("name"), flag("dryrun", "DRYRUN"), flag("force", "FORCE")};
+constexpr std::array override = {word("name"), key, word("amount|NONE")};
 
-constexpr std::array quota_set = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "limit", .type = kInteger},
-    Argument{.name = "window_secs", .type = kInteger},
-};
-constexpr std::array quota_incr = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "limit", .type = kInteger},
-    Argument{.name = "window_secs", .type = kInteger},
-    Argument{.name = "n", .type = kInteger, .is_optional = kOptional},
-};
-constexpr std::array throttle = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "max_burst", .type = kInteger},
-    Argument{.name = "count", .type = kInteger},
-    Argument{.name = "period", .type = kInteger},
-    Argument{.name = "quantity", .type = kInteger, .is_optional = kOptional},
-};
-constexpr std::array gcra = {
-    Argument{.name = "key", .type = kKey},
-    Argument{.name = "max_burst", .type = kInteger},
-    Argument{.name = "tokens_per_period", .type = kInteger},
-    Argument{.name = "period", .type = kDecimal},
-    Argument{.name = "n", .type = kInteger, .token = "TOKENS"},
-};
+constexpr std::array key1 = {key};
+constexpr std::array key_list = {several("key", kKey)};
+constexpr std::array key_and_count = {key, word("n", kInteger)};
+constexpr Argument expiry_condition = any_number("NX|XX|GT|LT");
+constexpr std::array expire = {key, word("seconds", kInteger), expiry_condition};
+constexpr std::array pexpire = {key, word("milliseconds", kInteger), expiry_condition};
+constexpr std::array expireat = {key, word("unix-seconds", kInteger), expiry_condition};
+constexpr std::array pexpireat = {key, word("unix-milliseconds", kInteger), expiry_condition};
+constexpr std::array setex = {key, word("seconds", kInteger), word("value", kInteger)};
+constexpr std::array psetex = {key, word("milliseconds", kInteger), word("value", kInteger)};
+constexpr std::array setnx = {key, word("value", kInteger)};
+constexpr std::array set = {key,
+                            word("value", kInteger),
+                            option("EX", "seconds", kInteger, 1),
+                            option("PX", "milliseconds", kInteger, 1),
+                            option("EXAT", "unix-seconds", kInteger, 1),
+                            option("PXAT", "unix-milliseconds", kInteger, 1),
+                            flag("keepttl", "KEEPTTL", 1),
+                            flag("nx", "NX", 2),
+                            flag("xx", "XX", 2),
+                            flag("get", "GET")};
+constexpr std::array increx = {key,
+                               option("BYINT", "n", kInteger),
+                               option("LBOUND", "l", kInteger),
+                               option("UBOUND", "u", kInteger),
+                               flag("saturate", "SATURATE"),
+                               option("EX", "seconds", kInteger, 1),
+                               option("PX", "milliseconds", kInteger, 1),
+                               option("EXAT", "unix-seconds", kInteger, 1),
+                               option("PXAT", "unix-milliseconds", kInteger, 1),
+                               flag("persist", "PERSIST", 1),
+                               flag("enx", "ENX")};
+constexpr std::array pattern = {word("pattern")};
+constexpr std::array scan = {word("cursor"), option("MATCH", "pattern"), option("COUNT", "n", kInteger),
+                             option("TYPE", "type")};
 
-constexpr std::array message = {Argument{.name = "message", .is_optional = kOptional}};
-constexpr std::array message1 = {Argument{.name = "message"}};
-constexpr std::array hello = {Argument{
-    .name = "protover [AUTH username password] [SETNAME name]", .is_optional = kOptional, .is_multiple = true}};
-constexpr std::array auth = {Argument{.name = "[username] password", .is_multiple = true}};
-constexpr std::array index = {Argument{.name = "index", .type = kInteger}};
-constexpr std::array words = {Argument{.name = "word", .is_optional = kOptional, .is_multiple = true}};
-constexpr std::array set_info = {Argument{.name = "LIB-NAME|LIB-VER"}, Argument{.name = "value"}};
+constexpr std::array quota_set = {key, word("limit", kInteger), word("window_secs", kInteger)};
+constexpr std::array quota_incr = {key, word("limit", kInteger), word("window_secs", kInteger),
+                                   optional("n", kInteger)};
+constexpr std::array throttle = {key, word("max_burst", kInteger), word("count", kInteger), word("period", kInteger),
+                                 optional("quantity", kInteger)};
+constexpr std::array gcra = {key, word("max_burst", kInteger), word("tokens_per_period", kInteger),
+                             word("period", kDecimal), option("TOKENS", "n", kInteger)};
+
+constexpr std::array message = {optional("message")};
+constexpr std::array message1 = {word("message")};
+constexpr std::array hello = {any_number("protover [AUTH username password] [SETNAME name]")};
+constexpr std::array auth = {several("[username] password")};
+constexpr std::array index = {word("index", kInteger)};
+constexpr std::array words = {any_number("word")};
+constexpr std::array set_info = {word("LIB-NAME|LIB-VER"), word("value")};
 constexpr std::array kill = {
-    Argument{.name = "addr:port | [ID id] [TYPE normal] [USER default|use] [ADDR a] [LADDR a] [SKIPME yes|no]",
-             .is_multiple = true}};
-constexpr std::array client_list = {
-    Argument{.name = "TYPE normal | ID id", .is_optional = kOptional, .is_multiple = true}};
+    several("addr:port | [ID id] [TYPE normal] [USER default|use] [ADDR a] [LADDR a] [SKIPME yes|no]")};
+constexpr std::array client_list = {any_number("TYPE normal | ID id")};
 constexpr std::array command_list = {
-    Argument{.name = "FILTERBY MODULE name | FILTERBY ACLCAT group | FILTERBY PATTERN pattern",
-             .is_optional = kOptional,
-             .is_multiple = true}};
-constexpr std::array names = {Argument{.name = "name", .is_optional = kOptional, .is_multiple = true}};
-constexpr std::array names1 = {Argument{.name = "pattern", .is_multiple = true}};
-constexpr std::array pairs = {Argument{.name = "name value", .is_multiple = true}};
-constexpr std::array sections = {Argument{.name = "section", .is_optional = kOptional, .is_multiple = true}};
-constexpr std::array flush = {
-    Argument{.name = "async", .type = kFlag, .token = "ASYNC", .choice = 1},
-    Argument{.name = "sync", .type = kFlag, .token = "SYNC", .choice = 1},
-};
-constexpr std::array shutdown = {
-    Argument{.name = "nosave", .type = kFlag, .token = "NOSAVE", .choice = 1},
-    Argument{.name = "save", .type = kFlag, .token = "SAVE", .choice = 1},
-    Argument{.name = "now", .type = kFlag, .token = "NOW"},
-    Argument{.name = "force", .type = kFlag, .token = "FORCE"},
-};
-constexpr std::array bg_save = {Argument{.name = "schedule", .type = kFlag, .token = "SCHEDULE"}};
-constexpr std::array count1 = {Argument{.name = "count", .is_optional = kOptional}};
-constexpr std::array top = {Argument{.name = "n", .type = kInteger, .token = "COUNT"}};
+    any_number("FILTERBY MODULE name | FILTERBY ACLCAT group | FILTERBY PATTERN pattern")};
+constexpr std::array names = {any_number("name")};
+constexpr std::array names1 = {several("pattern")};
+constexpr std::array pairs = {several("name value")};
+constexpr std::array sections = {any_number("section")};
+constexpr std::array flush = {flag("async", "ASYNC", 1), flag("sync", "SYNC", 1)};
+constexpr std::array shutdown = {flag("nosave", "NOSAVE", 1), flag("save", "SAVE", 1), flag("now", "NOW"),
+                                 flag("force", "FORCE")};
+constexpr std::array bg_save = {flag("schedule", "SCHEDULE")};
+constexpr std::array count1 = {optional("count")};
+constexpr std::array top = {option("COUNT", "n", kInteger)};
 constexpr std::span<const Argument> none;
 
 }  // namespace args

@@ -1,9 +1,5 @@
 #include "server/doors/resp/replies.h"
 
-#include <algorithm>
-#include <array>
-
-#include "server/limits/limit_fields.h"
 #include "server/observation/metrics.h"
 
 namespace mete::server {
@@ -15,13 +11,13 @@ void write_decision(wire::RespWriter& reply, std::span<const Charge> charges, Mo
   if (verdict.violated == 0) {
     reply.array(0);
   } else {
-    write_violated(reply, charges, verdict.violated);
+    write_violated(reply, charges, verdict);
   }
 }
 
-void answer_take(wire::RespWriter& reply, LoopMetrics& metrics, const core::TakeRequest& request,
+void answer_take(wire::RespWriter& reply, LoopMetrics& metrics, const core::Take& request,
                  const Result<core::Verdict>& verdict) {
-  if (!verdict) {
+  if (!verdict.has_value()) {
     reply.error(verdict.error());
     return;
   }
@@ -33,17 +29,10 @@ void note_decision(LoopMetrics& metrics, std::span<const Charge> charges, const 
   metrics.on_decision(charges, verdict.is_allowed, verdict.violated);
 }
 
-void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, std::uint16_t violated) {
-  std::array<std::string_view, kChargesMax> names;
-  const std::uint32_t bits = violated;
-  std::size_t count = 0;
-  for (std::size_t index = 0; index < charges.size(); ++index) {
-    if ((bits >> index & 1U) == 0) continue;
-    const auto end = names.begin() + static_cast<std::ptrdiff_t>(count);
-    if (std::find(names.begin(), end, charges[index].limit) == end) names[count++] = charges[index].limit;
-  }
-  reply.array(count);
-  for (std::size_t index = 0; index < count; ++index) reply.bulk(names[index]);
+void write_violated(wire::RespWriter& reply, std::span<const Charge> charges, const core::Verdict& verdict) {
+  const core::LimitNames names = core::violated_limits(charges, verdict);
+  reply.array(names.size());
+  for (const std::string_view name : names) reply.bulk(name);
 }
 
 void write_settlement(wire::RespWriter& reply, const Result<Settlement>& settlement) {
@@ -59,8 +48,8 @@ void write_strings(wire::RespWriter& reply, std::span<const std::string> strings
   for (const std::string& string : strings) reply.bulk(string);
 }
 
-void write_fields(wire::RespWriter& reply, std::span<const LimitField> fields) {
-  for (const LimitField& field : fields) {
+void write_fields(wire::RespWriter& reply, std::span<const wire::NamedValue> fields) {
+  for (const wire::NamedValue& field : fields) {
     reply.bulk(field.name);
     if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
       reply.integer(*number);

@@ -13,7 +13,6 @@
 #include "server/running/background.h"
 #include "server/running/service.h"
 #include "server/running/worker.h"
-#include "store/store_clock.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -107,12 +106,14 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
     is_waiting_ = false;
     client_->is_blocked = false;
   }
-  const store::BatchTime batch(service_.store.now());
-  const store::Deferral deferral;
+  execution_ = {.waits_for_disk = false};
+  read_clock();
   output_ = &output;
+  workspace_ = worker_.borrow_workspace();
   Received received = receive_batch(input, output, output_max);
+  worker_.give_back(std::move(workspace_));
   output_ = nullptr;
-  received.ticket = worker_.gate.needed(deferral.ticket());
+  received.ticket = worker_.gate.needed(execution_.ticket);
   return received;
 }
 
@@ -174,13 +175,14 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
 std::span<const LookedAhead> RespSession::look_ahead(std::string_view input, std::size_t count_max) {
   if (parser_.is_within_request()) return {};
   std::size_t count = 0;
-  for (LookedAhead& ahead : worker_.ahead) {
+  for (LookedAhead& ahead : workspace_->ahead) {
     if (count == count_max || !ahead.request.read(input)) break;
+    if (!role_ && ahead.request.count > wire::kUnauthenticatedLimits.arguments_max) break;
     ahead.found = find_command(ahead.request.words());
     input.remove_prefix(ahead.request.consumed);
     ++count;
   }
-  return {worker_.ahead.data(), count};
+  return {workspace_->ahead.data(), count};
 }
 
 // What the first requests take, if they are takes that can be served together; none if they are not, or if there is
@@ -190,15 +192,15 @@ std::span<const Charge> RespSession::find_takes(std::span<const LookedAhead> req
   if (requests.size() < 2 || first == nullptr || !first->has(kTogether)) return {};
   if (!role_ || is_in_multi_ || service_.clients.has_monitors()) return {};
   std::size_t count = 0;
-  while (count < requests.size() && read_plain_take(requests[count], worker_.together.charges[count])) ++count;
+  while (count < requests.size() && read_plain_take(requests[count], workspace_->together.charges[count])) ++count;
   if (count < 2) return {};
   client_->last_command.store(first, std::memory_order_relaxed);
-  return {worker_.together.charges.data(), count};
+  return {workspace_->together.charges.data(), count};
 }
 
 void RespSession::take_together(std::span<const Charge> charges, wire::RespWriter& reply) {
-  const std::span<Result<core::Verdict>> answers(worker_.together.answers.data(), charges.size());
-  service_.store.take_each(charges, answers);
+  const std::span<Result<core::Verdict>> answers(workspace_->together.answers.data(), charges.size());
+  std::ignore = service_.store.run(core::TakeEach{charges, answers}, execution_);
   for (std::size_t i = 0; i < charges.size(); ++i) {
     answer_take(reply, worker_.metrics, {.charges = charges.subspan(i, 1)}, answers[i]);
   }
@@ -220,7 +222,15 @@ bool RespSession::receive_one(std::string_view input, Batch& batch) {
   return true;
 }
 
+// Once for all requests that are served in one round of the loop. One that had to wait for another server ends in a
+// later round.
+void RespSession::read_clock() {
+  round_ns_ = worker_.loop.now_ns();
+  execution_.now = service_.store.now();
+}
+
 void RespSession::finish_commands(std::size_t count, Batch& batch) {
+  if (worker_.loop.now_ns() != round_ns_) read_clock();
   batch.commands += count;
   if (is_closing_) {
     batch.received.next = Next::kClose;
@@ -276,16 +286,16 @@ bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const
 
 void RespSession::run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
                       wire::RespWriter& reply) {
-  Arguments& arguments = worker_.arguments;
+  Arguments& arguments = workspace_->arguments;
   if (const auto read = arguments.read(command, words.subspan(name_words)); !read) {
     reply.error(read.error());
     return;
   }
-  if (command.has(kSlow)) {
+  if (command.has(kSlow) && !service_.is_store_elsewhere) {
     run_beside(command, words);
     return;
   }
-  CommandContext context{service_, service_.store, arguments, reply, worker_.metrics, this};
+  CommandContext context{service_, {service_, service_.store, execution_}, arguments, reply, worker_.metrics, this};
   if (command.has(kFast)) {
     command.handler(context);
     return;
@@ -305,7 +315,8 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
     LoopMetrics metrics(worker.loop);  // Slow commands decide nothing that is counted.
     const std::uint64_t started_ns = base::monotonic_ns();
     if (read) {
-      CommandContext context{service, service.store, arguments, reply, metrics, nullptr};
+      store::Execution execution;
+      CommandContext context{service, {service, service.store, execution}, arguments, reply, metrics, nullptr};
       command.handler(context);
     } else {
       reply.error(read.error());

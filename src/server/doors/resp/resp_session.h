@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/execution.h"
 #include "net/session.h"
 #include "server/doors/authentication.h"
 #include "wire/resp_request.h"
@@ -23,6 +24,7 @@ struct Command;
 struct FoundCommand;
 struct LookedAhead;
 struct Service;
+struct Workspace;
 
 class RespSession final : public net::Session {
  public:
@@ -76,6 +78,7 @@ class RespSession final : public net::Session {
   void take_together(std::span<const Charge> charges, wire::RespWriter& reply);
   bool receive_one(std::string_view input, Batch& batch);
   void refuse_protocol(std::string_view reason, base::Output& output);
+  void read_clock();
   void finish_commands(std::size_t count, Batch& batch);
   void execute(const FoundCommand& found, std::span<const std::string_view> words, wire::RespWriter& reply);
   void run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
@@ -95,7 +98,11 @@ class RespSession final : public net::Session {
   bool is_closing_ = false;
   bool is_blocked_ = false;
   bool is_waiting_ = false;
-  base::Output* output_ = nullptr;  // of the batch in progress
+  // Of the batch in progress.
+  base::Output* output_ = nullptr;
+  std::unique_ptr<Workspace> workspace_;
+  core::Execution execution_;
+  std::uint64_t round_ns_ = 0;  // when the loop's round began in which its time was read
 };
 
 }  // namespace mete::server

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "store/redis/client/batch.h"
 #include "store/redis/client/node_call.h"
 
@@ -20,11 +22,11 @@ Result<void> ClusterTopology::discover(const net::Deadline& deadline) {
     const auto ranges = ask_for_slots(*asked[i], deadline.share(asked.size() - i));
     if (ranges) {
       take_over(*ranges);
-      return Done{};
+      return {};
     }
     last = ranges.error();
   }
-  return tl::unexpected(last);
+  return last;
 }
 
 void ClusterTopology::look_again(const net::Deadline& deadline) {
@@ -42,18 +44,15 @@ std::vector<Node*> ClusterTopology::nodes_to_ask() {
 }
 
 Result<std::vector<SlotRange>> ClusterTopology::ask_for_slots(Node& node, const net::Deadline& deadline) {
-  const auto reply = ask(node, {"CLUSTER", "SLOTS"}, deadline);
-  if (!reply) return tl::unexpected(reply.error());
+  const auto reply = TRY(ask(node, {"CLUSTER", "SLOTS"}, deadline));
   const std::string name = node.address().to_string();
-  if (reply->is_error()) {
-    return tl::unexpected(Error{ErrorCode::kInvalid, name + " did not tell of its Cluster: " + reply->text +
-                                                         "; one server alone is redis://host"});
+  if (reply.is_error()) {
+    return base::invalid(name + " did not tell of its Cluster: " + reply.text + "; one server alone is redis://host");
   }
-  if (reply->elements.empty()) {
-    return tl::unexpected(Error{ErrorCode::kUnavailable,
-                                name + " knows of no slots: has the Cluster been made? redis-cli --cluster create"});
+  if (reply.elements.empty()) {
+    return base::unavailable(name + " knows of no slots: has the Cluster been made? redis-cli --cluster create");
   }
-  return parse_slots(*reply, node.address());
+  return parse_slots(reply, node.address());
 }
 
 void ClusterTopology::take_over(const std::vector<SlotRange>& ranges) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/time_text.h"
+#include "net/fiber.h"
 #include "store/redis/client/routing.h"
 
 namespace mete::store::redis {
@@ -122,12 +123,12 @@ void Exchange::give_up_node(const NodeCall& call, const Error& error) {
 }
 
 void Exchange::fail(std::uint32_t command, std::string reason) {
-  replies_[command] = tl::unexpected(Error{ErrorCode::kUnavailable, std::move(reason)});
+  replies_[command] = base::unavailable(std::move(reason));
 }
 
 bool Exchange::pause() {
   if (pause_ >= deadline_.left()) return false;
-  std::this_thread::sleep_for(std::chrono::nanoseconds(pause_.ns()));
+  net::pause_for(pause_);
   pause_ = std::min(pause_ + pause_, kPauseMax);
   return !deadline_.is_over();  // A busy machine wakes it late: what is sent then can only be lost.
 }

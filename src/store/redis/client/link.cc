@@ -4,6 +4,9 @@
 #include <atomic>
 #include <utility>
 
+#include "base/errors.h"
+#include "base/names.h"
+#include "base/try.h"
 #include "store/redis/client/cluster_topology.h"
 #include "store/redis/client/exchange.h"
 #include "store/redis/client/listener.h"
@@ -22,7 +25,7 @@ class ServerTopology final : public Topology {
 
   [[nodiscard]] Shape shape() const override { return Shape::kServer; }
   Result<void> discover(const net::Deadline& deadline) override {
-    return ask(node_, {"PING"}, deadline).map([](const wire::RespValue&) { return Done{}; });
+    return ask(node_, {"PING"}, deadline).map([](const wire::RespValue&) {});
   }
   void look_again(const net::Deadline& /*deadline*/) override {}
 
@@ -49,17 +52,7 @@ std::unique_ptr<Topology> make_topology(const Url& url, const net::TlsClient* tl
   __builtin_unreachable();
 }
 
-std::string_view name_of(Shape shape) {
-  switch (shape) {
-    case Shape::kServer:
-      return "server";
-    case Shape::kSentinel:
-      return "sentinel";
-    case Shape::kCluster:
-      return "cluster";
-  }
-  __builtin_unreachable();
-}
+std::string_view name_of(Shape shape) { return base::name_of("server|sentinel|cluster", shape); }
 
 // RoutedLink: the Link over any Topology.
 class RoutedLink final : public Link {
@@ -93,15 +86,15 @@ class RoutedLink final : public Link {
 
 Result<void> RoutedLink::open() {
   const auto deadline = net::Deadline::in(timeout_);
-  if (auto found = topology_->discover(deadline); !found) return found;
+  TRY(topology_->discover(deadline));
   Batch batch;
   batch.add("", {"PING"});
   Replies replies(1);
   Exchange(*topology_, batch, replies, deadline).run();
   const auto& reply = replies[0];
-  if (!reply) return tl::unexpected(reply.error());
-  if (!reply->is_error()) return Done{};
-  return tl::unexpected(Error{ErrorCode::kInvalid, "Redis answers, but not to commands: " + reply->text});
+  if (!reply) return reply.error();
+  if (!reply->is_error()) return {};
+  return base::invalid("Redis answers, but not to commands: " + reply->text);
 }
 
 void RoutedLink::run(Batch& batch, Replies& replies) {
@@ -116,21 +109,20 @@ Result<std::size_t> RoutedLink::run_on_node(std::size_t number, Batch& batch, Re
   const std::vector<Node*> masters = topology_->masters();
   replies.clear();
   if (number >= masters.size()) {
-    return tl::unexpected(
-        Error{ErrorCode::kUnavailable, "Redis has " + std::to_string(masters.size()) + " masters by now: begin anew"});
+    return base::unavailable("Redis has " + std::to_string(masters.size()) + " masters by now: begin anew");
   }
   replies.resize(batch.size());
   const auto deadline = net::Deadline::in(timeout_);
   Exchange(*topology_, batch, replies, deadline).run_on(*masters[number]);
   count_failures(replies);
   const auto failed = std::ranges::find_if(replies, [](const auto& reply) { return !reply; });
-  if (failed != replies.end()) return tl::unexpected(failed->error());
+  if (failed != replies.end()) return failed->error();
   return masters.size();
 }
 
 Result<bool> RoutedLink::wait_for_message(std::string_view channel, Duration at_most) {
   auto message = listener_.wait(channel, at_most);
-  if (!message) topology_->look_again(net::Deadline::in(timeout_));
+  if (!message.has_value()) topology_->look_again(net::Deadline::in(timeout_));
   return message;
 }
 
@@ -158,13 +150,11 @@ RemoteStatus RoutedLink::status() const {
 }  // namespace
 
 Result<std::unique_ptr<Link>> open_link(std::string_view url, std::span<const Script> scripts) {
-  const auto parsed = parse_url(url);
-  if (!parsed) return tl::unexpected(parsed.error());
-  auto tls = load_tls(*parsed);
-  if (!tls) return tl::unexpected(tls.error());
-  auto topology = make_topology(*parsed, tls->get(), scripts);
-  auto link = std::make_unique<RoutedLink>(std::move(*tls), std::move(topology), parsed->timeout);
-  if (auto done = link->open(); !done) return tl::unexpected(done.error());
+  const auto parsed = TRY(parse_url(url));
+  auto tls = TRY(load_tls(parsed));
+  auto topology = make_topology(parsed, tls.get(), scripts);
+  auto link = std::make_unique<RoutedLink>(std::move(tls), std::move(topology), parsed.timeout);
+  TRY(link->open());
   return link;
 }
 

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/monotonic.h"
+#include "base/try.h"
 #include "wire/resp_command.h"
 
 namespace mete::store::redis {
@@ -46,7 +47,7 @@ Result<bool> Listener::wait(std::string_view channel, Duration at_most) {
     }
   }
   auto message = wait_connected(net::Deadline::in(at_most));
-  if (!message) client_.reset();
+  if (!message.has_value()) client_.reset();
   return message;
 }
 
@@ -54,35 +55,32 @@ Result<void> Listener::subscribe(std::string_view channel) {
   Node* const node = find_node_();
   if (node == nullptr) return base::unavailable("no node of Redis is known to listen to");
   const auto deadline = net::Deadline::in(timeout_);
-  auto client = node->connect_apart(deadline);
-  if (!client) return tl::unexpected(client.error());
-  client_.emplace(std::move(*client));
-  const auto reply = client_->call({"SUBSCRIBE", channel}, deadline);
-  if (!reply) return tl::unexpected(reply.error());
-  if (reply->is_error())
-    return base::unavailable(client_->address().to_string() + " refused to listen: " + reply->text);
+  auto client = TRY(node->connect_apart(deadline));
+  client_.emplace(std::move(client));
+  const auto reply = TRY(client_->call({"SUBSCRIBE", channel}, deadline));
+  if (reply.is_error()) return base::unavailable(client_->address().to_string() + " refused to listen: " + reply.text);
   channel_ = channel;
   heard_at_ = base::monotonic_now();
   asked_at_.reset();
-  return Done{};
+  return {};
 }
 
 Result<bool> Listener::wait_connected(const net::Deadline& deadline) {
   for (;;) {
     auto message = take_message();
-    if (!message || *message) return message;
-    if (auto done = check_silence(); !done) return tl::unexpected(done.error());
+    if (!message.has_value() || *message) return message;
+    TRY(check_silence());
     if (is_stopped_ || deadline.is_over()) return false;
     const Duration until_check = next_check() - base::monotonic_now();
     const auto step = net::Deadline::in(std::clamp(until_check, Duration(), deadline.left()));
-    if (auto done = read(step); !done) return tl::unexpected(done.error());
+    TRY(read(step));
   }
 }
 
 Result<bool> Listener::take_message() {
   for (;;) {
     const auto reply = client_->next();
-    if (!reply) return base::unavailable(reply.error().message);
+    if (!reply.has_value()) return base::unavailable(reply.error().message);
     if (!*reply) return false;
     if (is_message(**reply)) return true;
   }
@@ -93,7 +91,7 @@ Result<void> Listener::read(const net::Deadline& deadline) {
     std::array<pollfd, 2> waiting = {pollfd{client_->socket().descriptor(), POLLIN, 0},
                                      pollfd{stop_event_.get(), POLLIN, 0}};
     ::poll(waiting.data(), waiting.size(), static_cast<int>(std::min<std::int64_t>(deadline.left().ms(), 60'000)));
-    if (waiting[0].revents == 0) return Done{};
+    if (waiting[0].revents == 0) return {};
   }
   heard_at_ = base::monotonic_now();
   asked_at_.reset();
@@ -103,7 +101,7 @@ Result<void> Listener::read(const net::Deadline& deadline) {
 Instant Listener::next_check() const { return asked_at_ ? *asked_at_ + timeout_ : heard_at_ + kSilenceMax; }
 
 Result<void> Listener::check_silence() {
-  if (base::monotonic_now() < next_check()) return Done{};
+  if (base::monotonic_now() < next_check()) return {};
   if (asked_at_) return base::unavailable(client_->address().to_string() + " does not answer while it is listened to");
   asked_at_ = base::monotonic_now();
   const std::string_view words[] = {"PING"};

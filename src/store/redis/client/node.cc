@@ -1,10 +1,13 @@
 #include "store/redis/client/node.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/monotonic.h"
 #include "base/random.h"
+#include "base/try.h"
 #include "store/redis/client/routing.h"
 #include "wire/resp_command.h"
 
@@ -17,7 +20,7 @@ Error refusal(const net::Address& address, const std::string& text) {
   std::string message = address.to_string() + " refused: " + text;
   if (text.starts_with("NOAUTH")) message += "; put the password into the URL: redis://:password@host";
   if (text.starts_with("NOPERM")) message += "; the user needs the commands SCRIPT LOAD, EVALSHA and EVAL";
-  return {ErrorCode::kInvalid, std::move(message)};
+  return base::invalid(std::move(message));
 }
 
 }  // namespace
@@ -30,33 +33,34 @@ void Node::append_script_loads(std::string& output) const {
 }
 
 Result<Lease> Node::borrow(const net::Deadline& deadline) {
-  Lease lease;
+  Lease lease{.line = nullptr, .is_shared = net::is_on_fiber()};
+  Shared* shared = nullptr;
   {
     const std::lock_guard lock(mutex_);
     lease.admission = breaker_.admit(base::monotonic_now());
-    if (lease.admission == Breaker::Admission::kRefused) return tl::unexpected(last_failure_);
+    if (lease.admission == Breaker::Admission::kRefused) return last_failure_;
+    if (lease.is_shared) shared = &shared_[net::EventLoop::current()];
   }
-  lease.client = take_idle();
-  if (lease.client) return lease;
-  auto client = connect(deadline);
-  if (!client) {
+  if (!lease.is_shared) lease.line = take_idle();
+  if (lease.line) return lease;
+  auto line = lease.is_shared ? find_shared(*shared, deadline) : connect(deadline);
+  if (!line) {
     const std::lock_guard lock(mutex_);
-    fail(lease.admission, client.error());
-    return tl::unexpected(client.error());
+    fail(lease.admission, line.error());
+    return line.error();
   }
-  lease.client = std::move(*client);
+  lease.line = std::move(*line);
   return lease;
 }
 
-std::unique_ptr<RespClient> Node::take_idle() {
+std::shared_ptr<RespPipeline> Node::take_idle() {
   std::unique_lock lock(mutex_);
   while (!idle_.empty()) {
     Idle last = std::move(idle_.back());
     idle_.pop_back();
     lock.unlock();
     // Those that a restart of the server has closed are seen here, before anything is sent.
-    if (base::monotonic_now() - last.since <= kIdleMax && last.client->socket().is_quiet())
-      return std::move(last.client);
+    if (base::monotonic_now() - last.since <= kIdleMax && last.line->is_quiet()) return std::move(last.line);
     --connections_;
     script_state_.doubt();
     lock.lock();
@@ -65,26 +69,74 @@ std::unique_ptr<RespClient> Node::take_idle() {
   return nullptr;
 }
 
+Result<std::shared_ptr<RespPipeline>> Node::find_shared(Shared& shared, const net::Deadline& deadline) {
+  forget_retired(shared);
+  const auto least = std::ranges::min_element(shared.lines, {}, [](const Idle& each) { return each.line->waiting(); });
+  if (least != shared.lines.end()) {
+    const bool is_enough = least->line->waiting() < kCallsWorthAnother || shared.lines.size() >= kSharedConnectionsMax;
+    if (is_enough || shared.is_opening) {
+      least->since = base::monotonic_now();
+      return least->line;
+    }
+  }
+  if (!shared.is_opening) return open_shared(shared, deadline);
+  std::unique_lock lock(mutex_);
+  if (!shared.opened.wait(lock, deadline, [&] { return !shared.is_opening; }) || shared.lines.empty()) {
+    return shared.failure.value_or(base::unavailable("cannot connect to " + address_.to_string() + " in time"));
+  }
+  return shared.lines.back().line;
+}
+
+// One connects, and others wait for that.
+Result<std::shared_ptr<RespPipeline>> Node::open_shared(Shared& shared, const net::Deadline& deadline) {
+  shared.is_opening = true;
+  auto line = connect(deadline);
+  if (line) shared.lines.push_back({*line, base::monotonic_now()});
+  const std::lock_guard lock(mutex_);
+  shared.failure = line ? std::nullopt : std::optional(line.error());
+  shared.is_opening = false;
+  shared.opened.notify_all();
+  return line;
+}
+
+void Node::forget_retired(Shared& shared) {
+  const std::uint64_t failures = failures_.load(std::memory_order_relaxed);
+  const bool are_doubtful = std::exchange(shared.failures_seen, failures) != failures;
+  const auto forgotten = std::erase_if(shared.lines, [&](const Idle& each) {
+    if (each.line->is_retired() || are_doubtful) return true;
+    if (each.line->waiting() > 0) return false;
+    return base::monotonic_now() - each.since > kIdleMax || !each.line->is_quiet();
+  });
+  if (forgotten == 0) return;
+  connections_ -= forgotten;
+  script_state_.doubt();
+  const std::lock_guard lock(mutex_);
+  lost_ += forgotten;
+}
+
 void Node::give_back(Lease lease) {
-  CHECK(lease.client != nullptr);
+  CHECK(lease.line != nullptr);
   const std::lock_guard lock(mutex_);
   breaker_.succeeded();
+  if (lease.is_shared) return;
   if (idle_.size() == kIdleConnectionsMax) {
     --connections_;
     return;
   }
-  idle_.push_back({std::move(lease.client), base::monotonic_now()});
+  idle_.push_back({std::move(lease.line), base::monotonic_now()});
 }
 
-void Node::drop(Lease lease, bool is_away) {
-  CHECK(lease.client != nullptr);
+void Node::drop(const Lease& lease, bool is_away) {
+  CHECK(lease.line != nullptr);
   script_state_.doubt();
-  --connections_;
+  lease.line->retire();
   const std::lock_guard lock(mutex_);
-  ++lost_;
+  if (!lease.is_shared) {
+    --connections_;
+    ++lost_;
+  }
   if (!is_away && lease.admission != Breaker::Admission::kTrial) return;
-  fail(lease.admission,
-       {ErrorCode::kUnavailable, address_.to_string() + " does not answer; it is tried again in a moment"});
+  fail(lease.admission, base::unavailable(address_.to_string() + " does not answer; it is tried again in a moment"));
 }
 
 void Node::fail(Breaker::Admission admission, Error reason) {
@@ -93,6 +145,7 @@ void Node::fail(Breaker::Admission admission, Error reason) {
   connections_ -= idle_.size();
   lost_ += idle_.size();
   idle_.clear();
+  failures_.fetch_add(1, std::memory_order_relaxed);
   script_state_.doubt();
 }
 
@@ -109,17 +162,16 @@ Result<RespClient> Node::connect_apart(const net::Deadline& deadline) const {
                           deadline);
 }
 
-Result<std::unique_ptr<RespClient>> Node::connect(const net::Deadline& deadline) {
-  auto client = connect_apart(deadline);
-  if (!client) return tl::unexpected(client.error());
-  if (auto done = prepare(*client, deadline); !done) return tl::unexpected(done.error());
+Result<std::shared_ptr<RespPipeline>> Node::connect(const net::Deadline& deadline) {
+  auto client = TRY(connect_apart(deadline));
+  TRY(prepare(client, deadline));
   ++connections_;
   const std::lock_guard lock(mutex_);
   if (lost_ > 0) {
     --lost_;
     ++reconnects_;
   }
-  return std::make_unique<RespClient>(std::move(*client));
+  return std::make_shared<RespPipeline>(std::move(client));
 }
 
 Result<void> Node::prepare(RespClient& client, const net::Deadline& deadline) {
@@ -142,11 +194,11 @@ Result<void> Node::prepare(RespClient& client, const net::Deadline& deadline) {
   for (; replies > 0 && failure; --replies) {
     const auto reply = client.receive(deadline);
     if (!reply) {
-      failure = tl::unexpected(reply.error());
+      failure = reply.error();
     } else if (kind_of(*reply) != ReplyKind::kAnswer) {
       has_loaded = false;  // A server that is still loading says so again, when it is asked for more.
     } else if (reply->is_error()) {
-      failure = tl::unexpected(refusal(address_, reply->text));
+      failure = refusal(address_, reply->text);
     }
   }
   if (loads) script_state_.finished(failure && has_loaded);

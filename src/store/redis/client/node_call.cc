@@ -1,9 +1,12 @@
 #include "store/redis/client/node_call.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 #include "store/redis/client/routing.h"
 #include "wire/resp_command.h"
 
@@ -19,7 +22,7 @@ void append_asking(std::string& output) {
 }  // namespace
 
 NodeCall::~NodeCall() {
-  if (lease_.client) node_->drop(std::move(lease_), false);
+  if (lease_.line) node_->drop(lease_, false);
 }
 
 void NodeCall::add(std::uint32_t command, bool is_asking) {
@@ -30,9 +33,7 @@ void NodeCall::add(std::uint32_t command, bool is_asking) {
 
 Result<void> NodeCall::send() {
   script_loads_ = node_->script_state().loads();
-  auto lease = node_->borrow(*deadline_);
-  if (!lease) return tl::unexpected(lease.error());
-  lease_ = std::move(*lease);
+  lease_ = TRY(node_->borrow(*deadline_));
   std::string part;
   if (!is_whole_batch()) {
     for (std::size_t i = 0; i < commands_.size(); ++i) {
@@ -41,16 +42,22 @@ Result<void> NodeCall::send() {
       part += batch_->bytes().substr(command.begin, command.end - command.begin);
     }
   }
-  const auto sent = lease_.client->send(is_whole_batch() ? batch_->bytes() : part, *deadline_);
-  if (!sent) send_failure_ = sent.error();  // A part of it may have left: receive() says so.
-  return Done{};
+  const auto asking = std::ranges::count(asking_, true);
+  auto turn = lease_.line->send(is_whole_batch() ? batch_->bytes() : part,
+                                commands_.size() + static_cast<std::size_t>(asking), *deadline_);
+  if (!turn) {
+    node_->drop(std::exchange(lease_, {}), false);
+    return turn.error();
+  }
+  turn_ = std::move(*turn);
+  return {};
 }
 
 void NodeCall::receive(Replies& replies) {
-  CHECK(lease_.client != nullptr);
+  CHECK(turn_ != nullptr);
   std::vector<std::size_t> unknown_scripts;
   for (std::size_t i = 0; i < commands_.size(); ++i) {
-    auto reply = send_failure_ ? tl::unexpected(*send_failure_) : receive_one(i);
+    auto reply = receive_one(i);
     if (!reply) {
       std::vector<std::size_t> lost = std::move(unknown_scripts);
       for (; i < commands_.size(); ++i) lost.push_back(i);
@@ -61,15 +68,16 @@ void NodeCall::receive(Replies& replies) {
     replies[commands_[i]] = std::move(reply);
   }
   if (!unknown_scripts.empty()) send_texts(unknown_scripts, replies);
-  if (lease_.client) node_->give_back(std::exchange(lease_, {}));
+  turn_.reset();
+  if (lease_.line) node_->give_back(std::exchange(lease_, {}));
 }
 
 Result<wire::RespValue> NodeCall::receive_one(std::size_t position) {
   if (is_asking(position)) {
     // Whatever it says to ASKING, the reply to the command tells.
-    if (auto reply = lease_.client->receive(*deadline_); !reply) return reply;
+    TRY(turn_->next(*deadline_));
   }
-  return lease_.client->receive(*deadline_);
+  return turn_->next(*deadline_);
 }
 
 void NodeCall::send_texts(std::span<const std::size_t> positions, Replies& replies) {
@@ -80,9 +88,12 @@ void NodeCall::send_texts(std::span<const std::size_t> positions, Replies& repli
     append_eval(texts, *batch_, batch_->command(commands_[position]));
   }
   if (loads) node_->append_script_loads(texts);
-  const auto sent = lease_.client->send(texts, *deadline_);
+  auto replies_to_come = positions.size() + (loads ? node_->script_count() : 0);
+  for (const std::size_t position : positions) replies_to_come += is_asking(position) ? 1U : 0U;
+  auto turn = lease_.line->send(texts, replies_to_come, *deadline_);
+  if (turn) turn_ = std::move(*turn);
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    auto reply = sent ? receive_one(positions[i]) : tl::unexpected(sent.error());
+    auto reply = turn ? receive_one(positions[i]) : Result<wire::RespValue>(turn.error());
     if (!reply) {
       if (loads) node_->script_state().finished(false);
       return lose(reply.error(), positions.subspan(i), replies);
@@ -98,7 +109,7 @@ void NodeCall::send_texts(std::span<const std::size_t> positions, Replies& repli
 bool NodeCall::receive_loads() {
   bool is_loaded = true;
   for (std::size_t i = 0; i < node_->script_count(); ++i) {
-    const auto reply = lease_.client->receive(*deadline_);
+    const auto reply = turn_->next(*deadline_);
     if (!reply) {
       node_->drop(std::exchange(lease_, {}), deadline_->is_over());
       return false;
@@ -111,7 +122,7 @@ bool NodeCall::receive_loads() {
 void NodeCall::lose(const Error& error, std::span<const std::size_t> positions, Replies& replies) {
   node_->drop(std::exchange(lease_, {}), deadline_->is_over());
   for (const std::size_t position : positions) {
-    replies[commands_[position]] = tl::unexpected(Error{ErrorCode::kUnavailable, error.message});
+    replies[commands_[position]] = base::unavailable(error.message);
   }
 }
 
@@ -120,7 +131,7 @@ Result<wire::RespValue> ask(Node& node, std::initializer_list<std::string_view> 
   batch.add("", words);
   NodeCall call(node, batch, deadline);
   call.add(0, false);
-  if (auto sent = call.send(); !sent) return tl::unexpected(sent.error());
+  TRY(call.send());
   Replies replies(1);
   call.receive(replies);
   return std::move(replies[0]);

@@ -56,7 +56,7 @@ class NodeCall {
   std::vector<std::uint32_t> commands_;
   std::vector<bool> asking_;  // empty: none of them
   Lease lease_;
-  std::optional<Error> send_failure_;
+  std::shared_ptr<RespPipeline::Turn> turn_;
   std::uint64_t script_loads_ = 0;  // before anything was sent
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/errors.h"
 #include "wire/text.h"
 
 namespace mete::store::redis {
@@ -73,9 +74,9 @@ Result<std::vector<SlotRange>> parse_slots(const wire::RespValue& reply, const n
   std::vector<SlotRange> ranges;
   for (const wire::RespValue& range : reply.elements) {
     if (!is_range(range)) {
-      return tl::unexpected(Error{ErrorCode::kUnavailable, asked.to_string() +
-                                                               " told of its Cluster's slots in a way "
-                                                               "that cannot be read; is it Redis or Valkey?"});
+      return base::unavailable(asked.to_string() +
+                               " told of its Cluster's slots in a way "
+                               "that cannot be read; is it Redis or Valkey?");
     }
     const wire::RespValue& master = range.elements[2];
     const std::string& host = master.elements[0].text;

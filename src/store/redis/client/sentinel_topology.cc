@@ -2,16 +2,14 @@
 
 #include <utility>
 
+#include "base/errors.h"
+#include "base/try.h"
 #include "store/redis/client/node_call.h"
 #include "wire/text.h"
 
 namespace mete::store::redis {
 
 namespace {
-
-tl::unexpected<Error> fail(ErrorCode code, std::string message) {
-  return tl::unexpected(Error{code, std::move(message)});
-}
 
 // [host, port]
 std::optional<net::Address> parse_master(const wire::RespValue& reply) {
@@ -49,7 +47,7 @@ void SentinelTopology::watch() {
   bool has_missed = false;  // What was said while nobody listened must be asked for.
   while (!is_ending_) {
     const auto message = listener_.wait("+switch-master", has_missed ? kWatchPause : kWatchMax);
-    if (!message) {
+    if (!message.has_value()) {
       has_missed = true;
       ++trusted_;
       std::this_thread::sleep_for(std::chrono::nanoseconds(kWatchPause.ns()));
@@ -71,12 +69,12 @@ Result<void> SentinelTopology::discover(const net::Deadline& deadline) {
       trusted_ = number;
       master_.store(*master, std::memory_order_release);
       if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
-      return Done{};
+      return {};
     }
     // What another one says of the name is more to the point than that this one does not answer.
     if (i == 0 || master.error().code == ErrorCode::kInvalid) last = master.error();
   }
-  return tl::unexpected(last);
+  return last;
 }
 
 void SentinelTopology::look_again(const net::Deadline& deadline) {
@@ -87,27 +85,25 @@ void SentinelTopology::look_again(const net::Deadline& deadline) {
 
 Result<Node*> SentinelTopology::ask_sentinel(Node& sentinel, const net::Deadline& deadline) {
   const std::string name = sentinel.address().to_string();
-  const auto reply = ask(sentinel, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_name_}, deadline);
-  if (!reply) return tl::unexpected(reply.error());
-  if (reply->is_error()) {
-    return fail(ErrorCode::kInvalid, "the Sentinel at " + name + " refused: " + reply->text +
-                                         "; is it one, and are sentinel_user= and sentinel_password= right?");
+  const auto reply = TRY(ask(sentinel, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_name_}, deadline));
+  if (reply.is_error()) {
+    return base::invalid("the Sentinel at " + name + " refused: " + reply.text +
+                         "; is it one, and are sentinel_user= and sentinel_password= right?");
   }
-  const auto address = parse_master(*reply);
+  const auto address = parse_master(reply);
   if (!address) {
-    return fail(ErrorCode::kInvalid, "the Sentinel at " + name + " knows no master of the name " +
-                                         wire::quote(master_name_) + "; the URL has it behind the hosts");
+    return base::invalid("the Sentinel at " + name + " knows no master of the name " + wire::quote(master_name_) +
+                         "; the URL has it behind the hosts");
   }
   Node* const server = servers_.at(*address);
-  if (server == nullptr) return fail(ErrorCode::kUnavailable, "too many masters in too short a time");
-  const auto role = ask(*server, {"ROLE"}, deadline);
-  if (!role) return tl::unexpected(role.error());
-  if (role->is_error()) {
-    return fail(ErrorCode::kInvalid, server->address().to_string() + " does not tell its role: " + role->text);
+  if (server == nullptr) return base::unavailable("too many masters in too short a time");
+  const auto role = TRY(ask(*server, {"ROLE"}, deadline));
+  if (role.is_error()) {
+    return base::invalid(server->address().to_string() + " does not tell its role: " + role.text);
   }
-  if (is_master(*role)) return server;
-  return fail(ErrorCode::kUnavailable,
-              "the Sentinel at " + name + " names " + server->address().to_string() + ", which is no master by now");
+  if (is_master(role)) return server;
+  return base::unavailable("the Sentinel at " + name + " names " + server->address().to_string() +
+                           ", which is no master by now");
 }
 
 std::vector<Node*> SentinelTopology::masters() {

@@ -7,11 +7,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "net/fiber_mutex.h"
 #include "store/redis/client/listener.h"
 #include "store/redis/client/topology.h"
 
@@ -45,8 +45,8 @@ class SentinelTopology final : public Topology {
   const std::string master_name_;
   const Duration timeout_;
   NodeSet sentinels_;
-  NodeSet servers_;             // masters, now and before
-  std::mutex discovery_mutex_;  // what was heard first must not replace what was heard later
+  NodeSet servers_;                  // masters, now and before
+  net::FiberMutex discovery_mutex_;  // what was heard first must not replace what was heard later
   std::atomic<Node*> master_ = nullptr;
   std::atomic<std::size_t> trusted_ = 0;  // the Sentinel that is asked first
   LookGate gate_;

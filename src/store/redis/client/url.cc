@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.h"
 #include "wire/text.h"
 #include "wire/uri.h"
 
@@ -29,9 +30,7 @@ constexpr Scheme kSchemes[] = {
     {"rediss+cluster", Shape::kCluster, true, false},
 };
 
-tl::unexpected<Error> refuse(std::string_view reason) {
-  return tl::unexpected(Error{ErrorCode::kInvalid, "the URL of Redis is wrong: " + std::string(reason)});
-}
+Error refuse(std::string_view reason) { return base::invalid("the URL of Redis is wrong: " + std::string(reason)); }
 
 const Scheme* find_scheme(std::string_view name) {
   const auto* const found = std::ranges::find(kSchemes, name, &Scheme::name);
@@ -46,18 +45,18 @@ Result<void> parse_hosts_of(std::string_view text, Url& url) {
   if (url.shape == Shape::kServer && url.hosts.size() > 1) {
     return refuse("one host only; several are redis+sentinel://host,host/name or redis+cluster://host,host");
   }
-  return Done{};
+  return {};
 }
 
 Result<void> parse_database(std::string_view text, Url& url) {
-  if (text.empty()) return Done{};
+  if (text.empty()) return {};
   const auto number = wire::parse_integer(text);
   if (!number || *number < 0 || *number > kDatabaseMax) {
     return refuse("the database is a number, as in redis://host/0, and not " + wire::quote(text));
   }
   if (url.shape == Shape::kCluster && *number != 0) return refuse("a Cluster has the database 0 alone");
   url.database = *number;
-  return Done{};
+  return {};
 }
 
 Result<void> parse_path(std::string_view path, Url& url) {
@@ -89,7 +88,7 @@ Result<void> parse_parameters(std::string_view query, Url& url) {
   for (const auto& [name, value] : *given) {
     if (value.empty()) return refuse("the parameter " + name + " has no value");
     const auto is_set = set_parameter(url, name, value);
-    if (!is_set) return refuse(is_set.error().message);
+    if (!is_set.has_value()) return refuse(is_set.error().message);
     if (*is_set) continue;
     if (!set_sentinel_parameter(url, name, value)) {
       return refuse("it knows no parameter " + wire::quote(name) +
@@ -100,7 +99,7 @@ Result<void> parse_parameters(std::string_view query, Url& url) {
   if (url.sentinel_credentials.password.empty() && !url.sentinel_credentials.user.empty()) {
     return refuse("sentinel_user needs sentinel_password");
   }
-  return Done{};
+  return {};
 }
 
 Result<void> parse_unix(const UrlPieces& pieces, Url& url) {
@@ -110,7 +109,7 @@ Result<void> parse_unix(const UrlPieces& pieces, Url& url) {
   auto address = net::parse_address("unix:/" + *path);
   if (!address) return refuse(address.error().message);
   url.hosts.push_back(std::move(*address));
-  return Done{};
+  return {};
 }
 
 }  // namespace
@@ -130,9 +129,9 @@ Result<Url> parse_url(std::string_view text) {
   url.credentials = std::move(pieces->credentials);
   auto done = scheme->is_unix
                   ? parse_unix(*pieces, url)
-                  : parse_hosts_of(pieces->hosts, url).and_then([&](Done) { return parse_path(pieces->path, url); });
-  if (!done) return tl::unexpected(done.error());
-  if (done = parse_parameters(pieces->query, url); !done) return tl::unexpected(done.error());
+                  : parse_hosts_of(pieces->hosts, url).and_then([&] { return parse_path(pieces->path, url); });
+  if (!done) return done.error();
+  if (done = parse_parameters(pieces->query, url); !done) return done.error();
   return url;
 }
 

@@ -26,11 +26,11 @@ TEST(StoredAmount, IsTakenAsItIs) {
   };
   for (const Row& row : rows) {
     const StoredAmount amount = read_amount(bulk(row.text), row.least);
-    ASSERT_TRUE(amount) << row.text << amount.error();
+    ASSERT_TRUE(amount.has_value()) << row.text << amount.error();
     EXPECT_EQ(*amount, row.amount);
   }
   const StoredAmount missing = read_amount({.type = wire::RespType::kNull}, 0);
-  ASSERT_TRUE(missing);
+  ASSERT_TRUE(missing.has_value());
   EXPECT_EQ(*missing, std::nullopt);
 }
 
@@ -63,14 +63,14 @@ TEST(StoredAmount, OrNotAtAll) {
   };
   for (const Row& row : rows) {
     const StoredAmount amount = read_amount(row.reply, row.least);
-    ASSERT_FALSE(amount) << row.reply.text;
+    ASSERT_FALSE(amount.has_value()) << row.reply.text;
     EXPECT_THAT(amount.error(), HasSubstr(row.reason));
     EXPECT_LT(amount.error().size(), 200U);
   }
 }
 
 const StoredAmount kMissing = std::nullopt;
-const StoredAmount kBad = tl::unexpected<std::string>("'x' is not an integer");
+const StoredAmount kBad = std::string("'x' is not an integer");
 
 // Both counters were asked for.
 Findings both(const StoredAmount& used, const StoredAmount& amount, const std::string& key = "acme") {

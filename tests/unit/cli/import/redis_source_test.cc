@@ -35,7 +35,7 @@ TEST(RedisSource, ReadsPairsAcrossACluster) {
       [&](const Findings& findings) -> Result<void> {
         all.entries.insert(all.entries.end(), findings.entries.begin(), findings.entries.end());
         all.skipped.insert(all.skipped.end(), findings.skipped.begin(), findings.skipped.end());
-        return Done{};
+        return {};
       });
   ASSERT_TRUE(done) << done.error().message;
   ASSERT_EQ(all.entries.size(), kKeys) << "each once, though both of its names were found";

@@ -28,7 +28,7 @@ class RegistryTest : public ::testing::Test {
   // What an attempt is refused with; nothing may have changed for others.
   std::string refusal(const Joining::Options& options) {
     const auto attempt = Joining(store, options).attempt();
-    return attempt ? "" : attempt.error().message;
+    return attempt.has_value() ? "" : attempt.error().message;
   }
   static std::vector<std::string> names(const Registry& registry) {
     std::vector<std::string> names;

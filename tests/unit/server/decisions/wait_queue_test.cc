@@ -21,12 +21,14 @@ class WaitQueueTest : public ::testing::Test {
 
   void wait(std::uint64_t caller, std::vector<Charge> charges, Duration patience = 1h, Mode mode = Mode::kTake,
             std::string_view id = {}) {
-    queue.wait(
-        caller, std::make_shared<const WaitQueue::Waiter>(core::TakeRequest{charges, mode, id}, patience),
-        [this, caller](const Result<core::Verdict>& verdict, store::Ticket) {
-          log += (log.empty() ? "" : " ") + std::to_string(caller) + (!verdict ? "!" : verdict->is_allowed ? "+" : "-");
-          last = verdict;
-        });
+    queue.wait(caller, std::make_shared<const WaitQueue::Waiter>(core::Take{charges, mode, id}, patience),
+               [this, caller](const Result<core::Verdict>& verdict, store::Ticket) {
+                 log += (log.empty() ? "" : " ") + std::to_string(caller) +
+                        (!verdict.has_value()  ? "!"
+                         : verdict->is_allowed ? "+"
+                                               : "-");
+                 last = verdict;
+               });
   }
   // All that can be done without waiting.
   void settle() {
@@ -56,7 +58,7 @@ class WaitQueueTest : public ::testing::Test {
   ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
   store::EmbeddedStore store{Options{.clock = &clock}};
   net::EventLoop loop;
-  WaitQueue queue{loop, store, 5};
+  WaitQueue queue{loop, nullptr, store, 5};
   std::string log;
   Result<core::Verdict> last;
 };

@@ -30,7 +30,7 @@ class PersistenceTest : public testing::SyncedFixture {
 TEST_F(PersistenceTest, Saves) {
   RespClient client = connect();
   EXPECT_EQ(client.ask("SAVE"), "+OK");
-  store.disk.saved = tl::make_unexpected(Error{ErrorCode::kUnavailable, "no space"});
+  store.disk.saved = Error{ErrorCode::kUnavailable, "no space"};
   EXPECT_EQ(client.ask("SAVE"), "-UNAVAILABLE no space");
 }
 
@@ -41,7 +41,7 @@ TEST_F(PersistenceTest, SavesInTheBackground) {
   store.disk.started_saving = false;
   EXPECT_EQ(client.ask("BGSAVE"), "-ERR Background save already in progress");
   EXPECT_EQ(client.ask("BGSAVE SCHEDULE"), "-ERR Background save already in progress");
-  store.disk.started_saving = tl::make_unexpected(Error{ErrorCode::kUnavailable, "no space"});
+  store.disk.started_saving = Error{ErrorCode::kUnavailable, "no space"};
   EXPECT_EQ(client.ask("BGSAVE"), "-UNAVAILABLE no space");
 }
 
@@ -57,10 +57,10 @@ TEST_F(PersistenceTest, SavesBeforeItStopsIfItIsTold) {
   std::latch was_shut_down(1);
   service.shut_down = [&] { was_shut_down.count_down(); };
   RespClient client = connect();
-  store.disk.saved = tl::make_unexpected(Error{ErrorCode::kUnavailable, "no space"});
+  store.disk.saved = Error{ErrorCode::kUnavailable, "no space"};
   EXPECT_EQ(client.ask("SHUTDOWN SAVE"), "-UNAVAILABLE no space");
   EXPECT_FALSE(was_shut_down.try_wait());
-  store.disk.saved = Done{};
+  store.disk.saved = {};
   client.send("SHUTDOWN SAVE\r\n");
   was_shut_down.wait();
 }
@@ -68,7 +68,7 @@ TEST_F(PersistenceTest, SavesBeforeItStopsIfItIsTold) {
 TEST_F(PersistenceTest, StopsWithoutSavingIfItIsTold) {
   std::latch was_shut_down(1);
   service.shut_down = [&] { was_shut_down.count_down(); };
-  store.disk.saved = tl::make_unexpected(Error{ErrorCode::kUnavailable, "no space"});
+  store.disk.saved = Error{ErrorCode::kUnavailable, "no space"};
   RespClient client = connect();
   EXPECT_EQ(client.ask("SHUTDOWN NOSAVE"), "(closed)");
   was_shut_down.wait();

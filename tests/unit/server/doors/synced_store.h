@@ -80,7 +80,7 @@ class ManualPersistence final : public store::Persistence {
     return now;
   }
 
-  Result<void> saved = Done{};
+  Result<void> saved;
   Result<bool> started_saving = true;
   store::PersistenceStatus told_status;
 
@@ -107,94 +107,49 @@ class ManualPersistence final : public store::Persistence {
   std::function<void()> callback_;
 };
 
-// Takes, gives and holds have tickets; what only looks has none.
-class SyncedStore final : public store::Store {
+// What changes something has tickets; what only looks has none, nor has a definition, which tests make first.
+class SyncedStore final : public store::StoreOf<SyncedStore> {
  public:
   explicit SyncedStore(const Options& options = {}) : inner_(options) {}
 
   [[nodiscard]] Instant now() const override { return inner_.now(); }
-  [[nodiscard]] store::Keys* keys() override { return inner_.keys(); }
   [[nodiscard]] store::Persistence* persistence() override { return &disk; }
 
   ManualPersistence disk;
 
  private:
-  // What `change` answers, once it is on disk or its ticket is noted.
-  template <class Change>
-  auto write(Change change) -> decltype(change()) {
-    if (const auto failure = disk.failure()) return tl::make_unexpected(*failure);
-    auto answer = change();
-    const store::Ticket ticket = disk.issue();
-    if (store::Deferral* const deferral = store::Deferral::current()) {
-      deferral->note(ticket);
-      return answer;
+  friend class store::StoreOf<SyncedStore>;
+
+  template <class What>
+  static bool is_written(const What& operation) {
+    if constexpr (std::is_same_v<What, core::Take>) {
+      return operation.mode != Mode::kPeek;
+    } else {
+      constexpr core::Effect kEffect = What::kTraits.effect;
+      return kEffect == core::Effect::kSettles && !core::kIsOnKeys<What> && !std::is_same_v<What, core::Define>;
     }
-    disk.request_sync();
-    disk.wait_until_synced(ticket);
-    if (const auto failure = disk.failure()) return tl::make_unexpected(*failure);
-    return answer;
   }
 
-  Result<void> do_define(const Limit& limit) override { return inner_.define(limit); }
-  Result<bool> do_drop(std::string_view name) override {
-    return write([&] { return inner_.drop(name); });
+  // What the operation is answered, once it is on disk or its ticket is noted.
+  template <class What>
+  Result<typename What::Answer> perform(const What& operation, store::Execution& execution) {
+    if (!is_written(operation)) return inner_.run(operation, execution);
+    if (const auto failure = disk.failure()) return *failure;
+    auto answer = inner_.run(operation, execution);
+    const store::Ticket ticket = disk.issue();
+    execution.note(ticket);
+    if (!execution.waits_for_disk) return answer;
+    disk.request_sync();
+    disk.wait_until_synced(ticket);
+    if (const auto failure = disk.failure()) return *failure;
+    return answer;
   }
-  Result<std::optional<Limit>> do_limit(std::string_view name) override { return inner_.limit(name); }
-  Result<std::vector<std::string>> do_limits() override { return inner_.limits(); }
-  Result<void> do_set_override(const store::MeterName& meter, std::optional<Amount> amount) override {
-    return write([&] { return inner_.set_override(meter, amount); });
+  Result<void> perform(const core::TakeEach& takes, store::Execution& execution) {
+    for (std::size_t i = 0; i < takes.charges.size(); ++i) {
+      takes.answers[i] = perform(core::Take{.charges = takes.charges.subspan(i, 1)}, execution);
+    }
+    return {};
   }
-  Result<std::optional<Amount>> do_override_of(const store::MeterName& meter) override {
-    return inner_.override_of(meter);
-  }
-  Result<core::Verdict> do_take(const store::TakeRequest& request) override {
-    if (request.mode == Mode::kPeek) return inner_.take(request);
-    return write([&] { return inner_.take(request); });
-  }
-  Result<std::optional<core::Verdict>> do_recall(const store::TakeRequest& request) override {
-    return inner_.recall(request);
-  }
-  Result<Settlement> do_give(std::span<const Charge> charges, std::string_view id) override {
-    return write([&] { return inner_.give(charges, id); });
-  }
-  Result<core::Verdict> do_hold(const store::HoldRequest& request) override {
-    return write([&] { return inner_.hold(request); });
-  }
-  Result<Settlement> do_commit(const store::CommitRequest& request) override {
-    return write([&] { return inner_.commit(request); });
-  }
-  Result<Settlement> do_cancel(std::string_view id) override {
-    return write([&] { return inner_.cancel(id); });
-  }
-  Result<Duration> do_extend(std::string_view id, Duration ttl) override {
-    return write([&] { return inner_.extend(id, ttl); });
-  }
-  Result<std::optional<HoldInfo>> do_find_hold(std::string_view id) override { return inner_.find_hold(id); }
-  Result<std::vector<std::string>> do_holds(const store::MeterName& meter, std::size_t count_max) override {
-    return inner_.holds(meter, count_max);
-  }
-  Result<std::vector<std::string>> do_holds_tagged(std::string_view tag) override { return inner_.holds_tagged(tag); }
-  Result<Usage> do_usage(const store::MeterName& meter) override { return inner_.usage(meter); }
-  Result<Reconciliation> do_reconcile(const store::MeterName& meter, Amount used) override {
-    return write([&] { return inner_.reconcile(meter, used); });
-  }
-  void do_shift(const store::ShiftRequest& request, std::span<Result<store::Shifted>> answers) override {
-    const auto done = write([&]() -> Result<void> {
-      inner_.shift(request, answers);
-      return {};
-    });
-    if (!done) std::fill(answers.begin(), answers.end(), tl::make_unexpected(done.error()));
-  }
-  Result<UsagePage> do_scan(std::string_view limit, std::uint64_t cursor, std::size_t count) override {
-    return inner_.scan(limit, cursor, count);
-  }
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t count_max) override {
-    return inner_.oldest_holds(count_max);
-  }
-  Result<void> do_clear() override {
-    return write([&] { return inner_.clear(); });
-  }
-  store::StoreStatistics do_statistics() override { return inner_.statistics(); }
 
   store::EmbeddedStore inner_;
 };

@@ -8,27 +8,27 @@ namespace mete::server {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace std::string_view_literals;
+using namespace std::string_literals;
 
 std::int64_t integer(std::int64_t value) { return value; }
 
 TEST(MakeLimit, ReadsEveryKind) {
   const struct {
-    std::vector<Field> fields;
+    wire::NamedValues fields;
     Limit expected;
   } rows[] = {
-      {{{"kind", "bucket"sv}, {"amount", integer(100)}, {"period", "1m"sv}, {"burst", integer(200)}},
+      {{{"kind", "bucket"s}, {"amount", integer(100)}, {"period", "1m"s}, {"burst", integer(200)}},
        bucket("x").amount(100).per(1min).burst(200)},
-      {{{"period", integer(60)}, {"amount", integer(5)}, {"kind", "window"sv}}, window("x").amount(5).per(1min)},
-      {{{"kind", "sliding"sv}, {"amount", integer(5)}, {"period", "250ms"sv}, {"shadow", true}},
+      {{{"period", integer(60)}, {"amount", integer(5)}, {"kind", "window"s}}, window("x").amount(5).per(1min)},
+      {{{"kind", "sliding"s}, {"amount", integer(5)}, {"period", "250ms"s}, {"shadow", true}},
        sliding("x").amount(5).per(250ms).shadow()},
-      {{{"kind", "calendar"sv},
+      {{{"kind", "calendar"s},
         {"amount", integer(20)},
-        {"period", "month"sv},
-        {"zone", "Europe/Berlin"sv},
+        {"period", "month"s},
+        {"zone", "Europe/Berlin"s},
         {"anchor", integer(15)}},
        calendar("x").amount(20).per(Unit::kMonth).zone("Europe/Berlin").anchor(15)},
-      {{{"kind", "stock"sv}, {"amount", integer(kAmountMax)}, {"shadow", false}}, stock("x").amount(kAmountMax)},
+      {{{"kind", "stock"s}, {"amount", integer(kAmountMax)}, {"shadow", false}}, stock("x").amount(kAmountMax)},
   };
   for (const auto& row : rows) {
     const auto limit = make_limit("x", row.fields);
@@ -38,34 +38,34 @@ TEST(MakeLimit, ReadsEveryKind) {
 }
 
 TEST(MakeLimit, RefusesAndNamesTheField) {
-  const Field kind{"kind", "bucket"sv};
-  const Field amount{"amount", integer(1)};
-  const Field period{"period", "1s"sv};
+  const wire::NamedValue kind{"kind", "bucket"s};
+  const wire::NamedValue amount{"amount", integer(1)};
+  const wire::NamedValue period{"period", "1s"s};
   const struct {
-    std::vector<Field> fields;
+    wire::NamedValues fields;
     std::string_view message;
   } rows[] = {
       {{}, "kind is missing"},
-      {{{"kind", "buckets"sv}, amount}, "kind must be"},
+      {{{"kind", "buckets"s}, amount}, "kind must be"},
       {{{"kind", integer(1)}, amount}, "kind must be"},
       {{kind, period}, "amount must be"},
-      {{kind, {"amount", "1"sv}, period}, "amount must be an integer"},
+      {{kind, {"amount", "1"s}, period}, "amount must be an integer"},
       {{kind, {"amount", integer(-1)}, period}, "amount must be"},
       {{kind, amount}, "period is missing"},
-      {{kind, amount, {"period", "1 s"sv}}, "period: "},
+      {{kind, amount, {"period", "1 s"s}}, "period: "},
       {{kind, amount, {"period", integer(-1)}}, "period: "},
       {{kind, amount, {"period", integer(0)}}, "period must be"},
       {{kind, amount, {"period", true}}, "period must be"},
-      {{kind, amount, {"period", "month"sv}}, "period: "},
-      {{kind, amount, period, {"burst", "9"sv}}, "burst must be an integer"},
+      {{kind, amount, {"period", "month"s}}, "period: "},
+      {{kind, amount, period, {"burst", "9"s}}, "burst must be an integer"},
       {{kind, amount, period, {"burst", integer(0)}}, "burst must be"},
-      {{kind, amount, period, {"zone", "UTC"sv}}, "zone: a bucket takes none"},
-      {{{"kind", "calendar"sv}, amount, {"period", "1m"sv}}, "period of a calendar"},
-      {{{"kind", "calendar"sv}, amount, {"period", integer(60)}}, "period of a calendar"},
-      {{{"kind", "calendar"sv}, amount, {"period", "day"sv}, {"zone", true}}, "zone must be a string"},
-      {{{"kind", "calendar"sv}, amount, {"period", "day"sv}, {"anchor", integer(0)}}, "anchor must be"},
-      {{{"kind", "calendar"sv}, amount, {"period", "day"sv}, {"anchor", integer(1) << 40}}, "anchor must be"},
-      {{{"kind", "stock"sv}, amount, period}, "period: a stock takes none"},
+      {{kind, amount, period, {"zone", "UTC"s}}, "zone: a bucket takes none"},
+      {{{"kind", "calendar"s}, amount, {"period", "1m"s}}, "period of a calendar"},
+      {{{"kind", "calendar"s}, amount, {"period", integer(60)}}, "period of a calendar"},
+      {{{"kind", "calendar"s}, amount, {"period", "day"s}, {"zone", true}}, "zone must be a string"},
+      {{{"kind", "calendar"s}, amount, {"period", "day"s}, {"anchor", integer(0)}}, "anchor must be"},
+      {{{"kind", "calendar"s}, amount, {"period", "day"s}, {"anchor", integer(1) << 40}}, "anchor must be"},
+      {{{"kind", "stock"s}, amount, period}, "period: a stock takes none"},
       {{kind, amount, period, {"shadow", integer(1)}}, "shadow must be"},
       {{kind, amount, period, {"amonut\n", integer(1)}}, R"("amonut\n" is no field)"},
   };
@@ -86,14 +86,10 @@ TEST(DescribeLimit, HasTheFieldsThatMakeTheSameLimit) {
       calendar("a").amount(20).per(Unit::kMonth),
       calendar("a").amount(20).per(Unit::kYear).zone("Europe/Berlin").anchor(month_day(4, 6)),
       stock("a").amount(5),
+      stock("a").amount(5).durable(Durable::kAlways).on_fail(OnFail::kOpen).scope(Scope::kShared),
   };
   for (const Limit& limit : limits) {
-    const auto description = describe_limit(limit);
-    std::vector<Field> fields;
-    for (const LimitField& field : description) {
-      std::visit([&](const auto& value) { fields.push_back({field.name, value}); }, field.value);
-    }
-    const auto made = make_limit("a", fields);
+    const auto made = make_limit("a", describe_limit(limit));
     ASSERT_TRUE(made.has_value()) << made.error().message;
     EXPECT_EQ(*made, limit);
   }

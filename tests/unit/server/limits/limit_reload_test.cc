@@ -92,7 +92,7 @@ TEST_F(LimitReloadTest, WithoutAStoreToDrawSharesFromThereAreNone) {
 }
 
 // Keeps definitions alone, and refuses those of one name.
-class RefusingStore final : public store::Store {
+class RefusingStore final : public store::StoreOf<RefusingStore> {
  public:
   std::map<std::string, Limit, std::less<>> limits_now;
   std::string refused;
@@ -100,45 +100,27 @@ class RefusingStore final : public store::Store {
   [[nodiscard]] Instant now() const override { return {}; }
 
  private:
-  static tl::unexpected<Error> unavailable() {
-    return tl::make_unexpected(Error{ErrorCode::kUnavailable, "it is down"});
-  }
+  friend class store::StoreOf<RefusingStore>;
 
-  Result<void> do_define(const Limit& limit) override {
-    if (limit.name() == refused) return unavailable();
-    limits_now.insert_or_assign(limit.name(), limit);
+  static Error unavailable() { return {ErrorCode::kUnavailable, "it is down"}; }
+
+  template <class What>
+  Result<typename What::Answer> perform(const What& /*operation*/) {
+    return unavailable();
+  }
+  Result<void> perform(const core::Define& define) {
+    if (define.limit.name() == refused) return unavailable();
+    limits_now.insert_or_assign(define.limit.name(), define.limit);
     return {};
   }
-  Result<bool> do_drop(std::string_view name) override {
-    if (name == refused) return unavailable();
-    return limits_now.erase(std::string(name)) > 0;
+  Result<bool> perform(const core::Drop& drop) {
+    if (drop.name == refused) return unavailable();
+    return limits_now.erase(std::string(drop.name)) > 0;
   }
-  Result<std::optional<Limit>> do_limit(std::string_view name) override {
-    const auto found = limits_now.find(name);
+  Result<std::optional<Limit>> perform(const core::FindLimit& find) {
+    const auto found = limits_now.find(find.name);
     return found != limits_now.end() ? std::optional(found->second) : std::nullopt;
   }
-  Result<std::vector<std::string>> do_limits() override { return unavailable(); }
-  Result<void> do_set_override(const store::MeterName&, std::optional<Amount>) override { return unavailable(); }
-  Result<std::optional<Amount>> do_override_of(const store::MeterName&) override { return unavailable(); }
-  Result<core::Verdict> do_take(const store::TakeRequest&) override { return unavailable(); }
-  Result<std::optional<core::Verdict>> do_recall(const store::TakeRequest&) override { return unavailable(); }
-  Result<Settlement> do_give(std::span<const Charge>, std::string_view) override { return unavailable(); }
-  Result<core::Verdict> do_hold(const store::HoldRequest&) override { return unavailable(); }
-  Result<Settlement> do_commit(const store::CommitRequest&) override { return unavailable(); }
-  Result<Settlement> do_cancel(std::string_view) override { return unavailable(); }
-  Result<Duration> do_extend(std::string_view, Duration) override { return unavailable(); }
-  Result<std::optional<HoldInfo>> do_find_hold(std::string_view) override { return unavailable(); }
-  Result<std::vector<std::string>> do_holds(const store::MeterName&, std::size_t) override { return unavailable(); }
-  Result<std::vector<std::string>> do_holds_tagged(std::string_view) override { return unavailable(); }
-  Result<Usage> do_usage(const store::MeterName&) override { return unavailable(); }
-  Result<Reconciliation> do_reconcile(const store::MeterName&, Amount) override { return unavailable(); }
-  void do_shift(const store::ShiftRequest&, std::span<Result<store::Shifted>> answers) override {
-    std::fill(answers.begin(), answers.end(), unavailable());
-  }
-  Result<UsagePage> do_scan(std::string_view, std::uint64_t, std::size_t) override { return unavailable(); }
-  Result<std::vector<HoldInfo>> do_oldest_holds(std::size_t) override { return unavailable(); }
-  Result<void> do_clear() override { return unavailable(); }
-  store::StoreStatistics do_statistics() override { return {}; }
 };
 
 TEST(LimitReload, AStoreThatFailsInBetweenIsPutBack) {

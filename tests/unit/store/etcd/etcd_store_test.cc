@@ -49,7 +49,7 @@ TEST_F(EtcdStoreTest, TimeIsNeverBeforeWhatAKeyCarries) {
   ASSERT_TRUE(one.define(window("sms").amount(5).per(1min)));
   EXPECT_TRUE(one.take("sms", "k", 5)->allowed());
   const auto denied = other.take("sms", "k");
-  ASSERT_TRUE(denied) << denied.error().message;
+  ASSERT_TRUE(denied.has_value()) << denied.error().message;
   EXPECT_FALSE(denied->allowed()) << "in the window of an hour ago there would be room";
 }
 
@@ -86,11 +86,11 @@ TEST_F(EtcdStoreTest, TheSweepNeverTakesAwayWhatIsInUse) {
   ASSERT_TRUE(limiter.define(stock("api").amount(1000)));
   ASSERT_TRUE(limiter.define(bucket("fast").amount(10).per(1s)));
   for (int i = 0; i < 100; ++i) {
-    ASSERT_TRUE(limiter.take("api", "k" + std::to_string(i)));
-    ASSERT_TRUE(limiter.take("fast", "k" + std::to_string(i)));
+    ASSERT_TRUE(limiter.take("api", "k" + std::to_string(i)).has_value());
+    ASSERT_TRUE(limiter.take("fast", "k" + std::to_string(i)).has_value());
   }
-  ASSERT_TRUE(limiter.hold({{"api", "held", 5}}, 1min, {.id = "short", .tag = "t"}));
-  ASSERT_TRUE(limiter.take({{"api", "k0"}}, {.id = "old"}));
+  ASSERT_TRUE(limiter.hold({{"api", "held", 5}}, 1min, {.id = "short", .tag = "t"}).has_value());
+  ASSERT_TRUE(limiter.take({{"api", "k0"}}, {.id = "old"}).has_value());
   clock.advance(25h);
   // Its own thread goes round; what is left then is what is in use.
   const auto count = [&](Space space) {
@@ -110,15 +110,15 @@ TEST_F(EtcdStoreTest, AMeterHasSoManyOpenHoldsAtMost) {
   Limiter limiter = open(url()).value();
   ASSERT_TRUE(limiter.define(stock("api").amount(1'000'000)));
   for (std::size_t i = 0; i < EtcdStore::kOpenHoldsMax; ++i) {
-    ASSERT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "h" + std::to_string(i)}));
+    ASSERT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "h" + std::to_string(i)}).has_value());
   }
   const auto refused = limiter.hold({{"api", "k", 1}}, 1h, {.id = "one more"});
-  ASSERT_FALSE(refused);
+  ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
   EXPECT_NE(refused.error().message.find("1000 are open"), std::string::npos) << refused.error().message;
-  EXPECT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "h7"})) << "the answer from before";
+  EXPECT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "h7"}).has_value()) << "the answer from before";
   EXPECT_TRUE(limiter.commit("h7"));
-  EXPECT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "one more"}));
+  EXPECT_TRUE(limiter.hold({{"api", "k", 1}}, 1h, {.id = "one more"}).has_value());
   EXPECT_EQ(limiter.usage("api", "k")->held, Amount{EtcdStore::kOpenHoldsMax});
 }
 
@@ -145,7 +145,7 @@ TEST_F(EtcdStoreTest, WhatItCannotReadIsLeftAlone) {
   const std::string key = key_of(parse_url(url())->prefix, {Space::kMeter, "api", "k"});
   ASSERT_TRUE(client.run({.puts = {{key, "\x02 of a later version"}}}, net::Deadline::in(20s))->has_changed);
   const auto answer = limiter.take("api", "k");
-  ASSERT_FALSE(answer);
+  ASSERT_FALSE(answer.has_value());
   EXPECT_NE(answer.error().message.find("is of version 2"), std::string::npos) << answer.error().message;
   EXPECT_TRUE(limiter.take("api", "another")->allowed());
 }

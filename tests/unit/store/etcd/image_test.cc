@@ -91,13 +91,13 @@ TEST_F(EtcdImage, ATagComesAndGoesWithItsHold) {
   define(stock("api").amount(10));
   const Charge charge{"api", "k", 3};
   const Difference made = act(meter("h"), [&](engine::Engine& engine) {
-    ASSERT_TRUE(engine.hold({.charges = {&charge, 1}, .ttl = 1min, .id = "h", .tag = "t"}, now_));
+    ASSERT_TRUE(engine.hold({.charges = {&charge, 1}, .ttl = 1min, .id = "h", .tag = "t"}, now_).has_value());
   });
   const EntryName tag{Space::kTag, "t", "h"};
   EXPECT_TRUE(made.puts.contains(tag));
   EXPECT_EQ(made.puts.size(), 3U);
   const Difference again = act(meter("h"), [&](engine::Engine& engine) {
-    ASSERT_TRUE(engine.hold({.charges = {&charge, 1}, .ttl = 1min, .id = "h", .tag = "t"}, now_));
+    ASSERT_TRUE(engine.hold({.charges = {&charge, 1}, .ttl = 1min, .id = "h", .tag = "t"}, now_).has_value());
   });
   EXPECT_TRUE(again.is_empty()) << "the same answer, and nothing to write";
   const Difference settled =
@@ -112,7 +112,7 @@ TEST_F(EtcdImage, HoldsOnOneMeterHaveNumbersOfTheirOwn) {
   const Charge charge{"api", "k", 1};
   for (const std::string id : {"a", "b", "c"}) {
     act(meter(id), [&](engine::Engine& engine) {
-      ASSERT_TRUE(engine.hold({.charges = {&charge, 1}, .ttl = 1min, .id = id}, now_));
+      ASSERT_TRUE(engine.hold({.charges = {&charge, 1}, .ttl = 1min, .id = id}, now_).has_value());
     });
   }
   act(meter(), [&](engine::Engine& engine) { EXPECT_EQ(engine.holds(charge, 10, now_)->size(), 3U); });

@@ -57,7 +57,8 @@ class FakeServer {
           ":0\r\n:0\r\n";
       if (request.find("STATS") == std::string_view::npos) {
         const std::lock_guard guard(mutex_);
-        answer = request.find("LIST") != std::string_view::npos ? "*0\r\n" : answer_;
+        const bool is_list = request.find("LIMITS") != std::string_view::npos;
+        answer = is_list ? "*2\r\n:1700000000000000000\r\n:0\r\n" : answer_;
       }
       if (::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL) < 0) return;
     }

@@ -8,6 +8,7 @@
 
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
+#include "store/keys.h"
 #include "store/open.h"
 #include "support/waiting.h"
 
@@ -110,7 +111,7 @@ TEST_F(SeveralServers, ShiftsGoWhereTheyBelong) {
   std::vector<Shift> shifts;
   for (const std::string& key : keys) shifts.push_back({.key = key, .change = 3});
   std::vector<Result<Shifted>> answers(shifts.size());
-  store_->shift({.limit = "credits", .since = store_->now(), .shifts = shifts}, answers);
+  store_->shift({.limit = "credits", .since = store_->now(), .shifts = shifts, .answers = answers});
   for (std::size_t i = 0; i < keys.size(); ++i) {
     ASSERT_TRUE(answers[i].has_value()) << answers[i].error().message;
     EXPECT_EQ(homes_of(keys[i]).size(), 1U);
@@ -196,7 +197,7 @@ TEST_F(SeveralServers, ListingsGoThroughAllOfThem) {
   for (int i = 0; i < 200; ++i) {
     const std::string key = "k" + std::to_string(i);
     take(key).value();
-    ASSERT_TRUE(store_->keys()->set({.key = key, .value = i}).value().is_set);
+    ASSERT_TRUE(store_->keys().set({.key = key, .value = i}).value().is_set);
     expected.insert(key);
   }
   std::multiset<std::string> metered;
@@ -209,17 +210,17 @@ TEST_F(SeveralServers, ListingsGoThroughAllOfThem) {
   EXPECT_EQ(std::vector(metered.begin(), metered.end()), std::vector(expected.begin(), expected.end()));
   std::multiset<std::string> keys;
   do {
-    const KeyPage page = store_->keys()->scan(cursor, 10).value();
+    const KeyPage page = store_->keys().scan(cursor, 10).value();
     for (const core::ListedKey& each : page.keys) keys.insert(each.key);
     cursor = page.cursor;
   } while (cursor != 0);
   EXPECT_EQ(std::vector(keys.begin(), keys.end()), std::vector(expected.begin(), expected.end()));
-  EXPECT_EQ(store_->keys()->size().value(), expected.size());
+  EXPECT_EQ(store_->keys().size().value(), expected.size());
   EXPECT_EQ(store_->statistics().meters, expected.size());
   EXPECT_EQ(store_->statistics().limits, 2U);
   store_->clear().value();
   EXPECT_EQ(store_->statistics().meters, 0U);
-  EXPECT_EQ(store_->keys()->size().value(), 0U);
+  EXPECT_EQ(store_->keys().size().value(), 0U);
 }
 
 TEST_F(SeveralServers, WhileOneIsAwayOnlyItsKeysAre) {
@@ -230,7 +231,7 @@ TEST_F(SeveralServers, WhileOneIsAwayOnlyItsKeysAre) {
   for (std::size_t server = 0; server < kServers; ++server) {
     const auto verdict = take(keys[server]);
     ASSERT_EQ(verdict.has_value(), server != 1) << server;
-    if (!verdict) {
+    if (!verdict.has_value()) {
       EXPECT_EQ(verdict.error().code, ErrorCode::kUnavailable);
     }
   }

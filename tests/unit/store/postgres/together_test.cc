@@ -36,7 +36,7 @@ Amount charge_once(Store& store, const Charge& charge, std::string_view random_i
                            ? store.take({.charges = {&charge, 1}})
                            : store.hold({.charges = {&charge, 1}, .ttl = 1h, .id = random_id, .is_id_random = true});
   EXPECT_TRUE(verdict.has_value()) << verdict.error().message;
-  if (!verdict || !verdict->is_allowed) return 0;
+  if (!verdict.has_value() || !verdict->is_allowed) return 0;
   EXPECT_GE(verdict->remaining, 0);
   return verdict->taken;
 }

@@ -11,6 +11,7 @@
 #include "link_fixture.h"
 #include "store/embedded/embedded_store.h"
 #include "support/redis_cluster.h"
+#include "support/redis_keys_store.h"
 #include "support/redis_server.h"
 
 namespace mete::store::redis {
@@ -25,7 +26,8 @@ struct Program {
 
   std::unique_ptr<Link> link;
   Session session;
-  RedisKeys keys{*link, session};
+  support::RedisKeysStore store{*link, session};
+  Keys keys{store};
 };
 
 std::vector<core::ListedKey> sorted(std::vector<core::ListedKey> keys) {
@@ -34,7 +36,7 @@ std::vector<core::ListedKey> sorted(std::vector<core::ListedKey> keys) {
 }
 
 // All keys, in pages that are too small for them.
-std::vector<core::ListedKey> list(RedisKeys& keys) {
+std::vector<core::ListedKey> list(Keys& keys) {
   std::vector<core::ListedKey> listed;
   std::uint64_t cursor = 0;
   int pages = 0;
@@ -63,7 +65,7 @@ class RedisKeysTest : public ::testing::Test {
 
   RedisServer server_{RedisServer::Options{.arguments = {}, .has_settable_clock = true}};
   Program program_{server_};
-  RedisKeys& keys_ = program_.keys;
+  Keys& keys_ = program_.keys;
 };
 
 TEST_F(RedisKeysTest, EveryWriteOfACounterKeepsItsExpiry) {
@@ -160,13 +162,13 @@ TEST_F(RedisKeysTest, AThrottleGoesOnFromTheNanosecondInWhichItBecameFull) {
     EmbeddedStore embedded({.clock = &clock});
     ThrottleRequest request{.capacity = 5000, .count = count, .period = 1s, .quantity = first};
     const std::string key = std::to_string(first) + " of " + std::to_string(count);
-    EXPECT_EQ(keys_.throttle(key, request).value(), embedded.keys()->throttle(key, request).value());
+    EXPECT_EQ(keys_.throttle(key, request).value(), embedded.keys().throttle(key, request).value());
     advance(1us);
     clock.advance(1us);
-    EXPECT_EQ(keys_.type(key).value(), embedded.keys()->type(key).value()) << key;
+    EXPECT_EQ(keys_.type(key).value(), embedded.keys().type(key).value()) << key;
     for (const Amount quantity : {0, 1000, 1, 3000}) {
       request.quantity = quantity;
-      EXPECT_EQ(keys_.throttle(key, request).value(), embedded.keys()->throttle(key, request).value())
+      EXPECT_EQ(keys_.throttle(key, request).value(), embedded.keys().throttle(key, request).value())
           << key << ", then " << quantity;
     }
   }
@@ -206,9 +208,9 @@ TEST_F(RedisKeysTest, AnEpochHidesWhatWasBeforeAndTheSweepRemovesIt) {
   ASSERT_EQ(keys_.scan(0, 100)->keys, (std::vector<core::ListedKey>{{"b", KeyType::kCounter}}));
   // A program that has not heard of the clear yet removes nothing of what is newer.
   Program late(server_);
-  EXPECT_EQ(late.keys.sweep().value(), 0U);
-  EXPECT_EQ(keys_.sweep().value(), 2U);
-  EXPECT_EQ(keys_.sweep().value(), 0U);
+  EXPECT_EQ(late.store.redis().sweep().value(), 0U);
+  EXPECT_EQ(program_.store.redis().sweep().value(), 2U);
+  EXPECT_EQ(program_.store.redis().sweep().value(), 0U);
   EXPECT_EQ(keys_.get("b").value(), 5);
   EXPECT_EQ(server_.call({"EXISTS", "mete.key:{a}", "mete.key:{b}"}).integer, 0);
   EXPECT_EQ(text_in_redis("mete.key:{somebody"), "else");
@@ -280,7 +282,8 @@ TEST(RedisKeysInACluster, AreOnEveryNodeAndListedAllTheSame) {
   const support::RedisCluster& cluster = support::shared_cluster();
   const std::unique_ptr<Link> link = must_open(cluster.url() + "?timeout=10s");
   Session session;
-  RedisKeys keys(*link, session);
+  support::RedisKeysStore store(*link, session);
+  Keys keys = store.keys();
   std::vector<core::ListedKey> expected;
   for (int i = 0; i < 100; ++i) {
     const std::string key = "}k" + std::to_string(i);
@@ -293,7 +296,7 @@ TEST(RedisKeysInACluster, AreOnEveryNodeAndListedAllTheSame) {
   EXPECT_EQ(list(keys), sorted(expected));
   EXPECT_EQ(keys.size().value(), expected.size());
   session.epoch = 1;
-  EXPECT_EQ(keys.sweep().value(), expected.size());
+  EXPECT_EQ(store.redis().sweep().value(), expected.size());
   EXPECT_EQ(keys.size().value(), 0U);
 }
 

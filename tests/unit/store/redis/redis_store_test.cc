@@ -132,6 +132,20 @@ TEST_F(RedisStoreTest, AFormatThatIsNotKnownIsRefused) {
   EXPECT_NE(opened.error().message.find("format 99"), std::string::npos) << opened.error().message;
 }
 
+// Others can write into a Redis, and what they write there is no reason for an exception.
+TEST_F(RedisStoreTest, ANumberThatIsNoneIsRefused) {
+  server_.call({"HSET", tag_key("batch"), "job", "soon"});
+  const auto tagged = limiter_.holds_tagged("batch");
+  ASSERT_FALSE(tagged);
+  EXPECT_EQ(tagged.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(tagged.error().message.find("'soon' where a number should be"), std::string::npos);
+
+  server_.call({"HSET", kLimitsKey, kGenerationField, "18446744073709551616"});
+  const auto opened = open(server_.patient_url());
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("'18446744073709551616'"), std::string::npos) << opened.error().message;
+}
+
 TEST(LimitEntryText, IsReadAsItIsWritten) {
   const Limit limits[] = {
       bucket("l").amount(10).per(1500us * 1000).burst(20).shadow(),

@@ -70,7 +70,7 @@ TEST_F(RedisTakesTest, TogetherTheyAreAnsweredAsOneByOne) {
     for (std::size_t i = 0; i < charges.size(); ++i) {
       const auto expected = embedded_.take({.charges = {&charges[i], 1}}).map(in_clock_steps);
       ASSERT_EQ(answers[i], expected) << "round " << round << ", take " << i << ": " << charges[i].limit;
-      if (expected) ++(expected->is_allowed ? allowed : denied);
+      if (expected.has_value()) ++(expected->is_allowed ? allowed : denied);
     }
     pass_time();
   }
@@ -152,7 +152,7 @@ TEST(RedisTakesInClusterTest, TogetherTheyAreAnsweredToo) {
   std::vector<Result<core::Verdict>> answers(charges.size());
   store->take_each(charges, answers);
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    ASSERT_TRUE(answers[i]) << answers[i].error().message;
+    ASSERT_TRUE(answers[i].has_value()) << answers[i].error().message;
     EXPECT_EQ(answers[i]->is_allowed, i < 100) << i;
   }
 }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/errors.h"
+#include "base/try.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/resp_session.h"
@@ -99,7 +100,7 @@ Result<void> read_list_filter(std::span<const std::string_view> words, ClientFil
   if (words.size() == 2 && wire::equals_ignoring_case(words[0], "TYPE")) return read_type(words[1], filter);
   if (words.size() < 2 || !wire::equals_ignoring_case(words[0], "ID")) return base::invalid("syntax error");
   for (const std::string_view word : words.subspan(1)) {
-    if (auto read = read_id(word, "Invalid client ID", filter); !read) return read;
+    TRY(read_id(word, "Invalid client ID", filter));
   }
   return {};
 }

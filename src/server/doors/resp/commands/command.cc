@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/names.h"
 #include "server/doors/resp/command_table.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
@@ -91,22 +92,7 @@ void write_info(wire::RespWriter& reply, const Listed& listed) {
 }
 
 std::string_view redis_type(const Argument& argument) {
-  switch (argument.type) {
-    case ArgumentType::kKey:
-      return "key";
-    case ArgumentType::kInteger:
-      return "integer";
-    case ArgumentType::kDecimal:
-      return "double";
-    case ArgumentType::kFlag:
-      return "pure-token";
-    case ArgumentType::kCharges:
-      return "block";
-    case ArgumentType::kText:
-    case ArgumentType::kDuration:
-      return "string";
-  }
-  return "string";
+  return base::name_of("string|key|integer|string|double|pure-token|block", argument.type);
 }
 
 constexpr std::array kChargeParts = {

@@ -6,22 +6,14 @@
 
 namespace mete::server {
 
-void nudge(CommandContext& context, std::span<const Charge> charges) { context.service.waits.nudge(charges); }
+bool does_anyone_wait(const Service& service) { return service.waits.size() > 0; }
 
-void nudge_all(CommandContext& context) { context.service.waits.nudge_all(); }
+void nudge(Service& service, std::span<const Charge> charges) { service.waits.nudge(charges); }
 
-bool does_anyone_wait(const CommandContext& context) { return context.service.waits.size() > 0; }
+void nudge_all(Service& service) { service.waits.nudge_all(); }
 
 store::KeyReach reach_of(const CommandContext& context) {
   return context.session->role() == Role::kAdmin ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;
-}
-
-store::Keys* keys_of(CommandContext& context) {
-  store::Keys* const keys = context.store.keys();
-  if (keys == nullptr) {
-    context.reply.error("ERR", "this store keeps limits only: keys need the embedded store, or Redis");
-  }
-  return keys;
 }
 
 }  // namespace mete::server

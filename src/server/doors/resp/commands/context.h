@@ -7,8 +7,11 @@
 #include <mete/result.h>
 
 #include <span>
+#include <type_traits>
+#include <vector>
 
 #include "server/doors/resp/arguments.h"
+#include "store/keys.h"
 #include "store/store.h"
 #include "wire/resp_writer.h"
 
@@ -18,9 +21,84 @@ class LoopMetrics;
 class RespSession;
 struct Service;
 
+// Takes that wait are tried again: something may have come back to these meters, or to any.
+[[nodiscard]] bool does_anyone_wait(const Service& service);
+void nudge(Service& service, std::span<const Charge> charges);
+void nudge_all(Service& service);
+
+// The service's store as a command uses it: its operations are part of a batch, and after one that may have made room
+// the takes that wait for it are tried again.
+class CommandStore : public store::Calls<CommandStore> {
+ public:
+  CommandStore(Service& service, store::Store& store, store::Execution& execution)
+      : service_(service), caller_(store, execution) {}
+
+  template <class What>
+  Result<typename What::Answer> run(const What& operation);
+
+  [[nodiscard]] Instant now() const { return caller_.now(); }
+  [[nodiscard]] store::Keys keys() { return caller_.keys(); }
+  [[nodiscard]] store::Store& store() const { return caller_.store(); }
+
+ private:
+  template <class What>
+  Result<typename What::Answer> run_and_nudge(const What& operation);
+
+  Service& service_;
+  store::Caller caller_;
+};
+
+// The meters that an operation may have made room on.
+inline std::span<const Charge> charges_of(const core::Give& give, std::vector<Charge>& /*room*/) {
+  return give.charges;
+}
+inline std::span<const Charge> charges_of(const core::ShiftUsage& shifts, std::vector<Charge>& room) {
+  for (const core::Shift& shift : shifts.shifts) room.push_back({shifts.limit, shift.key});
+  return room;
+}
+template <class What>
+std::span<const Charge> charges_of(const What& operation, std::vector<Charge>& room) {
+  room.push_back({operation.meter.limit, operation.meter.key});
+  return room;
+}
+
+template <class What>
+inline constexpr bool kMakesRoom = What::kTraits.effect == core::Effect::kSettles && !core::kIsOnKeys<What> &&
+                                   !std::is_same_v<What, core::Hold> && !std::is_same_v<What, core::Extend>;
+
+template <class What>
+Result<typename What::Answer> CommandStore::run(const What& operation) {
+  if constexpr (kMakesRoom<What>) {
+    if (does_anyone_wait(service_)) return run_and_nudge(operation);
+  }
+  return caller_.run(operation);
+}
+
+template <class What>
+Result<typename What::Answer> CommandStore::run_and_nudge(const What& operation) {
+  std::vector<Charge> charges;
+  if constexpr (What::kTraits.home == core::Home::kHold) {
+    // The meters of a hold are known only before it ends: so they are looked up first.
+    const auto hold = caller_.run(core::FindHold{operation.id});
+    auto answer = caller_.run(operation);
+    if (!hold.has_value() || !hold->has_value()) return answer;
+    for (const HeldCharge& charge : (*hold)->charges) charges.push_back({charge.limit, charge.key});
+    nudge(service_, charges);
+    return answer;
+  } else {
+    auto answer = caller_.run(operation);
+    if constexpr (What::kTraits.home == core::Home::kEverywhere) {
+      nudge_all(service_);
+    } else {
+      nudge(service_, charges_of(operation, charges));
+    }
+    return answer;
+  }
+}
+
 struct CommandContext {
   Service& service;
-  store::Store& store;  // the service's
+  CommandStore store;
   const Arguments& arguments;
   wire::RespWriter& reply;
   LoopMetrics& metrics;
@@ -29,29 +107,25 @@ struct CommandContext {
 
 // Whether it has failed; the reply is then the reason.
 template <class Value>
-[[nodiscard]] bool has_failed(CommandContext& context, const tl::expected<Value, Error>& result) {
-  if (!result) context.reply.error(result.error());
+[[nodiscard]] bool has_failed(CommandContext& context, const Result<Value>& result) {
+  if (!result.has_value()) context.reply.error(result.error());
   return !result.has_value();
 }
-
-// Something may have come back to these meters, or to any: takes that wait are tried again.
-void nudge(CommandContext& context, std::span<const Charge> charges);
-void nudge_all(CommandContext& context);
-[[nodiscard]] bool does_anyone_wait(const CommandContext& context);
 
 // The keys that the client may remove or replace. Quotas are the admin's: whoever may only use them cannot undo them.
 store::KeyReach reach_of(const CommandContext& context);
 
-// Null where the store has no keys; the reply then says so.
-store::Keys* keys_of(CommandContext& context);
-
-// Runs `use` on the store's keys; tells if the store has none, or what went wrong.
+// Runs `use` on the store's keys; tells what went wrong.
 template <class Use, class Write>
 void with_keys(CommandContext& context, Use use, Write write) {
-  store::Keys* const keys = keys_of(context);
-  if (keys == nullptr) return;
-  const auto result = use(*keys);
-  if (!has_failed(context, result)) write(*result);
+  store::Keys keys = context.store.keys();
+  const auto result = use(keys);
+  if (has_failed(context, result)) return;
+  if constexpr (std::is_invocable_v<Write>) {
+    write();
+  } else {
+    write(*result);
+  }
 }
 
 }  // namespace mete::server

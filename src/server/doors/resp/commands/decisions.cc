@@ -31,13 +31,13 @@ void give_back(Service& service, const WaitQueue::Waiter& waiter, Amount up_to) 
   std::vector<Charge> charges(waiter.charges().begin(), waiter.charges().end());
   if (waiter.request().mode == Mode::kUpTo) charges[0].cost = up_to;
   // Nobody is told, so nobody waits until it is on disk.
-  const store::Deferral deferral;
-  if (charges[0].cost > 0) std::ignore = service.store.give(charges, {});
+  store::Execution execution = {.waits_for_disk = false};
+  if (charges[0].cost > 0) std::ignore = service.store.run(core::Give{charges}, execution);
   service.waits.nudge(charges);
 }
 
 // The reply comes when the take fits, or when the time is over.
-void take_waiting(CommandContext& context, const core::TakeRequest& request, Duration patience) {
+void take_waiting(CommandContext& context, const core::Take& request, Duration patience) {
   RespSession& session = *context.session;
   auto waiter = std::make_shared<const WaitQueue::Waiter>(request, patience);
   const auto deliver = [&service = context.service, &worker = session.worker(), id = session.client().id,
@@ -45,15 +45,15 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
                         waiter](const Result<core::Verdict>& verdict, store::Ticket ticket) {
     base::Output output;
     wire::RespWriter reply(output, version);
-    const core::TakeRequest taken = waiter->request();
+    const core::Take taken = waiter->request();
     LoopMetrics& metrics = service.workers[0]->metrics;  // of the loop that the queue is on
     answer_take(reply, metrics, taken, verdict);
     if (reply.errors() > 0) metrics.command_errors.add();
     // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
-    const bool is_returned = verdict && verdict->is_allowed && taken.id.empty();
-    const Amount up_to = verdict ? verdict->taken : 0;
-    worker.answer(id, {std::string(output.view()), ticket}, [&service, waiter, is_returned, up_to] {
-      if (is_returned) give_back(service, *waiter, up_to);
+    const bool is_returned = verdict.has_value() && verdict->is_allowed && taken.id.empty();
+    const Amount up_to = verdict.has_value() ? verdict->taken : 0;
+    worker.answer(id, {std::string(output.view()), ticket}, [&service, &worker, waiter, is_returned, up_to] {
+      if (is_returned) worker.run_waiting([&service, waiter, up_to] { give_back(service, *waiter, up_to); });
     });
   };
   session.block_waiting();
@@ -61,7 +61,7 @@ void take_waiting(CommandContext& context, const core::TakeRequest& request, Dur
 }
 
 // Whoever asks again by an id has no need to wait, and bad arguments are told at once.
-void take_or_wait(CommandContext& context, const core::TakeRequest& request, Duration patience) {
+void take_or_wait(CommandContext& context, const core::Take& request, Duration patience) {
   const auto known = context.store.recall(request);
   if (has_failed(context, known)) return;
   if (*known) {
@@ -83,7 +83,7 @@ bool refuses_empty_id(CommandContext& context, std::size_t index) {
 
 void take(CommandContext& context) {
   const Arguments& arguments = context.arguments;
-  core::TakeRequest request{arguments.charges(), mode_of(arguments)};
+  core::Take request{arguments.charges(), mode_of(arguments)};
   if (refuses_empty_id(context, kTakeId)) return;
   request.id = arguments.text_or(kTakeId, {});
   if (arguments.has(kTakeWait) && arguments.duration(kTakeWait).ns() > 0) {
@@ -104,7 +104,6 @@ void give(CommandContext& context) {
   const Arguments& arguments = context.arguments;
   if (refuses_empty_id(context, kGiveId)) return;
   write_settlement(context.reply, context.store.give(arguments.charges(), arguments.text_or(kGiveId, {})));
-  nudge(context, arguments.charges());
 }
 
 void usage(CommandContext& context) {
@@ -117,8 +116,6 @@ void reconcile(CommandContext& context) {
   const Arguments& arguments = context.arguments;
   const auto result = context.store.reconcile(meter_of(arguments), arguments.integer(kMeterUsed));
   if (has_failed(context, result)) return;
-  const Charge charge{arguments.text(kMeterLimit), arguments.text(kMeterKey)};
-  nudge(context, {&charge, 1});
   context.reply.integers(result->used_before, result->used_now);
 }
 

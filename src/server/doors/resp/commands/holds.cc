@@ -2,6 +2,7 @@
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
+#include "wire/answers.h"
 
 namespace mete::server::commands {
 
@@ -15,38 +16,6 @@ enum HoldsArgument : std::uint8_t { kHoldsLimit, kHoldsKey, kHoldsCount };
 constexpr std::int64_t kHoldsListedByDefault = 1000;
 constexpr std::int64_t kHoldsListedMax = 100'000;
 
-// The meters of a hold are known only before it ends: so they are looked up first, if anyone waits.
-std::optional<HoldInfo> hold_if_anyone_waits(CommandContext& context, std::string_view id) {
-  if (!does_anyone_wait(context)) return std::nullopt;
-  auto hold = context.store.find_hold(id);
-  return hold ? *hold : std::nullopt;
-}
-
-void nudge_hold(CommandContext& context, const std::optional<HoldInfo>& hold) {
-  if (!hold) return;
-  std::vector<Charge> charges;
-  for (const HeldCharge& charge : hold->charges) charges.push_back({charge.limit, charge.key});
-  nudge(context, charges);
-}
-
-void write_hold(wire::RespWriter& reply, const HoldInfo& hold) {
-  reply.map(4);
-  reply.bulk("state");
-  reply.bulk(to_string(hold.state));
-  reply.bulk("expires_in_ms");
-  reply.integer(hold.expires_in.ms());
-  reply.bulk("tag");
-  reply.bulk(hold.tag);
-  reply.bulk("charges");
-  reply.array(hold.charges.size());
-  for (const HeldCharge& charge : hold.charges) {
-    reply.array(3);
-    reply.bulk(charge.limit);
-    reply.bulk(charge.key);
-    reply.integer(charge.amount);
-  }
-}
-
 }  // namespace
 
 void hold(CommandContext& context) {
@@ -57,12 +26,12 @@ void hold(CommandContext& context) {
   }
   if (refuses_empty_id(context, kHoldId)) return;
   const bool is_id_random = !arguments.has(kHoldId);
-  const std::string random_id = is_id_random ? context.store.new_hold_id(arguments.charges()) : std::string();
-  const core::HoldRequest request{.charges = arguments.charges(),
-                                  .ttl = arguments.duration(kHoldTtl),
-                                  .id = is_id_random ? random_id : arguments.text(kHoldId),
-                                  .is_id_random = is_id_random,
-                                  .tag = arguments.text_or(kHoldTag, {})};
+  const std::string random_id = is_id_random ? context.store.store().new_hold_id(arguments.charges()) : std::string();
+  const core::Hold request{.charges = arguments.charges(),
+                           .ttl = arguments.duration(kHoldTtl),
+                           .id = is_id_random ? random_id : arguments.text(kHoldId),
+                           .is_id_random = is_id_random,
+                           .tag = arguments.text_or(kHoldTag, {})};
   const auto verdict = context.store.hold(request);
   if (has_failed(context, verdict)) return;
   note_decision(context.metrics, request.charges, *verdict);
@@ -73,7 +42,7 @@ void hold(CommandContext& context) {
   context.reply.integer(verdict->limit);
   context.reply.integer(verdict->retry_after.ms());
   context.reply.integer(verdict->reset_after.ms());
-  write_violated(context.reply, request.charges, verdict->violated);
+  write_violated(context.reply, request.charges, *verdict);
 }
 
 void commit(CommandContext& context) {
@@ -89,18 +58,13 @@ void commit(CommandContext& context) {
     if (has_failed(context, amount)) return;
     amounts[index] = *amount;
   }
-  const auto waited_for = hold_if_anyone_waits(context, arguments.text(kCommitId));
   write_settlement(context.reply,
                    context.store.commit({arguments.text(kCommitId), std::span(amounts).first(words.size()),
                                          arguments.has(kCommitOverage)}));
-  nudge_hold(context, waited_for);
 }
 
 void cancel(CommandContext& context) {
-  const std::string_view id = context.arguments.text(0);
-  const auto waited_for = hold_if_anyone_waits(context, id);
-  write_settlement(context.reply, context.store.cancel(id));
-  nudge_hold(context, waited_for);
+  write_settlement(context.reply, context.store.cancel(context.arguments.text(0)));
 }
 
 void extend(CommandContext& context) {
@@ -116,12 +80,13 @@ void extend(CommandContext& context) {
 
 void hold_get(CommandContext& context) {
   const auto hold = context.store.find_hold(context.arguments.text(0));
-  if (!hold) {
+  if (!hold.has_value()) {
     context.reply.error(hold.error());
   } else if (!*hold) {
     context.reply.null_array();
   } else {
-    write_hold(context.reply, **hold);
+    context.reply.map(wire::count_fields(**hold));
+    wire::write_fields(context.reply, **hold, true);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/decimal.h"
 #include "base/errors.h"
+#include "base/try.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
@@ -109,11 +110,11 @@ void refuse_quota(CommandContext& context, std::string_view key) {
 
 // Makes the key a counter, as the request says, and tells write() how that went.
 template <class Write>
-void set_counter(CommandContext& context, const Result<store::Expiry>& expiry, store::SetRequest request, Write write) {
+void set_counter(CommandContext& context, const Result<store::Expiry>& expiry, store::SetCounter request, Write write) {
   with_keys(
       context,
       [&](store::Keys& keys) -> Result<store::SetAnswer> {
-        if (!expiry) return tl::unexpected(expiry.error());
+        if (!expiry) return expiry.error();
         request.expiry = *expiry;
         request.reach = reach_of(context);
         return keys.set(request);
@@ -184,11 +185,10 @@ void expire_in(CommandContext& context, TimeUnit unit, std::string_view command)
   with_keys(
       context,
       [&](store::Keys& keys) -> Result<bool> {
-        const auto condition = read_condition(context.arguments.rest());
-        if (!condition) return tl::unexpected(condition.error());
+        const auto condition = TRY(read_condition(context.arguments.rest()));
         const auto expiry = to_expiry(context.arguments.integer(1), unit, context.store.now());
-        if (!expiry) return tl::unexpected(bad_expiry(command).error());
-        return keys.expire(context.arguments.text(kKey), *expiry, *condition);
+        if (!expiry) return bad_expiry(command).error();
+        return keys.expire(context.arguments.text(kKey), *expiry, condition);
       },
       [&](bool is_set) { context.reply.integer(is_set ? 1 : 0); });
 }
@@ -219,10 +219,9 @@ struct KeyCount {
 Result<KeyCount> count_keys(std::span<const std::string_view> names, store::Keys& keys) {
   KeyCount found;
   for (const std::string_view name : names) {
-    const auto type = keys.type(name);
-    if (!type) return tl::unexpected(type.error());
-    found.count += *type != store::KeyType::kNone ? 1 : 0;
-    if (*type == store::KeyType::kQuota) found.quota = name;
+    const auto type = TRY(keys.type(name));
+    found.count += type != store::KeyType::kNone ? 1 : 0;
+    if (type == store::KeyType::kQuota) found.quota = name;
   }
   return found;
 }
@@ -234,9 +233,8 @@ Result<KeyCount> remove_keys(std::span<const std::string_view> names, store::Key
   if (!found || (found->quota && reach == store::KeyReach::kAllButQuotas)) return found;
   KeyCount removed;
   for (const std::string_view name : names) {
-    const auto is_removed = keys.remove(name, reach);
-    if (!is_removed) return tl::unexpected(is_removed.error());
-    removed.count += *is_removed ? 1 : 0;
+    const auto is_removed = TRY(keys.remove(name, reach));
+    removed.count += is_removed ? 1 : 0;
   }
   return removed;
 }
@@ -251,7 +249,7 @@ void get(CommandContext& context) {
 
 void set(CommandContext& context) {
   const Arguments& arguments = context.arguments;
-  store::SetRequest request{.key = arguments.text(kKey), .value = arguments.integer(kSetValue)};
+  store::SetCounter request{.key = arguments.text(kKey), .value = arguments.integer(kSetValue)};
   if (arguments.has(kSetNx)) request.condition = store::SetCondition::kIfAbsent;
   if (arguments.has(kSetXx)) request.condition = store::SetCondition::kIfPresent;
   request.wants_old = arguments.has(kSetGet);
@@ -298,8 +296,8 @@ void mget(CommandContext& context) {
         std::vector<std::optional<std::int64_t>> values;
         for (const std::string_view key : context.arguments.rest()) {
           const auto value = keys.get(key);
-          if (!value && value.error().code != ErrorCode::kWrongType) return tl::unexpected(value.error());
-          values.push_back(value ? *value : std::nullopt);
+          if (!value.has_value() && value.error().code != ErrorCode::kWrongType) return value.error();
+          values.push_back(value.has_value() ? *value : std::nullopt);
         }
         return values;
       },
@@ -314,14 +312,14 @@ void increx(CommandContext& context) {
   with_keys(
       context,
       [&](store::Keys& keys) -> Result<store::BoundedSum> {
-        store::BoundedAdd request{.key = arguments.text(kKey), .by = arguments.integer_or(kIncrexBy, 1)};
+        store::AddBounded request{.key = arguments.text(kKey), .by = arguments.integer_or(kIncrexBy, 1)};
         if (arguments.has(kIncrexLower)) request.lower = arguments.integer(kIncrexLower);
         if (arguments.has(kIncrexUpper)) request.upper = arguments.integer(kIncrexUpper);
         request.saturate = arguments.has(kIncrexSaturate);
-        const auto expiry = read_expiry(context, kIncrexEx, "increx",
-                                        arguments.has(kIncrexPersist) ? store::Expiry::none() : store::Expiry::keep());
-        if (!expiry) return tl::unexpected(expiry.error());
-        request.expiry = *expiry;
+        const auto expiry =
+            TRY(read_expiry(context, kIncrexEx, "increx",
+                            arguments.has(kIncrexPersist) ? store::Expiry::none() : store::Expiry::keep()));
+        request.expiry = expiry;
         request.expiry_only_if_none = arguments.has(kIncrexEnx);
         if (request.expiry_only_if_none &&
             (request.expiry.kind == store::Expiry::Kind::kKeep || arguments.has(kIncrexPersist))) {
@@ -388,12 +386,11 @@ void keys(CommandContext& context) {
         std::vector<std::string> found;
         std::uint64_t cursor = 0;
         do {
-          auto page = keys.scan(cursor, kKeysPage);
-          if (!page) return tl::unexpected(page.error());
-          for (auto& listed : page->keys) {
+          auto page = TRY(keys.scan(cursor, kKeysPage));
+          for (auto& listed : page.keys) {
             if (wire::matches_glob(pattern, listed.key)) found.push_back(std::move(listed.key));
           }
-          cursor = page->cursor;
+          cursor = page.cursor;
         } while (cursor != 0);
         return found;
       },

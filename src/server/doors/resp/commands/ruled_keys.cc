@@ -55,7 +55,7 @@ void quotaset(CommandContext& context) {
       [&](store::Keys& keys) {
         return keys.quota_set(context.arguments.text(kQuotaKey), quota_rule(context.arguments));
       },
-      [&](Done) { context.reply.ok(); });
+      [&] { context.reply.ok(); });
 }
 
 void quotaget(CommandContext& context) {

@@ -14,7 +14,7 @@ enum ShutdownArgument : std::uint8_t { kNoSave, kSave };
 
 // Null, and an error is replied, where the store keeps no files.
 store::Persistence* persistence_of(CommandContext& context) {
-  store::Persistence* const persistence = context.store.persistence();
+  store::Persistence* const persistence = context.store.store().persistence();
   if (persistence == nullptr)
     context.reply.error("ERR", "nothing to save to: the data is in memory only, or in a store of its own");
   return persistence;
@@ -34,7 +34,7 @@ void bgsave(CommandContext& context) {
   store::Persistence* const persistence = persistence_of(context);
   if (persistence == nullptr) return;
   const auto is_started = persistence->start_saving();
-  if (!is_started) {
+  if (!is_started.has_value()) {
     context.reply.error(is_started.error());
   } else if (!*is_started) {
     context.reply.error("ERR", "Background save already in progress");

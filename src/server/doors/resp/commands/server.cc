@@ -6,7 +6,6 @@
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
 #include "server/doors/resp/resp_session.h"
-#include "server/limits/limit_fields.h"
 #include "server/observation/readings.h"
 #include "server/running/service.h"
 #include "wire/text.h"
@@ -96,7 +95,6 @@ void config_resetstat(CommandContext& context) {
 
 void flushall(CommandContext& context) {
   if (has_failed(context, context.store.clear())) return;
-  nudge_all(context);
   context.reply.ok();
 }
 

@@ -76,7 +76,8 @@ class HttpFixture : public ::testing::Test {
     const auto outcome = parser.parse(text);
     EXPECT_EQ(outcome, wire::HttpRequestParser::Outcome::kComplete) << parser.failure().reason << "\n" << text;
     if (outcome != wire::HttpRequestParser::Outcome::kComplete) return {};
-    const wire::HttpResponse response = HttpApi(store, hooks).handle(parser.request(), observer);
+    store::Execution execution;
+    const wire::HttpResponse response = HttpApi(store, hooks).handle(parser.request(), observer, execution);
     Answer answer{response.status, std::string(response.content_type), {}, response.body};
     std::string_view lines = response.headers;
     while (!lines.empty()) {

@@ -462,7 +462,7 @@ TEST_F(HttpRoutes, TellThatMemoryIsFull) {
   store::EmbeddedStore small{Options{.clock = &clock, .max_memory = std::size_t{4} << 20}};
   ASSERT_TRUE(small.define(mete::stock("s").amount(10)).has_value());
   Result<core::Verdict> verdict;
-  for (int i = 0; verdict && i < 1'000'000; ++i) {
+  for (int i = 0; verdict.has_value() && i < 1'000'000; ++i) {
     const std::string key = std::to_string(i) + std::string(400, 'k');
     const Charge charge = {"s", key};
     verdict = small.take({std::span(&charge, 1)});
@@ -471,7 +471,8 @@ TEST_F(HttpRoutes, TellThatMemoryIsFull) {
   wire::HttpRequestParser parser;
   const std::string text = "GET /v1/check?limit=s&key=new" + std::string(400, 'k') + " HTTP/1.1\r\nHost: a\r\n\r\n";
   parser.parse(text);
-  const auto response = HttpApi(small, hooks).handle(parser.request(), observer);
+  store::Execution execution;
+  const auto response = HttpApi(small, hooks).handle(parser.request(), observer, execution);
   EXPECT_EQ(response.status, 503);
   EXPECT_NE(response.headers.find("Retry-After: 1\r\n"), std::string::npos);
   EXPECT_NE(response.body.find("\"code\":\"OOM\""), std::string::npos) << response.body;

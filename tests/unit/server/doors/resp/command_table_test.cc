@@ -68,6 +68,20 @@ TEST(CommandTable, TellsContainersWithoutTheirSubcommand) {
   EXPECT_EQ(find_command(words_of("command docs get")).command->name, "COMMAND DOCS");
 }
 
+TEST(CommandTable, ASubcommandIsFoundInItsContainerAlone) {
+  for (const Command& command : all_commands()) {
+    if (!command.is_subcommand()) continue;
+    for (const Command& other : all_commands()) {
+      if (!other.is_subcommand()) continue;
+      const std::string name =
+          std::string(command.container()) + std::string(other.name.substr(other.container().size()));
+      const auto found = find_command(words_of(name));
+      if (found.command == nullptr || found.name_words != 2) continue;
+      EXPECT_EQ(found.command->name, name);
+    }
+  }
+}
+
 TEST(CommandTable, CountsWordsAsRedisDoes) {
   const struct {
     std::string_view name;

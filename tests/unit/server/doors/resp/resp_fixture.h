@@ -133,7 +133,7 @@ class RespClient {
   std::string next() {
     while (true) {
       const auto reply = parser_.next();
-      if (!reply) return "bad reply: " + reply.error().message;
+      if (!reply.has_value()) return "bad reply: " + reply.error().message;
       if (*reply) return show(**reply);
       std::array<char, 4096> bytes{};
       const ssize_t count = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);

@@ -1,0 +1,293 @@
+#include "net/fiber.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/context/detail/fcontext.hpp>
+#include <cerrno>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/monotonic.h"
+
+// What clang calls otherwise.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#elif __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace mete::net {
+
+namespace context = boost::context::detail;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kStackBytes = std::size_t{2} << 20;  // Instrumented frames are several times as large.
+#else
+constexpr std::size_t kStackBytes = std::size_t{256} << 10;  // A handshake of TLS is the deepest there is.
+#endif
+
+thread_local Fiber* current_fiber = nullptr;
+
+std::uint32_t epoll_events(short events) {
+  return ((events & POLLIN) != 0 ? EPOLLIN : 0U) | ((events & POLLOUT) != 0 ? EPOLLOUT : 0U) | EPOLLONESHOT;
+}
+
+bool poll_socket(int socket, short events, const Deadline& deadline) {
+  constexpr std::int64_t kMillisecondsMax = std::numeric_limits<int>::max();
+  pollfd waiting = {.fd = socket, .events = events, .revents = 0};
+  int ready = 0;
+  do {
+    const Duration left = deadline.left();
+    ready = ::poll(&waiting, 1, left.is_never() ? -1 : static_cast<int>(std::min(left.ms(), kMillisecondsMax)));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+}  // namespace
+
+// Memory for a stack, with a page below it that must not be touched: a stack that is too small ends the program at once
+// instead of changing what lies next to it. Pages count only once they are used.
+class FiberStack {
+ public:
+  FiberStack() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
+    memory_ = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE,
+                     -1, 0);
+    CHECK(memory_ != MAP_FAILED);
+    CHECK(::mprotect(memory_, page_, PROT_NONE) == 0);
+  }
+  FiberStack(const FiberStack&) = delete;
+  FiberStack& operator=(const FiberStack&) = delete;
+  ~FiberStack() { ::munmap(memory_, bytes()); }
+
+  [[nodiscard]] char* bottom() const { return static_cast<char*>(memory_) + page_; }
+  [[nodiscard]] char* top() const { return bottom() + kStackBytes; }
+
+ private:
+  [[nodiscard]] std::size_t bytes() const { return kStackBytes + page_; }
+
+  std::size_t page_;
+  void* memory_;
+};
+
+// Tells the sanitizers which stack is in use; without them it does nothing.
+class FiberAnnotations {
+ public:
+#if defined(__SANITIZE_ADDRESS__)
+  void enter(const FiberStack& stack) { __sanitizer_start_switch_fiber(&loop_frames_, stack.bottom(), kStackBytes); }
+  void entered() { __sanitizer_finish_switch_fiber(fiber_frames_, &loop_bottom_, &loop_bytes_); }
+  void leave() { __sanitizer_start_switch_fiber(&fiber_frames_, loop_bottom_, loop_bytes_); }
+  void left() { __sanitizer_finish_switch_fiber(loop_frames_, nullptr, nullptr); }
+
+ private:
+  void* loop_frames_ = nullptr;
+  void* fiber_frames_ = nullptr;
+  const void* loop_bottom_ = nullptr;
+  std::size_t loop_bytes_ = 0;
+#elif defined(__SANITIZE_THREAD__)
+  FiberAnnotations() : fiber_(__tsan_create_fiber(0)) {}
+  FiberAnnotations(const FiberAnnotations&) = delete;
+  FiberAnnotations& operator=(const FiberAnnotations&) = delete;
+  ~FiberAnnotations() { __tsan_destroy_fiber(fiber_); }
+  void enter(const FiberStack& /*stack*/) {
+    loop_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(fiber_, 0);
+  }
+  void entered() {}
+  void leave() { __tsan_switch_to_fiber(loop_, 0); }
+  void left() {}
+
+ private:
+  void* fiber_;
+  void* loop_ = nullptr;
+#else
+  void enter(const FiberStack& /*stack*/) {}
+  void entered() {}
+  void leave() {}
+  void left() {}
+#endif
+};
+
+class Fiber {
+ public:
+  explicit Fiber(Fibers& fibers) : fibers_(fibers) {
+    inside_ = context::make_fcontext(stack_.top(), kStackBytes, &Fiber::enter);
+  }
+
+  [[nodiscard]] EventLoop& loop() { return fibers_.loop_; }
+  [[nodiscard]] std::uint64_t begin_wait() { return ++wait_; }
+
+  void start(std::function<void()> function) {
+    function_ = std::move(function);
+    go_on();
+  }
+
+  // On the loop's thread, not within a fiber. Whatever this wait was for.
+  void end_wait(std::uint64_t wait) {
+    if (!is_resting_ || wait_ != wait) return;
+    is_resting_ = false;
+    go_on();
+  }
+
+  // Within the fiber: until end_wait().
+  void rest() {
+    is_resting_ = true;
+    annotations_.leave();
+    outside_ = context::jump_fcontext(outside_, nullptr).fctx;
+    annotations_.entered();
+  }
+
+  void rest(std::uint64_t wait, const Deadline& deadline) {
+    const EventLoop::TimerId timer = start_timer(deadline, wait);
+    rest();
+    if (timer != 0) loop().cancel(timer);
+  }
+
+ private:
+  static void enter(context::transfer_t transfer) {
+    auto* const self = static_cast<Fiber*>(transfer.data);
+    self->outside_ = transfer.fctx;
+    self->annotations_.entered();
+    self->serve();
+  }
+
+  // The loop counts from the beginning of its round; the deadline from now.
+  EventLoop::TimerId start_timer(const Deadline& deadline, std::uint64_t wait) {
+    const Duration left = deadline.left();
+    if (left.is_never()) return 0;
+    const auto since_round_ns = static_cast<std::int64_t>(base::monotonic_ns() - loop().now_ns());
+    return loop().after(left + Duration::from_ns(since_round_ns), [this, wait] { end_wait(wait); });
+  }
+
+  // One function after the other, for as long as the process lives.
+  [[noreturn]] void serve() {
+    for (;;) {
+      function_();
+      function_ = nullptr;
+      annotations_.leave();
+      outside_ = context::jump_fcontext(outside_, nullptr).fctx;
+      annotations_.entered();
+    }
+  }
+
+  void go_on() {
+    CHECK(current_fiber == nullptr);
+    current_fiber = this;
+    annotations_.enter(stack_);
+    inside_ = context::jump_fcontext(inside_, this).fctx;
+    annotations_.left();
+    current_fiber = nullptr;
+    if (!function_) fibers_.idle_.push_back(this);
+  }
+
+  Fibers& fibers_;
+  FiberStack stack_;
+  [[no_unique_address]] FiberAnnotations annotations_;
+  context::fcontext_t inside_ = nullptr;   // where the function goes on
+  context::fcontext_t outside_ = nullptr;  // where the loop does
+  std::function<void()> function_;         // empty: idle
+  std::uint64_t wait_ = 0;
+  bool is_resting_ = false;
+};
+
+Fibers::Fibers(EventLoop& loop) : loop_(loop) {}
+
+Fibers::~Fibers() { CHECK(under_way() == 0); }
+
+void Fibers::run(std::function<void()> function) {
+  if (idle_.empty()) idle_.push_back(all_.emplace_back(std::make_unique<Fiber>(*this)).get());
+  Fiber* const fiber = idle_.back();
+  idle_.pop_back();
+  fiber->start(std::move(function));
+}
+
+void Fibers::run_soon(std::function<void()> function) {
+  loop_.at_round_end([this, function = std::move(function)]() mutable { run(std::move(function)); });
+}
+
+namespace {
+
+class SocketWait final : public EventHandler {
+ public:
+  SocketWait(Fiber& fiber, std::uint64_t wait) : fiber_(fiber), wait_(wait) {}
+
+  void on_events(std::uint32_t /*events*/) override {
+    is_ready_ = true;
+    fiber_.end_wait(wait_);
+  }
+  [[nodiscard]] bool is_ready() const { return is_ready_; }
+
+ private:
+  Fiber& fiber_;
+  const std::uint64_t wait_;
+  bool is_ready_ = false;
+};
+
+}  // namespace
+
+bool is_on_fiber() { return current_fiber != nullptr; }
+
+bool wait_for_socket(int socket, short events, const Deadline& deadline) {
+  Fiber* const fiber = current_fiber;
+  if (fiber == nullptr) return poll_socket(socket, events, deadline);
+  if (deadline.is_over()) return poll_socket(socket, events, deadline);
+  const std::uint64_t wait = fiber->begin_wait();
+  SocketWait handler(*fiber, wait);
+  Descriptor second;
+  if (!fiber->loop().watch(socket, epoll_events(events), handler)) {
+    // Another fiber waits for the same socket, for the other direction.
+    second = Descriptor(::dup(socket));
+    CHECK(fiber->loop().watch(second.get(), epoll_events(events), handler));
+  }
+  fiber->rest(wait, deadline);
+  fiber->loop().forget(second.is_open() ? second.get() : socket);
+  return handler.is_ready();
+}
+
+void pause_for(Duration length) {
+  if (current_fiber == nullptr) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(length.ns()));
+  } else {
+    FiberWait::begin().rest(Deadline::in(length));
+  }
+}
+
+void let_others_go_first() {
+  if (current_fiber == nullptr) return;
+  const FiberWait wait = FiberWait::begin();
+  wait.end();
+  wait.rest(Deadline::in(Duration::never()));
+}
+
+FiberWait FiberWait::begin() {
+  if (current_fiber == nullptr) return {};
+  return {current_fiber, current_fiber->begin_wait()};
+}
+
+void FiberWait::rest(const Deadline& deadline) const { fiber->rest(number, deadline); }
+
+void FiberWait::end() const {
+  EventLoop& loop = fiber->loop();
+  const auto go_on = [fiber = fiber, number = number] { fiber->end_wait(number); };
+  if (EventLoop::current() == &loop) {
+    loop.at_round_end(go_on);
+  } else {
+    loop.post(go_on);
+  }
+}
+
+}  // namespace mete::net

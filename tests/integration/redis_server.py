@@ -1,0 +1,43 @@
+"""A real redis-server for tests."""
+
+import shutil
+import signal
+import subprocess
+
+import harness
+
+
+class Redis:
+    """A redis-server of its own, without a disk; killed at the end of the test."""
+
+    def __init__(self, test, *flags):
+        harness.require("redis-server")
+        self.port = harness.free_port()
+        self.process = subprocess.Popen(
+            [shutil.which("redis-server", path=harness.search_path()), "--port", str(self.port), "--bind", "127.0.0.1",
+             "--save", "", "--appendonly", "no", "--dir", harness.Folder(test) / "", *flags],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        test.addCleanup(self.kill)
+        self.client = harness.wait_until(self._connect, "the start of redis-server")
+        test.addCleanup(self.client.close)
+
+    def _connect(self):
+        try:
+            return harness.Resp(self.port)
+        except ConnectionRefusedError:
+            return None
+
+    def pause(self):
+        """It does not answer until go_on(), and its connections stay."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def url(self, database=0, user=""):
+        return f"redis://{user}127.0.0.1:{self.port}/{database}?timeout=20s"
