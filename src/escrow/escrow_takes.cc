@@ -93,7 +93,9 @@ Result<core::Verdict> EscrowStore::perform(const core::Take& take, store::Execut
   if (definitions_.count_here(take.charges) == take.charges.size()) return local_->run(take, execution);
   const auto parts = split(take.charges);
   if (!parts) return where_remembered(parts.error(), take, execution);
-  const bool is_peek = take.mode == Mode::kPeek || (take.charges.size() == 1 && first.cost == 0);
+  // One with an id is remembered, even if it takes nothing.
+  const bool is_look = take.charges.size() == 1 && first.cost == 0 && take.id.empty();
+  const bool is_peek = take.mode == Mode::kPeek || is_look;
   if (is_peek) return told(peek_all(*parts, false, execution), take.usages);
   const bool is_for_shared = !take.id.empty() || take.mode == Mode::kForce || parts->drawn.empty();
   if (parts->here.empty() && is_for_shared) return take_there(take, parts->drawn);
@@ -107,11 +109,13 @@ Result<core::Verdict> EscrowStore::perform(const core::Take& take, store::Execut
 Result<void> EscrowStore::perform(const core::TakeEach& takes, store::Execution& execution) {
   Instant now = clock_.now();
   for (std::size_t i = 0; i < takes.charges.size();) {
-    if (take_at_once(takes.charges[i], now, takes.answers[i], execution)) {
-      ++i;
-    } else if (const auto here = definitions_.count_here(takes.charges.subspan(i)); here > 0) {
+    if (const auto here = definitions_.count_here(takes.charges.subspan(i)); here > 0) {
       TRY(local_->run(core::TakeEach{takes.charges.subspan(i, here), takes.answers.subspan(i, here)}, execution));
       i += here;
+    } else if (take_at_once(takes.charges[i], now, takes.answers[i], execution)) {
+      // Those that follow are of the same limit, most likely: they are asked for their share first.
+      ++i;
+      while (i < takes.charges.size() && take_at_once(takes.charges[i], now, takes.answers[i], execution)) ++i;
     } else {
       takes.answers[i] = perform(core::Take{.charges = takes.charges.subspan(i, 1)}, execution);
       now = clock_.now();
@@ -279,9 +283,15 @@ Result<core::Verdict> EscrowStore::peek_share(const Charge& charge) {
 
 // --- In the shared store ---------------------------------------------------------------------------------------------
 
-// What is missing there may be here.
+// What is missing there may be here. A take by force may leave the usage above the limit; then everything is denied,
+// and so the share must not be spent any more.
 Result<core::Verdict> EscrowStore::take_there(const store::Take& request, const Part& drawn) {
-  if (drawn.empty() || request.mode == Mode::kForce) return shared_->take(request);
+  if (drawn.empty()) return shared_->take(request);
+  if (request.mode == Mode::kForce) {
+    auto verdict = shared_->take(request);
+    if (verdict.has_value() && verdict->remaining == 0) give_back(drawn.charges);
+    return verdict;
+  }
   store::Take attempt = request;
   attempt.remembers_denial = false;
   auto verdict = shared_->take(attempt);
