@@ -6,7 +6,6 @@
 #include "base/random.h"
 #include "base/try.h"
 #include "escrow/escrow_store.h"
-#include "store/open_admission.h"
 
 namespace mete::escrow {
 
@@ -48,6 +47,7 @@ Told merged(const Told& a, const Told& b) {
   const bool is_b_told = a.is_shadow == b.is_shadow ? b.verdict.remaining < a.verdict.remaining : a.is_shadow;
   Told whole{is_b_told ? b.verdict : a.verdict, a.is_shadow && b.is_shadow};
   whole.verdict.is_allowed = a.verdict.is_allowed && b.verdict.is_allowed;
+  whole.verdict.is_unrecorded = whole.verdict.is_allowed && (a.verdict.is_unrecorded || b.verdict.is_unrecorded);
   whole.verdict.violated = static_cast<std::uint16_t>(a.verdict.violated | b.verdict.violated);
   whole.verdict.taken = whole.verdict.is_allowed ? a.verdict.taken + b.verdict.taken : 0;
   whole.verdict.retry_after = std::max(a.verdict.retry_after, b.verdict.retry_after);
@@ -180,7 +180,7 @@ Result<core::Verdict> EscrowStore::ask(const Definition& definition, const Charg
                                        Mode mode) {
   if (const auto reason = carrier_->halted()) return fail(definition, charge, *reason);
   const Charge asked{charge.limit, charge.key, order.amount};
-  auto verdict = shared_->take({.charges = {&asked, 1}, .mode = mode});
+  auto verdict = shared_->closed().take({.charges = {&asked, 1}, .mode = mode});
   shares_.finish(order, verdict.map([](const core::Verdict& told) { return OrderAnswer{.verdict = told}; }),
                  clock_.now());
   return verdict.has_value() ? verdict : fail(definition, charge, verdict.error());
@@ -193,13 +193,9 @@ Result<void> EscrowStore::note_spent(const Shares::Taking& taking, const Charge&
 
 Result<core::Verdict> EscrowStore::fail(const Definition& definition, const Charge& charge, const Error& error) {
   if (error.code != ErrorCode::kUnavailable) return error;
-  const Limit& limit = definition.limit;
-  if (limit.on_fail() == OnFail::kOpen) {
-    open_admissions_.fetch_add(1, std::memory_order_relaxed);
-    return store::admit_as_fresh(charge.cost, definition.terms->capacity, {});
-  }
-  return base::unavailable("this node's share of limit '" + limit.name() +
-                           "' is used up, and no more can be drawn: " + error.message);
+  return shared_->admit({.charges = {&charge, 1}},
+                        base::unavailable("this node's share of limit '" + definition.limit.name() +
+                                          "' is used up, and no more can be drawn: " + error.message));
 }
 
 // Charges on one meter are one: they fit together or not at all.
@@ -237,7 +233,8 @@ Result<core::Verdict> EscrowStore::take_shares(const Part& several, store::Execu
   const bool is_allowed =
       !failure && std::all_of(parts.begin(), parts.end(), [](const Told& part) { return part.verdict.is_allowed; });
   for (std::size_t i = 0; i < parts.size() && !is_allowed; ++i) {
-    if (parts[i].verdict.is_allowed) parts[i].verdict = undo_share(drawn.charges[i], execution);
+    const core::Verdict& taken = parts[i].verdict;
+    if (taken.is_allowed && !taken.is_unrecorded) parts[i].verdict = undo_share(drawn.charges[i], execution);
   }
   if (failure) return *failure;
   return merged(parts);
@@ -315,7 +312,8 @@ Result<core::Verdict> EscrowStore::peek_all(const Split& split, bool is_denied, 
   for (std::size_t i = 0; i < drawn.charges.size(); ++i) {
     pieces.push_back({nullptr, {&drawn.charges[i], 1}, {&drawn.places[i], 1}});
   }
-  for (const auto& [part, store] : {std::pair(&split.here, local_.get()), std::pair(&split.there, shared_.get())}) {
+  store::Store* const shared = shared_.get();
+  for (const auto& [part, store] : {std::pair(&split.here, local_.get()), std::pair(&split.there, shared)}) {
     if (!part->empty()) pieces.push_back({store, part->charges, part->places, part->is_shadow()});
   }
   std::vector<Told> parts;
