@@ -350,23 +350,19 @@ Result<std::optional<core::Verdict>> EscrowStore::perform(const core::Recall& re
   const bool is_all_here = parts->drawn.empty() && parts->there.empty();
   if (is_all_here) return local_->run(recall, execution);
   if (parts->here.empty()) return shared_->run(recall);
-  return std::nullopt;  // In parts; the parts know.
+  return in_parts(*parts, execution, [&](store::Coordinator& whole) { return whole.recall(recall.take); });
 }
 
 // What was spent of a share is held there until it is settled, and only what is used can be given back.
 Result<Settlement> EscrowStore::perform(const core::Give& give, store::Execution& execution) {
   const auto parts = split(give.charges);
   if (!parts) return where_remembered(parts.error(), give, execution);
-  std::vector<Charge> there = parts->there.charges;
-  there.insert(there.end(), parts->drawn.charges.begin(), parts->drawn.charges.end());
-  if (there.empty()) return local_->run(give, execution);
+  if (parts->drawn.empty() && parts->there.empty()) return local_->run(give, execution);
+  if (!parts->here.empty()) {
+    return in_parts(*parts, execution, [&](store::Coordinator& whole) { return whole.give(give); });
+  }
   give_back(parts->drawn.charges);
-  auto given = shared_->give(there, give.id);
-  if (!given || parts->here.empty()) return given;
-  const auto here = TRY(local_->run(core::Give{parts->here.charges, give.id}, execution));
-  Settlement whole = here.remaining < given->remaining ? here : *given;
-  whole.amount = here.amount + given->amount;
-  return whole;
+  return shared_->run(give);
 }
 
 // --- Holds -----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 
 #include <mete/clock.h>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -31,6 +32,7 @@
 #include "escrow/status.h"
 #include "escrow/stock_book.h"
 #include "escrow/stranded.h"
+#include "store/coordinator.h"
 #include "store/fail_open.h"
 #include "store/store.h"
 
@@ -85,8 +87,6 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
     Part here;
     Part drawn;
     Part there;
-
-    [[nodiscard]] bool is_shadow() const { return here.is_shadow() && drawn.is_shadow() && there.is_shadow(); }
   };
   // Charges that are looked at together.
   struct Piece {
@@ -147,10 +147,12 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   static Part joined(const Part& part);
   Result<void> note_spent(const Shares::Taking& taking, const Charge& charge, store::Execution& execution);
   Result<core::Verdict> fail(const Definition& definition, const Charge& charge, const Error& error);
-  // Decided elsewhere, or in parts.
+  // Charges of scope node beside others: act(coordinator) does the operation.
+  template <class Act>
+  auto in_parts(const Split& split, store::Execution& execution, Act act);
+  // Decided there, or from several shares.
   Result<core::Verdict> take_there(const store::Take& request, const Part& drawn);
-  Result<core::Verdict> take_elsewhere(const store::Take& request, const Split& split, store::Execution& execution);
-  Result<core::Verdict> take_apart(const store::Take& request, const Split& split, store::Execution& execution);
+  Result<core::Verdict> take_several(const Split& split, store::Execution& execution);
   Result<core::Verdict> peek_all(const Split& split, bool is_denied, store::Execution& execution);
   Result<core::Verdict> peek_piece(const Piece& piece, std::span<const Charge> charges, store::Execution& execution);
   // What this node has of these meters goes back; returns when the shared store has it.
@@ -191,6 +193,23 @@ Result<typename What::Answer> EscrowStore::where_remembered(const Error& error, 
   if (here.has_value() || here.error().code != ErrorCode::kNoLimit) return here;
   auto there = shared_->run(operation);
   return there.has_value() || there.error().code != ErrorCode::kNoLimit ? std::move(there) : error;
+}
+
+// The others decide, and each node remembers what is its own: so an id is good at every node for what they share.
+template <class Act>
+auto EscrowStore::in_parts(const Split& split, store::Execution& execution, Act act) {
+  store::HomeOf here([&](const auto& operation) { return local_->run(operation, execution); });
+  store::HomeOf elsewhere([&](const auto& operation) { return run(operation, execution); });
+  std::array<store::HomePart, 2> parts = {{{.home = &elsewhere}, {.home = &here}}};
+  parts[0].is_shadow = split.drawn.is_shadow() && split.there.is_shadow();
+  parts[1].is_shadow = split.here.is_shadow();
+  for (const Part* part : {&split.here, &split.drawn, &split.there}) {
+    for (std::size_t i = 0; i < part->charges.size(); ++i) {
+      parts[part == &split.here ? 1 : 0].add(part->charges[i], part->places[i]);
+    }
+  }
+  store::Coordinator coordinator(parts);
+  return act(coordinator);
 }
 
 }  // namespace mete::escrow

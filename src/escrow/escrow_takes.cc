@@ -1,18 +1,21 @@
 // Taking: from shares, in one of the two stores, or in parts.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/errors.h"
-#include "base/random.h"
 #include "base/try.h"
 #include "escrow/escrow_store.h"
 
 namespace mete::escrow {
 
+using store::merged;
+using store::PartVerdict;
+using store::placed;
+
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(5);  // for a draw
-constexpr Duration kApartTtl = std::chrono::minutes(1);  // of a hold that lasts for one operation
 
 store::MeterName meter_of(const Charge& charge) { return {charge.limit, charge.key}; }
 
@@ -24,40 +27,6 @@ void tell_usage(const core::Verdict& verdict, std::span<Usage> usages) {
              .limit = verdict.limit,
              .reset_after = verdict.reset_after};
   }
-}
-
-// An answer to some charges of an operation, which stand there at these places.
-core::Verdict placed(core::Verdict verdict, std::span<const std::size_t> places) {
-  std::uint16_t violated = 0;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (verdict.is_violated_by(i)) violated = static_cast<std::uint16_t>(violated | 1U << places[i]);
-  }
-  verdict.violated = violated;
-  return verdict;
-}
-
-// The answer to some charges, placed. `is_shadow`: none of their limits denies anything.
-struct Told {
-  core::Verdict verdict;
-  bool is_shadow = false;
-};
-
-// The part with the least remaining stands for the whole; limits that deny nothing say nothing beside others.
-Told merged(const Told& a, const Told& b) {
-  const bool is_b_told = a.is_shadow == b.is_shadow ? b.verdict.remaining < a.verdict.remaining : a.is_shadow;
-  Told whole{is_b_told ? b.verdict : a.verdict, a.is_shadow && b.is_shadow};
-  whole.verdict.is_allowed = a.verdict.is_allowed && b.verdict.is_allowed;
-  whole.verdict.is_unrecorded = whole.verdict.is_allowed && (a.verdict.is_unrecorded || b.verdict.is_unrecorded);
-  whole.verdict.violated = static_cast<std::uint16_t>(a.verdict.violated | b.verdict.violated);
-  whole.verdict.taken = whole.verdict.is_allowed ? a.verdict.taken + b.verdict.taken : 0;
-  whole.verdict.retry_after = std::max(a.verdict.retry_after, b.verdict.retry_after);
-  return whole;
-}
-
-core::Verdict merged(std::span<const Told> parts) {
-  Told whole = parts[0];
-  for (const Told& part : parts.subspan(1)) whole = merged(whole, part);
-  return whole.verdict;
 }
 
 std::vector<Charge> without_cost(std::span<const Charge> charges) {
@@ -93,15 +62,18 @@ Result<core::Verdict> EscrowStore::perform(const core::Take& take, store::Execut
   if (definitions_.count_here(take.charges) == take.charges.size()) return local_->run(take, execution);
   const auto parts = split(take.charges);
   if (!parts) return where_remembered(parts.error(), take, execution);
+  if (!parts->here.empty()) {
+    return in_parts(*parts, execution, [&](store::Coordinator& whole) { return whole.take(take); });
+  }
   // One with an id is remembered, even if it takes nothing.
   const bool is_look = take.charges.size() == 1 && first.cost == 0 && take.id.empty();
   const bool is_peek = take.mode == Mode::kPeek || is_look;
   if (is_peek) return told(peek_all(*parts, false, execution), take.usages);
   const bool is_for_shared = !take.id.empty() || take.mode == Mode::kForce || parts->drawn.empty();
-  if (parts->here.empty() && is_for_shared) return take_there(take, parts->drawn);
+  if (is_for_shared) return take_there(take, parts->drawn);
   const bool is_one_share = take.charges.size() == 1 && !parts->drawn.empty();
   return told(is_one_share ? take_from_share(*parts->drawn.definitions[0], first, take.mode, execution)
-                           : take_apart(take, *parts, execution),
+                           : take_several(*parts, execution),
               take.usages);
 }
 
@@ -218,7 +190,7 @@ EscrowStore::Part EscrowStore::joined(const Part& part) {
 
 Result<core::Verdict> EscrowStore::take_shares(const Part& several, store::Execution& execution) {
   const Part drawn = joined(several);
-  std::vector<Told> parts;
+  std::vector<PartVerdict> parts;
   std::optional<Error> failure;
   for (std::size_t i = 0; i < drawn.charges.size() && !failure; ++i) {
     const Charge& charge = drawn.charges[i];
@@ -230,8 +202,8 @@ Result<core::Verdict> EscrowStore::take_shares(const Part& several, store::Execu
       parts.push_back({placed(*verdict, {&drawn.places[i], 1})});
     }
   }
-  const bool is_allowed =
-      !failure && std::all_of(parts.begin(), parts.end(), [](const Told& part) { return part.verdict.is_allowed; });
+  const bool is_allowed = !failure && std::all_of(parts.begin(), parts.end(),
+                                                  [](const PartVerdict& part) { return part.verdict.is_allowed; });
   for (std::size_t i = 0; i < parts.size() && !is_allowed; ++i) {
     const core::Verdict& taken = parts[i].verdict;
     if (taken.is_allowed && !taken.is_unrecorded) parts[i].verdict = undo_share(drawn.charges[i], execution);
@@ -257,7 +229,7 @@ core::Verdict EscrowStore::undo_share(const Charge& charge, store::Execution& ex
 
 core::Verdict EscrowStore::undo_shares(const Part& several, store::Execution& execution) {
   const Part drawn = joined(several);
-  std::vector<Told> parts;
+  std::vector<PartVerdict> parts;
   for (const Charge& charge : drawn.charges) parts.push_back({undo_share(charge, execution)});
   return merged(parts);
 }
@@ -303,7 +275,8 @@ void EscrowStore::give_back(std::span<const Charge> charges) {
   }
 }
 
-// --- In parts --------------------------------------------------------------------------------------------------------
+// --- Several charges
+// --------------------------------------------------------------------------------------------------------
 
 // Where the whole is denied, by these or by others, those that fit tell how things stand without it.
 Result<core::Verdict> EscrowStore::peek_all(const Split& split, bool is_denied, store::Execution& execution) {
@@ -312,11 +285,10 @@ Result<core::Verdict> EscrowStore::peek_all(const Split& split, bool is_denied, 
   for (std::size_t i = 0; i < drawn.charges.size(); ++i) {
     pieces.push_back({nullptr, {&drawn.charges[i], 1}, {&drawn.places[i], 1}});
   }
-  store::Store* const shared = shared_.get();
-  for (const auto& [part, store] : {std::pair(&split.here, local_.get()), std::pair(&split.there, shared)}) {
-    if (!part->empty()) pieces.push_back({store, part->charges, part->places, part->is_shadow()});
+  if (!split.there.empty()) {
+    pieces.push_back({shared_.get(), split.there.charges, split.there.places, split.there.is_shadow()});
   }
-  std::vector<Told> parts;
+  std::vector<PartVerdict> parts;
   for (const Piece& piece : pieces) {
     const auto verdict = TRY(peek_piece(piece, piece.charges, execution));
     is_denied = is_denied || !verdict.is_allowed;
@@ -337,69 +309,21 @@ Result<core::Verdict> EscrowStore::peek_piece(const Piece& piece, std::span<cons
   return piece.store->run(core::Take{.charges = charges, .mode = Mode::kPeek}, execution);
 }
 
-// What is not decided here alone. With an id, or by force, all of it there.
-Result<core::Verdict> EscrowStore::take_elsewhere(const store::Take& request, const Split& split,
-                                                  store::Execution& execution) {
-  if (!request.id.empty() || request.mode == Mode::kForce) {
-    Part all = split.there;
-    all.charges.insert(all.charges.end(), split.drawn.charges.begin(), split.drawn.charges.end());
-    all.places.insert(all.places.end(), split.drawn.places.begin(), split.drawn.places.end());
-    return take_there({.charges = all.charges, .mode = request.mode, .id = request.id}, split.drawn)
-        .map([&](const core::Verdict& verdict) { return placed(verdict, all.places); });
-  }
-  if (split.drawn.empty()) {
-    return shared_->take({.charges = split.there.charges}).map([&](const core::Verdict& verdict) {
-      return placed(verdict, split.there.places);
-    });
-  }
+// From shares, and with what is decided there each time.
+Result<core::Verdict> EscrowStore::take_several(const Split& split, store::Execution& execution) {
   auto from_shares = TRY(take_shares(split.drawn, execution));
   if (split.there.empty()) return from_shares;
-  if (!from_shares.is_allowed) {
-    Split there;
-    there.there = split.there;
-    const auto peeked = TRY(peek_all(there, true, execution));
-    return merged({from_shares}, {peeked, split.there.is_shadow()}).verdict;
+  core::Verdict there;
+  if (from_shares.is_allowed) {
+    const auto taken = shared_->take({.charges = split.there.charges});
+    const bool is_taken = taken.has_value() && taken->is_allowed;
+    if (!is_taken && !from_shares.is_unrecorded) from_shares = undo_shares(split.drawn, execution);
+    there = placed(TRY(taken), split.there.places);
+  } else {
+    Split rest;
+    rest.there = split.there;
+    there = TRY(peek_all(rest, true, execution));
   }
-  const auto taken = shared_->take({.charges = split.there.charges});
-  if (!taken.has_value() || !taken->is_allowed) from_shares = undo_shares(split.drawn, execution);
-  if (!taken.has_value()) return taken;
-  return merged({from_shares}, {placed(*taken, split.there.places), split.there.is_shadow()}).verdict;
+  return merged(std::array{PartVerdict{from_shares}, PartVerdict{there, split.there.is_shadow()}});
 }
-
-// All or nothing over stores that know nothing of each other: what is decided here is held until the rest is decided.
-// With an id each step has it, so that the same operation again finds each step done.
-Result<core::Verdict> EscrowStore::take_apart(const store::Take& request, const Split& split,
-                                              store::Execution& execution) {
-  if (split.here.empty()) return take_elsewhere(request, split, execution);
-  Split others = split;
-  others.here = {};
-  if (request.mode == Mode::kForce) {
-    const core::Take forced{.charges = split.here.charges, .mode = Mode::kForce, .id = request.id};
-    const auto here = TRY(local_->run(forced, execution));
-    const auto rest = TRY(take_elsewhere(request, split, execution));
-    return merged({placed(here, split.here.places), split.here.is_shadow()}, {rest, others.is_shadow()}).verdict;
-  }
-  const std::string id = request.id.empty() ? base::random_id() : std::string(request.id);
-  const core::Hold hold{.charges = split.here.charges, .ttl = kApartTtl, .id = id};
-  const auto held = TRY(local_->run(hold, execution));
-  Told here{placed(held, split.here.places), split.here.is_shadow()};
-  if (!here.verdict.is_allowed) {
-    const auto rest = TRY(peek_all(others, true, execution));
-    return merged(here, {rest, others.is_shadow()}).verdict;
-  }
-  const auto rest = take_elsewhere(request, split, execution);
-  if (rest.has_value() && rest->is_allowed) {
-    // The same operation again finds it committed.
-    static_cast<void>(local_->run(core::Commit{.id = id}, execution));
-    return merged(here, {*rest, others.is_shadow()}).verdict;
-  }
-  static_cast<void>(local_->run(core::Cancel{id}, execution));
-  if (!rest.has_value()) return rest;
-  const std::uint16_t violated = here.verdict.violated;
-  const std::vector<Charge> free = without_cost(split.here.charges);
-  here.verdict = TRY(local_->run(core::Take{.charges = free, .mode = Mode::kPeek}, execution));
-  here.verdict.violated = violated;
-  return merged(here, {*rest, others.is_shadow()}).verdict;
-}
-
 }  // namespace mete::escrow

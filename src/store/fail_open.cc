@@ -26,7 +26,8 @@ void FailOpen::follow(const Take& take, Result<core::Verdict>& answer) {
     if (!find_) look_for_due(take.charges, base::monotonic_now());
   } else if (answer.error().code == ErrorCode::kNoLimit) {
     for (const Charge& charge : take.charges) forget(charge.limit);
-  } else if (take.mode != Mode::kPeek) {
+  } else if (take.mode != Mode::kPeek && answer.error().code == ErrorCode::kUnavailable) {
+    look_for_unknown(take.charges);
     answer = admit(take, answer.error());
   }
 }
@@ -101,6 +102,21 @@ std::size_t FailOpen::look_for_due(std::span<const Charge> charges, Instant now)
     ++looks;
   }
   return looks;
+}
+
+// Not always all of the store is away: a row may be locked, or one of several servers be down. Otherwise this fails at
+// once, since whoever has just waited for the store has opened its breaker.
+void FailOpen::look_for_unknown(std::span<const Charge> charges) {
+  for (const Charge& charge : charges) {
+    const bool is_known = [&] {
+      const std::shared_lock lock(mutex_);
+      return find_ || limits_.contains(charge.limit);
+    }();
+    if (is_known) continue;
+    const core::FindLimit find{charge.limit};
+    auto found = store_->run(find);
+    follow(find, found);
+  }
 }
 
 bool FailOpen::is_due(std::string_view name, Instant now) {

@@ -7,7 +7,7 @@
 // What a limit says must be known before the store is away. Whoever defines or looks for a limit through here tells it;
 // and behind a take of a limit of which too little is known, or nothing for a while, the store is asked for the limit.
 // So a limit that was redefined elsewhere is as it was for some seconds of use, and one that this process has not used
-// is closed.
+// is closed, unless the store still tells of it.
 //
 // Nothing of an admission is remembered: what a take with an id is answered when it is asked again, the store decides
 // once it is back. Until then such a take has no earlier answer (Recall). Thread safety: every call from any thread.
@@ -84,6 +84,7 @@ class FailOpen final : public Store {
 
   // Looks for those of the charges' limits that are due: so many.
   std::size_t look_for_due(std::span<const Charge> charges, Instant now);
+  void look_for_unknown(std::span<const Charge> charges);
   // Whether the limit is to be looked for now. One caller is told so, and then nobody for a while.
   bool is_due(std::string_view name, Instant now);
   [[nodiscard]] std::optional<Amount> open_capacity(std::string_view name) const;

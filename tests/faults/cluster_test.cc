@@ -84,6 +84,34 @@ TEST_F(Clustered, AnIdIsOneOperationWhereverItLies) {
   EXPECT_EQ(used("b") + used("c"), 0);
 }
 
+// The node that decides refuses its part: those of the others are free again, and the same operation later is charged
+// once, although its id has been used for holds that are over.
+TEST_F(Clustered, WhatWasRefusedOnTheWayIsChargedOnceWhenItIsAskedAgain) {
+  const auto node_of = [this](std::string_view key) { return cluster_.master_of(cluster_.slot_of(key)); };
+  const auto elsewhere = [&](const std::string& name) {
+    for (int i = 0;; ++i) {
+      if (node_of(name + std::to_string(i)) != node_of("a")) return name + std::to_string(i);
+    }
+  };
+  const std::string other = elsewhere("other");
+  const std::string id = elsewhere("refused");
+  const std::vector<Charge> charges = {{stock_, "a", 4}, {stock_, other, 7}};
+  const support::RedisServer& full = cluster_.node(node_of("a"));
+  ASSERT_EQ(full.call({"CONFIG", "SET", "maxmemory", "1"}).text, "OK");
+  for (int i = 0; i < 3; ++i) {
+    const auto refused = limiter_.take(charges, {.id = id});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory) << refused.error().message;
+  }
+  ASSERT_EQ(full.call({"CONFIG", "SET", "maxmemory", "0"}).text, "OK");
+  EXPECT_EQ(used(other) + held(other), 0);
+  const Decision taken = limiter_.take(charges, {.id = id}).value();
+  EXPECT_TRUE(taken.allowed());
+  EXPECT_EQ(limiter_.take(charges, {.id = id}).value(), taken);
+  EXPECT_EQ(used("a"), 4);
+  EXPECT_EQ(used(other), 7);
+}
+
 TEST_F(Clustered, AHoldOnOneKey) {
   const HoldDecision hold = limiter_.hold({{stock_, "a", 6}}, 1h, {.tag = stock_}).value();
   EXPECT_EQ(limiter_.holds_tagged(stock_).value(), std::vector<std::string>{hold.id});

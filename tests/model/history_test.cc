@@ -136,7 +136,8 @@ StoreCase redis() { return on_time<support::RedisServer, support::shared_redis>(
 StoreCase redis_cluster() {
   auto store = on_time<support::RedisCluster, support::shared_cluster_on_time>("redis_cluster", 1, kOfCluster);
   store.defect =
-      "the cancel of a hold over several nodes that was past its limits tells more than remains (METE_SEED=13)";
+      "the commit with overage of a hold over several nodes is refused though another part of it, on the same meter, "
+      "makes room (METE_SEED=21)";
   return store;
 }
 StoreCase postgres() {

@@ -1,8 +1,11 @@
 #include "store/mete/mete_store.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "base/try.h"
 #include "core/refusals.h"
+#include "store/coordinator.h"
 #include "store/mete/url.h"
 
 namespace mete::store::servers {
@@ -31,13 +34,51 @@ Result<typename What::Answer> MeteStore::perform(const What& operation) {
     return group_->ask(group_->home_of(operation.key), operation);
   } else if constexpr (kHome == core::Home::kMeter) {
     return group_->ask(group_->home_of(operation.meter.key), operation);
-  } else if constexpr (std::is_same_v<What, core::Recall>) {
-    return group_->ask(*TRY(group_->home_of(operation.take.charges)), operation);
   } else {
-    static_assert(kHome == core::Home::kCharges, "what happens at several servers is written by itself");
+    static_assert(std::is_same_v<What, core::Hold>, "what happens at several servers is written by itself");
     return group_->ask(*TRY(group_->home_of(operation.charges)), operation);
   }
 }
+
+namespace {
+
+Result<core::Verdict> run_in_parts(Coordinator& whole, const Take& take) { return whole.take(take); }
+Result<Settlement> run_in_parts(Coordinator& whole, const core::Give& give) { return whole.give(give); }
+Result<std::optional<core::Verdict>> run_in_parts(Coordinator& whole, const core::Recall& recall) {
+  return whole.recall(recall.take);
+}
+
+}  // namespace
+
+template <class What>
+Result<typename What::Answer> MeteStore::run_at_homes(std::span<const Charge> charges, const What& operation) {
+  const auto home = group_->home_of(charges);
+  if (home.has_value()) return group_->ask(**home, operation);
+  const auto home_at = [this](Server& server) {
+    return [this, &server](const auto& part) { return group_->ask(server, part); };
+  };
+  std::vector<std::unique_ptr<Home>> homes;
+  std::vector<Server*> servers;
+  std::vector<HomePart> parts;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    Server& server = group_->home_of(charges[i].key);
+    const auto number = static_cast<std::size_t>(std::ranges::find(servers, &server) - servers.begin());
+    if (number == servers.size()) {
+      servers.push_back(&server);
+      homes.push_back(std::make_unique<HomeOf<decltype(home_at(server))>>(home_at(server)));
+      parts.push_back({.home = homes.back().get()});
+    }
+    parts[number].add(charges[i], i);
+  }
+  Coordinator whole(parts);
+  return run_in_parts(whole, operation);
+}
+
+Result<core::Verdict> MeteStore::perform(const core::Take& take) { return run_at_homes(take.charges, take); }
+Result<std::optional<core::Verdict>> MeteStore::perform(const core::Recall& recall) {
+  return run_at_homes(recall.take.charges, recall);
+}
+Result<Settlement> MeteStore::perform(const core::Give& give) { return run_at_homes(give.charges, give); }
 
 namespace {
 

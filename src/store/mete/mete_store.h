@@ -1,9 +1,10 @@
 // MeteStore: state that other Mete servers keep, each the keys that Rendezvous gives it.
 //
 // Definitions are at all of them. A meter, its override and its holds are at the server of its key, and what is
-// remembered of an id is at the server of the first key that it was used with. An operation is atomic, as it happens at
-// one server whole; charges whose keys are at several are refused. While a server is away its keys are unavailable, and
-// all others go on.
+// remembered of an id is at the server of the first key that it was used with. Takes and gives whose keys are at
+// several servers are done in parts, all or none of them (coordinator.h). A hold is at one server: whoever commits it
+// names an amount for each of its charges in their order, which no server would know of the whole. While a server is
+// away its keys are unavailable, and all others go on.
 //
 // The server decides everything, by its own clock; nothing is kept here.
 #pragma once
@@ -35,6 +36,13 @@ class MeteStore final : public StoreOf<MeteStore> {
   // What one server does, as it is.
   template <class What>
   Result<typename What::Answer> perform(const What& operation);
+
+  // Whose charges may be at several servers.
+  Result<core::Verdict> perform(const core::Take& take);
+  Result<std::optional<core::Verdict>> perform(const core::Recall& recall);
+  Result<Settlement> perform(const core::Give& give);
+  template <class What>
+  Result<typename What::Answer> run_at_homes(std::span<const Charge> charges, const What& operation);
 
   // What all of them do, or any (mete_everywhere.cc).
   Result<void> perform(const core::Define& define);

@@ -20,9 +20,8 @@ std::vector<std::string> names_of(const ServerUrl& url) {
 
 Error apart(const Charge& one, const Charge& other) {
   return base::invalid("the keys " + wire::quote(one.key) + " and " + wire::quote(other.key) +
-                       " are at different servers, and nothing is atomic across them: give the keys that "
-                       "are charged together the same text in braces, such as {acme}:storage and "
-                       "{acme}:requests");
+                       " are at different servers, and a hold is at one: give the keys that are held together the "
+                       "same text in braces, such as {acme}:storage and {acme}:requests");
 }
 
 }  // namespace

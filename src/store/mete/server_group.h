@@ -31,7 +31,7 @@ class ServerGroup {
 
   [[nodiscard]] std::span<const std::unique_ptr<Server>> servers() const { return servers_; }
   [[nodiscard]] Server& home_of(std::string_view key) { return *servers_[rendezvous_.owner_of(key)]; }
-  // The server of all the charges' keys. kInvalid if there is no such: nothing is atomic across servers.
+  // The server of all the charges' keys. kInvalid if they are at several.
   [[nodiscard]] Result<Server*> home_of(std::span<const Charge> charges);
   // All of them, the one that an id belongs to first.
   [[nodiscard]] std::vector<Server*> from_home_of(std::string_view id);

@@ -1,22 +1,22 @@
 // Operations in a Cluster. Everything of one key lies on one node, so an operation on one key is one script there, as
 // on a single server. What concerns several keys is done node by node:
 //
-//     take    every part is held for a moment; if one does not fit, the others are cancelled; else all are committed
-//     hold    the same, with parts that stay held; commit, cancel and extend go to each part
+//     take    in parts (store/coordinator.h), each key being a home
+//     hold    every part is held, and if one does not fit the others are cancelled; commit, cancel and extend go to
+//             each part
 //
-// Nothing is ever over a limit. What another reader may see: parts that are held for a moment although the operation is
-// denied in the end, and, while it is being committed, some of them committed and some still held. A process that dies
-// on the way leaves parts that expire by themselves. An id has a locator, on the node of the id: which keys its
-// operation is on, and the answer where that is of several nodes.
+// Nothing is ever over a limit. What another reader may see of a hold: parts that are held for a moment although it is
+// denied in the end, and, while it is being committed, some of them committed and some still held. An id has a locator,
+// on the node of the id: which keys its operation is on, and the answer where that is of several nodes.
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-#include "base/random.h"
 #include "base/try.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
+#include "store/coordinator.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_hold.h"
 #include "store/redis/replies.h"
@@ -25,9 +25,6 @@
 namespace mete::store::redis {
 
 namespace {
-
-// How long the parts of a take may be held before they are committed.
-constexpr Duration kMoment = std::chrono::seconds(10);
 
 std::string text_of(const core::Verdict& verdict) {
   std::string text;
@@ -82,15 +79,6 @@ struct RedisStore::Group {
   std::string_view key;
   std::vector<Charge> charges;
   std::vector<std::size_t> indexes;  // in the operation
-
-  // The operation's bits of these charges' bits.
-  [[nodiscard]] std::uint16_t widen(std::uint16_t bits) const {
-    std::uint16_t wide = 0;
-    for (std::size_t i = 0; i < indexes.size(); ++i) {
-      if ((unsigned{bits} >> i & 1U) != 0) wide |= static_cast<std::uint16_t>(1U << indexes[i]);
-    }
-    return wide;
-  }
 };
 
 // fingerprint, which key each charge is on (a letter each), the answer, and the keys; in lines.
@@ -194,6 +182,13 @@ Result<void> RedisStore::keep_answer(std::string_view id, Locator locator, const
   return {};
 }
 
+// As long as the id is remembered: from when it is final, which is so far from now.
+Result<void> RedisStore::keep_locator(std::string_view id, Duration keep) {
+  const std::string key = locator_key(id);
+  TRY(run_command(key, {"PEXPIRE", key, std::to_string((id_retention_ + keep).ms() + 1)}));
+  return {};
+}
+
 Result<core::Verdict> RedisStore::take_in_cluster(const Take& request) {
   const bool is_apart = group(request.charges).size() > 1;
   if (request.id.empty()) return is_apart ? take_across(request) : take_at_home(request);
@@ -219,38 +214,51 @@ Result<std::optional<core::Verdict>> RedisStore::recall_in_cluster(const Take& r
   return parse_verdict(locator->answer);
 }
 
+// What is on one key, as an operation of its own.
+template <class What>
+Result<typename What::Answer> RedisStore::run_at_home(const What& operation, std::string_view key) {
+  if constexpr (std::is_same_v<What, Take>) {
+    return operation.mode == Mode::kPeek ? peek(operation) : take_at_home(operation);
+  } else if constexpr (std::is_same_v<What, core::Recall>) {
+    return recall_at_home(operation.take);
+  } else if constexpr (std::is_same_v<What, core::Give>) {
+    return give_at_home(operation.charges, operation.id);
+  } else if constexpr (std::is_same_v<What, Hold>) {
+    return hold_at_home(operation);
+  } else if constexpr (std::is_same_v<What, core::FindHold>) {
+    const auto found = TRY(look_for_hold(operation.id, key));
+    return found ? std::optional(found->info(operation.id)) : std::nullopt;
+  } else if constexpr (std::is_same_v<What, core::Extend>) {
+    const auto ttl_us = static_cast<std::uint64_t>(operation.ttl.ns() / kNsPerMicro);
+    TRY(close_at_home(operation.id, {.operation = "extend", .ttl_us = ttl_us, .home = key}));
+    return operation.ttl;
+  } else {
+    constexpr bool kIsCommit = std::is_same_v<What, Commit>;
+    return close_at_home(operation.id, {.operation = kIsCommit ? "commit" : "cancel", .home = key});
+  }
+}
+
+template <class Act>
+auto RedisStore::in_parts(std::span<const Charge> charges, Act act) {
+  const auto home_at = [this](std::string_view key) {
+    return HomeOf([this, key](const auto& operation) { return run_at_home(operation, key); });
+  };
+  const std::vector<Group> groups = group(charges);
+  std::vector<decltype(home_at({}))> homes;
+  for (const Group& each : groups) homes.push_back(home_at(each.key));
+  std::vector<HomePart> parts;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    parts.push_back({.home = &homes[i], .charges = groups[i].charges, .places = groups[i].indexes});
+  }
+  Coordinator coordinator(parts);
+  return act(coordinator);
+}
+
 // A take on the keys of several nodes.
 Result<core::Verdict> RedisStore::take_across(const Take& request) {
-  const std::vector<Group> groups = group(request.charges);
-  core::Verdict verdict{.is_allowed = true};
-  for (const Charge& charge : request.charges) verdict.taken += charge.cost;
-  if (request.mode == Mode::kForce) {
-    // Nothing is charged if one of them cannot be.
-    TRY(check_force(request.charges));
-    for (const Group& part : groups) {
-      TRY(take_at_home({.charges = part.charges, .mode = Mode::kForce, .id = request.id}));
-    }
-    return stand(request, verdict);
-  }
-  const Take as_take{.charges = request.charges, .mode = Mode::kTake, .usages = request.usages};
-  const std::string id = request.id.empty() ? base::random_id() : std::string(request.id);
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const auto peeked = peek(as_take);
-    if (!peeked.has_value() || !peeked->is_allowed || verdict.taken == 0) return peeked;
-    std::vector<Charge> charges;  // a hold has no charges of 0
-    std::copy_if(request.charges.begin(), request.charges.end(), std::back_inserter(charges),
-                 [](const Charge& charge) { return charge.cost > 0; });
-    const auto violated = TRY(hold_across({.charges = charges, .ttl = kMoment, .id = id, .is_id_random = true}));
-    if (!violated) continue;  // somebody took what was there a moment ago
-    for (const Group& part : group(charges)) {
-      const auto committed = close_at_home(id, {.operation = "commit", .home = part.key});
-      // One that is committed already was so by an attempt whose answer was lost.
-      if (!committed && committed.error().code != ErrorCode::kNoHold) return committed.error();
-    }
-    verdict.violated = peeked->violated;
-    return stand(request, verdict);
-  }
-  return too_busy();
+  if (request.mode == Mode::kForce) TRY(check_force(request.charges));
+  const auto verdict = TRY(in_parts(request.charges, [&](Coordinator& whole) { return whole.take(request); }));
+  return stand(request, verdict);
 }
 
 Result<void> RedisStore::check_force(std::span<const Charge> charges) {
@@ -273,12 +281,17 @@ Result<core::Verdict> RedisStore::stand(const Take& request, core::Verdict verdi
 
 Result<Settlement> RedisStore::give_in_cluster(std::span<const Charge> charges, std::string_view id) {
   const bool is_apart = group(charges).size() > 1;
-  if (id.empty()) return is_apart ? give_across(charges, id) : give_at_home(charges, id);
+  const auto give_apart = [&]() -> Result<Settlement> {
+    const auto given = TRY(in_parts(charges, [&](Coordinator& whole) { return whole.give({charges, id}); }));
+    const auto told = TRY(stand({.charges = charges}, {}));
+    return Settlement{.amount = given.amount, .remaining = told.remaining, .limit = told.limit};
+  };
+  if (id.empty()) return is_apart ? give_apart() : give_at_home(charges, id);
   const auto locator = TRY(claim(id, Locator::of({.kind = 'g', .charges = charges}), {}));
   if (const auto earlier = parse_verdict(locator.answer)) {
     return Settlement{.amount = earlier->taken, .remaining = earlier->remaining, .limit = earlier->limit};
   }
-  const auto given = is_apart ? give_across(charges, id) : give_at_home(charges, id);
+  const auto given = is_apart ? give_apart() : give_at_home(charges, id);
   if (!given) {
     unclaim(id, locator, given.error());
     return given;
@@ -289,18 +302,6 @@ Result<Settlement> RedisStore::give_in_cluster(std::span<const Charge> charges, 
     TRY(keep_answer(id, locator, answer));
   }
   return given;
-}
-
-Result<Settlement> RedisStore::give_across(std::span<const Charge> charges, std::string_view id) {
-  // Nothing is given if one of the limits is unknown.
-  TRY(merge(charges));
-  core::Verdict verdict{.is_allowed = true};
-  for (const Group& part : group(charges)) {
-    const auto given = TRY(give_at_home(part.charges, id));
-    verdict.taken += given.amount;
-  }
-  const auto told = TRY(stand({.charges = charges}, verdict));
-  return Settlement{.amount = told.taken, .remaining = told.remaining, .limit = told.limit};
 }
 
 Result<core::Verdict> RedisStore::hold_in_cluster(const Hold& request) {
@@ -316,6 +317,7 @@ Result<core::Verdict> RedisStore::hold_in_cluster(const Hold& request) {
   if (is_apart && (verdict->is_allowed || !request.is_id_random)) {
     TRY(keep_answer(request.id, locator, *verdict));
   }
+  if (!verdict->is_allowed) TRY(keep_locator(request.id, {}));
   if (verdict->is_allowed && !request.tag.empty()) TRY(tag_if_open(request.id, locator));
   return verdict;
 }
@@ -325,26 +327,22 @@ Result<core::Verdict> RedisStore::hold_apart(const Hold& request) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const auto peeked = TRY(peek(as_take));
     if (!peeked.is_allowed) return peeked;
-    const auto violated = TRY(hold_across(request));
-    if (violated) return stand(as_take, peeked);
+    const bool is_held = TRY(hold_across(request));
+    if (is_held) return stand(as_take, peeked);
   }
   return too_busy();
 }
 
-// Holds the charges on each key; none, and nothing is held, if one of them does not fit.
-Result<std::optional<std::uint16_t>> RedisStore::hold_across(const Hold& request) {
+// Holds the charges on each key; false, and nothing is held, if one of them does not fit.
+Result<bool> RedisStore::hold_across(const Hold& request) {
   const std::vector<Group> groups = group(request.charges);
-  std::uint16_t violated = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     Hold part = request;
     part.charges = groups[i].charges;
     part.usages = {};
     part.is_id_random = true;  // a denial here is remembered for the whole, if at all
     const auto held = hold_at_home(part);
-    if (held.has_value() && held->is_allowed) {
-      violated |= groups[i].widen(held->violated);
-      continue;
-    }
+    if (held.has_value() && held->is_allowed) continue;
     for (std::size_t j = 0; j < i; ++j) {
       // What cannot be cancelled now expires by itself.
       (void)close_at_home(request.id, {.operation = "cancel", .home = groups[j].key});
@@ -352,9 +350,9 @@ Result<std::optional<std::uint16_t>> RedisStore::hold_across(const Hold& request
       (void)run_command(record, {"DEL", record});  // it never happened: the next attempt holds anew
     }
     if (!held.has_value()) return held.error();
-    return std::nullopt;
+    return false;
   }
-  return violated;
+  return true;
 }
 
 Result<std::optional<RedisStore::FoundHold>> RedisStore::find_in_cluster(std::string_view id) {
@@ -397,11 +395,7 @@ Result<Settlement> RedisStore::close_in_cluster(std::string_view id, const Closi
     const auto closed = TRY(close_across(id, hold, *locator, closing));
     settlement = closed;
   }
-  if (closing.operation == "extend") {
-    const std::string key = locator_key(id);
-    const Duration keep = id_retention_ + Duration(std::chrono::microseconds(closing.ttl_us));
-    TRY(run_command(key, {"PEXPIRE", key, std::to_string(keep.ms() + 1)}));
-  }
+  TRY(keep_locator(id, Duration(std::chrono::microseconds(closing.ttl_us))));
   if (!hold.tag.empty()) {
     const bool is_open = closing.operation == "extend";
     TRY(is_open ? tag_if_open(id, *locator) : tag_hold(hold.tag, id, 0));
@@ -418,7 +412,11 @@ Result<Settlement> RedisStore::close_across(std::string_view id, const FoundHold
   for (std::size_t i = 0; i < hold.parts.size(); ++i) {
     const FoundHold::Part& part = hold.parts[i];
     const auto home = static_cast<std::size_t>(locator.order[i] - 'a');
-    if (book()->find(part.limit) != nullptr) charges.push_back({part.limit, part.key, 0});
+    // As in send_closing(): what is not held of a meter tells nothing of it.
+    const KnownLimit* const limit = book()->find(part.limit);
+    if (part.is_backed && limit != nullptr && limit->entry().born == part.born) {
+      charges.push_back({part.limit, part.key, 0});
+    }
     if (closing.amounts.empty()) continue;
     amounts[home].push_back(std::min(closing.amounts[i], part.units));
     const Amount beyond = closing.amounts[i] - part.units;

@@ -217,14 +217,17 @@ class RedisStore final : public StoreOf<RedisStore> {
   struct Group;
   static std::vector<Group> group(std::span<const Charge> charges);
   Result<core::Verdict> take_in_cluster(const Take& request);
+  template <class Act>
+  auto in_parts(std::span<const Charge> charges, Act act);
+  template <class What>
+  Result<typename What::Answer> run_at_home(const What& operation, std::string_view key);
   Result<core::Verdict> take_across(const Take& request);
   Result<std::optional<core::Verdict>> recall_in_cluster(const Take& request);
   Result<void> check_force(std::span<const Charge> charges);
   Result<Settlement> give_in_cluster(std::span<const Charge> charges, std::string_view id);
-  Result<Settlement> give_across(std::span<const Charge> charges, std::string_view id);
   Result<core::Verdict> hold_in_cluster(const Hold& request);
   Result<core::Verdict> hold_apart(const Hold& request);
-  Result<std::optional<std::uint16_t>> hold_across(const Hold& request);
+  Result<bool> hold_across(const Hold& request);
   Result<Settlement> close_in_cluster(std::string_view id, const Closing& closing);
   Result<Settlement> close_across(std::string_view id, const FoundHold& hold, const Locator& locator,
                                   const Closing& closing);
@@ -232,6 +235,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   Result<Locator> claim(std::string_view id, const Locator& wanted, Duration keep);
   void unclaim(std::string_view id, const Locator& locator, const Error& error);
   Result<std::optional<Locator>> locate(std::string_view id);
+  Result<void> keep_locator(std::string_view id, Duration keep);
   Result<void> keep_answer(std::string_view id, Locator locator, const core::Verdict& verdict);
   Result<core::Verdict> stand(const Take& request, core::Verdict verdict);
   Result<void> tag_if_open(std::string_view id, const Locator& locator);

@@ -7,6 +7,7 @@
 #include <array>
 #include <thread>
 
+#include "serving/fickle_store.h"
 #include "serving/mete_server.h"
 #include "store/embedded/embedded_store.h"
 #include "store/keys.h"
@@ -17,6 +18,8 @@ namespace mete::escrow {
 namespace {
 
 using namespace std::chrono_literals;
+using serving::FickleStore;
+using serving::Mood;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -26,7 +29,7 @@ class EscrowStoreTest : public ::testing::Test {
   std::unique_ptr<EscrowStore> node(std::string name) {
     EscrowParts parts;
     parts.local = std::make_unique<store::EmbeddedStore>(Options{});
-    parts.shared = store::open_store(shared.url(), {}).value();
+    parts.shared = store::open_closed_store(shared.url(), {}).value();
     parts.node = std::move(name);
     parts.incarnation = ++incarnation;
     return EscrowStore::open(std::move(parts)).value();
@@ -262,6 +265,111 @@ TEST_F(EscrowStoreTest, QuotaKeysAreLimitsOfAllNodes) {
       support::becomes_true(1s, [&] { return a->keys().type("q\n%").value() == core::KeyType::kNone; }));  // Q13
   EXPECT_THAT(a->keys().quota_set(std::string(200, 'q'), {.amount = 1, .window = 1s}).error().message,
               HasSubstr("117 bytes"));
+}
+
+// A shared store that fails on command.
+class EscrowFailuresTest : public ::testing::Test {
+ protected:
+  EscrowFailuresTest() {
+    auto shared = std::make_unique<FickleStore>(std::make_unique<store::EmbeddedStore>(Options{.clock = &clock_}));
+    shared_ = shared.get();
+    EscrowParts parts;
+    parts.local = std::make_unique<store::EmbeddedStore>(Options{.clock = &clock_});
+    parts.shared = std::move(shared);
+    parts.node = "a";
+    parts.incarnation = 1;
+    parts.has_threads = false;
+    node_ = EscrowStore::open(std::move(parts)).value();
+    node_->define(stock("here").amount(5)).value();
+    node_->define(stock("there").amount(100).scope(Scope::kShared)).value();
+    node_->define(hourly("drawn")).value();
+  }
+  ~EscrowFailuresTest() override { shared_->mood = nullptr; }
+  static Limit hourly(std::string name) { return window(std::move(name)).amount(100).per(1h).scope(Scope::kEscrow); }
+  Amount used(std::string_view limit) { return node_->usage({limit, "k"}).value().used; }
+  // The next operation of that name at the shared store fails.
+  void fail_once(std::string_view name, Mood how) {
+    has_failed_ = false;
+    shared_->mood = [this, name, how](std::string_view operation) {
+      if (operation != name || has_failed_) return Mood::kWell;
+      has_failed_ = true;
+      return how;
+    };
+  }
+
+  ManualClock clock_{Instant::from_unix_seconds(1'700'000'000)};
+  FickleStore* shared_ = nullptr;
+  std::unique_ptr<EscrowStore> node_;
+  bool has_failed_ = false;
+};
+
+// A limit of this node beside another one: whoever is told UNAVAILABLE and asks again with the same id is charged.
+TEST_F(EscrowFailuresTest, WhatIsAskedAgainIsChargedWhereverItIsDecided) {
+  for (const char* other : {"there", "drawn"}) {
+    for (const Mood how : {Mood::kAway, Mood::kMute}) {
+      const Amount before = used(other);
+      int admitted = 0;
+      for (int i = 0; i < 12; ++i) {
+        const Charge charges[] = {{"here", "k"}, {other, "k"}};
+        const std::string id = other + std::to_string(static_cast<int>(how)) + std::to_string(i);
+        fail_once("TAKE", how);
+        auto answer = node_->take({.charges = charges, .id = id});
+        if (has_failed_ && !answer.has_value()) {
+          EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
+        }
+        shared_->mood = nullptr;
+        answer = node_->take({.charges = charges, .id = id});
+        ASSERT_TRUE(answer.has_value()) << answer.error().message;
+        admitted += answer->is_allowed ? 1 : 0;
+      }
+      EXPECT_EQ(admitted, 5) << other;
+      EXPECT_EQ(used("here"), 5) << other;
+      EXPECT_EQ(used(other) - before, 5) << other;
+      const Charge back{"here", "k", 5};
+      node_->give({&back, 1}, {}).value();
+    }
+  }
+}
+
+TEST_F(EscrowFailuresTest, AChargeOfNothingBesideOthersIsOnlyLookedAt) {
+  const Charge charges[] = {{"here", "k", 0}, {"there", "k", 1}};
+  const auto answer = node_->take({.charges = charges});
+  ASSERT_TRUE(answer.has_value()) << answer.error().message;
+  EXPECT_EQ(answer->remaining, 5) << "the tightest";
+  EXPECT_EQ(used("there"), 1);
+}
+
+TEST_F(EscrowFailuresTest, GivenBackWhereverItWasTaken) {
+  const Charge charges[] = {{"here", "k", 2}, {"there", "k", 3}};
+  ASSERT_TRUE(node_->take({.charges = charges}).value().is_allowed);
+  fail_once("GIVE", Mood::kMute);
+  EXPECT_FALSE(node_->give(charges, "back").has_value());
+  EXPECT_EQ(node_->give(charges, "back").value().amount, 5);
+  EXPECT_EQ(used("here") + used("there"), 0);
+}
+
+TEST_F(EscrowFailuresTest, AnOpenLimitAdmitsWhileTheSharedStoreIsAway) {
+  node_->define(stock("open").amount(50).scope(Scope::kShared).on_fail(OnFail::kOpen)).value();
+  node_->define(stock("share").amount(50).scope(Scope::kEscrow).on_fail(OnFail::kOpen)).value();
+  shared_->mood = [](std::string_view /*operation*/) { return Mood::kAway; };
+  for (const char* limit : {"open", "share"}) {
+    const Charge alone{limit, "k"};
+    const auto admitted = node_->take({.charges = {&alone, 1}});
+    ASSERT_TRUE(admitted.has_value()) << admitted.error().message;
+    EXPECT_TRUE(admitted->is_unrecorded);
+    EXPECT_EQ(admitted->limit, 50);
+    const Charge beside[] = {{limit, "k"}, {"here", "k"}};
+    const auto both = node_->take({.charges = beside});
+    ASSERT_TRUE(both.has_value()) << both.error().message;
+    EXPECT_TRUE(both->is_unrecorded);
+    EXPECT_TRUE(node_->take({.charges = beside, .id = limit}).value().is_unrecorded);
+  }
+  const Charge closed[] = {{"open", "k"}, {"there", "k"}};
+  EXPECT_EQ(node_->take({.charges = closed}).error().code, ErrorCode::kUnavailable);
+  shared_->mood = nullptr;
+  EXPECT_EQ(used("here"), 4) << "what is decided here is charged here";
+  EXPECT_EQ(used("open") + used("share"), 0) << "no share was drawn from what nobody recorded";
+  EXPECT_EQ(node_->statistics().unrecorded_admissions, 6U);
 }
 
 }  // namespace

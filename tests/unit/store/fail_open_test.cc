@@ -112,6 +112,14 @@ TEST_F(FailOpenTest, WhatIsNotKnownIsClosed) {
   EXPECT_TRUE(take({{"open", "k"}}).has_value());
 }
 
+// Where a part of the store is away, such as one meter that somebody has locked, the limit can be looked for then.
+TEST_F(FailOpenTest, WhatTheStoreStillTellsIsKnown) {
+  there_->mood = [](std::string_view operation) { return operation == "LIMIT" ? Mood::kWell : Mood::kAway; };
+  EXPECT_TRUE(take({{"open", "k"}}).value().is_unrecorded);
+  expect_away(take({{"closed", "k"}}));
+  expect_away(take({{"nothing", "k"}}));
+}
+
 // Whoever defines a limit, drops it or looks for it tells what it says.
 TEST_F(FailOpenTest, DefinitionsThatPassAreKnownAtOnce) {
   ASSERT_TRUE(store_->define(stock("mine").amount(7).on_fail(OnFail::kOpen)));
@@ -119,6 +127,7 @@ TEST_F(FailOpenTest, DefinitionsThatPassAreKnownAtOnce) {
   mood_ = Mood::kAway;
   EXPECT_EQ(take({{"mine", "k"}}).value().limit, 7);
   EXPECT_EQ(take({{"wide", "k"}}).value().limit, 100);
+  EXPECT_EQ(looks_, 1) << "the test's own";
   expect_away(store_->define(stock("mine").amount(9)));
   expect_away(take({{"mine", "k"}}));
   mood_ = Mood::kWell;
@@ -128,7 +137,6 @@ TEST_F(FailOpenTest, DefinitionsThatPassAreKnownAtOnce) {
   mood_ = Mood::kAway;
   expect_away(take({{"wide", "k"}}));
   expect_away(take({{"mine", "k"}}));
-  EXPECT_EQ(looks_, 1) << "the test's own";
 }
 
 // An unknown limit is an error, and never an allowance: also once the store is away.

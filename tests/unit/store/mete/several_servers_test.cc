@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -119,28 +120,55 @@ TEST_F(SeveralServers, ShiftsGoWhereTheyBelong) {
   }
 }
 
-TEST_F(SeveralServers, ChargesOnDifferentServersAreRefusedAndATagMendsIt) {
+TEST_F(SeveralServers, ChargesOnDifferentServersAreAllOrNothing) {
+  const std::string one = key_at(0);
+  const std::string other = key_at(1);
+  const std::string third = key_at(2);
+  const Charge apart[] = {{"credits", one, 30}, {"credits", other, 60}, {"storage", third, 10}};
+  const auto used = [&](std::string_view key) { return store_->usage({"credits", key}).value().used; };
+  const Take with_id{.charges = apart, .id = "op"};
+  EXPECT_FALSE(store_->recall(with_id).value().has_value());
+  std::array<Usage, 3> usages;
+  const auto taken = store_->take({.charges = apart, .id = "op", .usages = usages}).value();
+  EXPECT_TRUE(taken.is_allowed);
+  EXPECT_EQ(taken.taken, 100);
+  EXPECT_EQ(taken.remaining, 40);
+  EXPECT_EQ(usages[2].remaining, 90);
+  EXPECT_EQ(store_->take(with_id).value(), taken) << "the same again";
+  EXPECT_EQ(store_->recall(with_id).value(), taken);
+  const auto denied = store_->take({.charges = apart}).value();
+  EXPECT_FALSE(denied.is_allowed);
+  EXPECT_EQ(denied.violated, 0b010);
+  EXPECT_EQ(store_->take({.charges = apart, .mode = Mode::kPeek}).value(), denied);
+  EXPECT_EQ(used(one), 30);
+  EXPECT_EQ(used(other), 60);
+  EXPECT_EQ(homes_of(other), std::vector<std::size_t>{1});
+  EXPECT_EQ(store_->give(apart, "back").value().amount, 100);
+  EXPECT_EQ(store_->give(apart, "back").value().amount, 100);
+  EXPECT_TRUE(store_->take({.charges = apart, .mode = Mode::kForce}).value().is_allowed);
+  EXPECT_EQ(used(other), 60);
+  stop(1);
+  EXPECT_EQ(store_->take({.charges = apart}).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(store_->give(apart, {}).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(used(one), 30);
+}
+
+TEST_F(SeveralServers, AHoldIsAtOneServerAndATagMendsIt) {
   const std::string one = key_at(0);
   const std::string other = key_at(1);
   const Charge apart[] = {{"credits", one, 1}, {"storage", other, 1}};
-  const auto expect_refused = [&](const auto& result) {
-    ASSERT_FALSE(result.has_value());
-    EXPECT_EQ(result.error().code, ErrorCode::kInvalid);
-    for (const std::string_view word : {std::string_view(one), std::string_view(other), std::string_view("braces")}) {
-      EXPECT_NE(result.error().message.find(word), std::string::npos) << result.error().message;
-    }
-  };
-  expect_refused(store_->take({.charges = apart}));
-  expect_refused(store_->take({.charges = apart, .mode = Mode::kPeek}));
-  expect_refused(store_->recall({.charges = apart, .id = "x"}));
-  expect_refused(store_->give(apart, {}));
-  expect_refused(store_->hold({.charges = apart, .ttl = 1h, .id = "x"}));
+  const auto refused = store_->hold({.charges = apart, .ttl = 1h, .id = "x"});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  for (const std::string_view word : {std::string_view(one), std::string_view(other), std::string_view("braces")}) {
+    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+  }
   EXPECT_TRUE(homes_of(one).empty());
   for (int i = 0; i < 20; ++i) {
     const std::string first = "{acme" + std::to_string(i) + "}:credits";
     const std::string second = "storage of {acme" + std::to_string(i) + "}";
     const Charge together[] = {{"credits", first, 1}, {"storage", second, 1}};
-    const auto verdict = store_->take({.charges = together});
+    const auto verdict = store_->hold({.charges = together, .ttl = 1h, .id = first});
     ASSERT_TRUE(verdict.has_value()) << verdict.error().message;
     EXPECT_TRUE(verdict->is_allowed);
   }
