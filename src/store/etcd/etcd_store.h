@@ -58,7 +58,7 @@ class EtcdStore final : public StoreOf<EtcdStore> {
   Result<core::Verdict> perform(const core::Hold& hold);
   Result<void> perform(const core::ShiftUsage& shifts);
   Result<core::Verdict> admit_open(const Take& take, const Error& error);
-  void take_together(const core::TakeEach& takes, std::span<const std::size_t> which);
+  void take_together(const core::TakeEach& takes);
 
   // Definitions (etcd_definitions.cc).
   Result<void> perform(const core::Define& define);
