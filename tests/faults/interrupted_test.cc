@@ -7,9 +7,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <tuple>
 
 #include "faults/load.h"
 #include "faults/world.h"
+#include "net/fiber.h"
 #include "support/redis_server.h"
 #include "support/waiting.h"
 
@@ -35,7 +38,7 @@ TEST(Interrupted, ScriptsThatAreFlushedAreNotMissed) {
   EXPECT_EQ(tally.allowed, kAmount);
 }
 
-class InterruptedServer : public ::testing::TestWithParam<Make> {
+class InterruptedServer : public ::testing::TestWithParam<std::tuple<Make, Callers>> {
  protected:
   void SetUp() override {
     ASSERT_TRUE(patient_.define(stock("stock").amount(kAmount)).has_value());
@@ -44,9 +47,11 @@ class InterruptedServer : public ::testing::TestWithParam<Make> {
   }
   // Each operation has an id, and is sent again until it is answered: so every one of them happens once.
   void expect_once_each(const std::function<void()>& disturb);
+  void expect_no_trouble();
 
   static constexpr Amount kAmount = 800;
-  const SharedWorld world_{GetParam(), Disk::kSynced};
+  const Callers callers_ = std::get<Callers>(GetParam());
+  const SharedWorld world_{std::get<Make>(GetParam()), Disk::kSynced};
   const std::string key_ = unused_key();
   Limiter patient_ = open(world_->patient_url()).value();
   Limiter limiter_ = open_when_calm(world_->url());
@@ -54,7 +59,8 @@ class InterruptedServer : public ::testing::TestWithParam<Make> {
 
 // What the server has acknowledged is on its disk, so that a kill loses nothing.
 TEST_P(InterruptedServer, RestartsLoseNothing) {
-  Load load(kThreads, [&] { return limiter_.take("stock", key_); });
+  Load load(
+      kThreads, [&] { return limiter_.take("stock", key_); }, callers_);
   for (Amount restarts = 1; restarts <= 4; ++restarts) {
     load.await_allowed(restarts * 50);
     if (restarts % 2 == 0) {
@@ -82,10 +88,11 @@ void InterruptedServer::expect_once_each(const std::function<void()>& disturb) {
     while (true) {
       auto answer = limiter_.take({{"plenty", key_, 1}}, {.id = id});
       if (answer.has_value() || answer.error().code != ErrorCode::kUnavailable) return answer;
+      net::pause_for(1ms);
     }
   };
   const std::uint64_t connected = world_->proxy().accepted();
-  Load load(kThreads, take_once);
+  Load load(kThreads, take_once, callers_);
   for (int disturbances = 0; disturbances < 20; ++disturbances) {
     load.await_allowed(load.allowed() + 20);
     disturb();
@@ -93,7 +100,7 @@ void InterruptedServer::expect_once_each(const std::function<void()>& disturb) {
   const Tally tally = load.stop();
   EXPECT_EQ(tally.wrong, "");
   EXPECT_EQ(tally.allowed, ids) << "each was answered in the end";
-  EXPECT_GT(world_->proxy().accepted(), connected + kThreads) << "nothing was disturbed";
+  EXPECT_GT(world_->proxy().accepted(), connected + 1) << "nothing was disturbed";
   EXPECT_EQ(await_usage(patient_, "plenty", key_).used, tally.allowed);
 }
 
@@ -109,10 +116,25 @@ TEST_P(InterruptedServer, RepliesThatAreLostChargeOnceById) {
   });
 }
 
-// A delay below the time-out is no trouble.
-TEST_P(InterruptedServer, RepliesThatAreLateAreWaitedFor) {
-  world_->proxy().delay_replies(60ms);
-  Load load(kThreads, [&] { return patient_.take("stock", key_); });
+TEST_P(InterruptedServer, RepliesThatMakeNoSenseChargeOnceById) {
+  expect_once_each([this] {
+    world_->proxy().garble_replies();
+    std::this_thread::sleep_for(5ms);
+    world_->proxy().pass();
+  });
+}
+
+TEST_P(InterruptedServer, ConnectionsThatAreClosedAgainAndAgainChargeOnceById) {
+  // A connection to PostgreSQL needs three before its first answer.
+  world_->proxy().close_after(6);
+  expect_once_each([] {});
+  world_->proxy().pass();
+}
+
+// What is below the time-out is no trouble.
+void InterruptedServer::expect_no_trouble() {
+  Load load(
+      kThreads, [&] { return patient_.take("stock", key_); }, callers_);
   load.await_allowed(40);
   const Tally tally = load.stop();
   world_->proxy().pass();
@@ -121,8 +143,23 @@ TEST_P(InterruptedServer, RepliesThatAreLateAreWaitedFor) {
   EXPECT_EQ(await_usage(patient_, "stock", key_).used, tally.allowed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Servers, InterruptedServer, ::testing::ValuesIn(makes()),
-                         [](const auto& make) { return make.param.name; });
+TEST_P(InterruptedServer, RepliesThatAreLateAreWaitedFor) {
+  world_->proxy().delay_replies(60ms);
+  expect_no_trouble();
+}
+
+TEST_P(InterruptedServer, RepliesInHalvesAreWhole) {
+  world_->proxy().halve_replies();
+  expect_no_trouble();
+}
+
+INSTANTIATE_TEST_SUITE_P(Servers, InterruptedServer,
+                         ::testing::Combine(::testing::ValuesIn(makes()),
+                                            ::testing::Values(Callers::kOnThreads, Callers::kOnFibers)),
+                         [](const auto& each) {
+                           const bool is_thread = std::get<Callers>(each.param) == Callers::kOnThreads;
+                           return std::get<Make>(each.param).name + (is_thread ? "_threads" : "_fibers");
+                         });
 
 }  // namespace
 }  // namespace mete::faults

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/fiber.h"
+#include "support/on_fibers.h"
 #include "support/waiting.h"
 
 namespace mete::faults {
@@ -29,17 +31,27 @@ Tally& Tally::operator+=(const Tally& other) {
   return *this;
 }
 
-Load::Load(int threads, const Call& call) : tallies_(static_cast<std::size_t>(threads)) {
-  for (Tally& tally : tallies_) {
-    threads_.emplace_back([this, call, &tally] {
-      while (!is_stopping_) {
-        const auto start = steady_clock::now();
-        const auto answer = call();
-        tally.count(answer, steady_clock::now() - start);
-        if (answer.has_value() && answer->allowed()) ++allowed_;
-        if (!answer.has_value()) ++failed_;
-      }
-    });
+Load::Load(int callers, const Call& call, Callers kind) : tallies_(static_cast<std::size_t>(callers)) {
+  if (kind == Callers::kOnThreads) {
+    for (Tally& tally : tallies_) {
+      threads_.emplace_back([this, call, &tally] { ask_on(call, tally); });
+    }
+    return;
+  }
+  threads_.emplace_back(
+      [this, call] { support::on_fibers(tallies_.size(), [&](std::size_t i) { ask_on(call, tallies_[i]); }); });
+}
+
+void Load::ask_on(const Call& call, Tally& tally) {
+  while (!is_stopping_) {
+    const auto start = steady_clock::now();
+    const auto answer = call();
+    tally.count(answer, steady_clock::now() - start);
+    if (answer.has_value() && answer->allowed()) ++allowed_;
+    if (!answer.has_value()) ++failed_;
+    // A server that is known to be away is told of at once: a fiber that never waits would keep the others from going
+    // on.
+    if (!answer.has_value()) net::pause_for(std::chrono::milliseconds(1));
   }
 }
 

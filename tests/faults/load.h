@@ -1,4 +1,5 @@
-// Load: threads that ask a limiter again and again, and count what they are told.
+// Load: callers that ask a limiter again and again, and count what they are told. They are threads, each of which has a
+// connection to itself; or fibers of one event loop, as in a server, which share them.
 //
 //     Load load(4, [&] { return limiter.take("stock", "k"); });
 //     server.call({"SCRIPT", "FLUSH"});
@@ -10,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,11 +39,13 @@ struct Tally {
   Tally& operator+=(const Tally& other);
 };
 
+enum class Callers : std::uint8_t { kOnThreads, kOnFibers };
+
 class Load {
  public:
   using Call = std::function<Result<Decision>()>;
 
-  Load(int threads, const Call& call);
+  Load(int callers, const Call& call, Callers kind = Callers::kOnThreads);
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
   ~Load();
@@ -55,10 +59,12 @@ class Load {
   Tally stop();
 
  private:
+  void ask_on(const Call& call, Tally& tally);
+
   std::atomic<bool> is_stopping_{false};
   std::atomic<Amount> allowed_{0};
   std::atomic<Amount> failed_{0};
-  std::vector<Tally> tallies_;  // one per thread
+  std::vector<Tally> tallies_;  // one per caller
   std::vector<std::thread> threads_;
 };
 

@@ -132,7 +132,16 @@ bool Proxy::take_reply(Pair& pair) const {
     make_abrupt(pair.client);
     return false;
   }
-  pair.replies.push_back({Time::clock::now() + conduct_.delay, std::move(bytes)});
+  if (conduct_.fate == Fate::kGarble) std::ranges::fill(bytes, '!');
+  const Time due = Time::clock::now() + conduct_.delay;
+  if (conduct_.fate == Fate::kHalve) {
+    constexpr std::chrono::milliseconds kPause{5};
+    const std::string first = bytes.substr(0, bytes.size() / 2);
+    pair.replies.push_back({due, first});
+    pair.replies.push_back({due + kPause, bytes.substr(first.size())});
+  } else {
+    pair.replies.push_back({due, std::move(bytes)});
+  }
   return true;
 }
 
@@ -145,6 +154,7 @@ bool Proxy::serve(Pair& pair, bool has_request, bool has_reply) {
   while (!pair.replies.empty() && pair.replies.front().due <= Time::clock::now()) {
     if (!send_all(pair.client, pair.replies.front().bytes)) return false;
     pair.replies.pop_front();
+    if (++pair.replied >= conduct_.replies_max) return false;
   }
   return true;
 }

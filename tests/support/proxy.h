@@ -18,6 +18,7 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <string>
@@ -47,6 +48,12 @@ class Proxy {
   void swallow_replies() { change({.fate = Fate::kSwallow}); }
   // Requests arrive, and the connection is reset when the reply comes.
   void cut_at_replies() { change({.fate = Fate::kCut}); }
+  // A reply comes in two parts, with a pause between them.
+  void halve_replies() { change({.fate = Fate::kHalve}); }
+  // In the place of a reply comes one that makes no sense.
+  void garble_replies() { change({.fate = Fate::kGarble}); }
+  // A connection is closed behind so many replies.
+  void close_after(std::size_t replies) { change({.replies_max = replies}); }
   // Resets all connections, now. The rest is as it was.
   void cut() {
     do_there([this] { reset_all(); });
@@ -56,10 +63,11 @@ class Proxy {
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  enum class Fate : std::uint8_t { kPass, kSwallow, kCut };  // of a reply
+  enum class Fate : std::uint8_t { kPass, kSwallow, kCut, kHalve, kGarble };  // of a reply
   struct Conduct {
     Fate fate = Fate::kPass;
     std::chrono::nanoseconds delay = {};
+    std::size_t replies_max = std::numeric_limits<std::size_t>::max();
     bool is_refusing = false;
   };
   struct Reply {
@@ -70,6 +78,7 @@ class Proxy {
     net::Descriptor client;
     net::Descriptor server;
     std::deque<Reply> replies = {};  // not yet passed on
+    std::size_t replied = 0;
   };
 
   // Runs it on the proxy's thread, to which all below belongs, and waits for that.

@@ -50,7 +50,15 @@ Error told_by(const net::Address& address, const std::string& words, ErrorCode c
 
 Client::Client(const Url& url, std::unique_ptr<net::TlsClient> tls)
     : credentials_(url.credentials), tls_(std::move(tls)) {
-  for (const net::Address& host : url.hosts) members_.push_back(std::make_unique<Endpoint>(host, tls_.get()));
+  for (const net::Address& host : url.hosts) {
+    const auto open_line = [this, host](const net::Deadline& deadline) -> Result<std::shared_ptr<GrpcConnection>> {
+      auto line = TRY(GrpcConnection::open(host, tls_.get(), deadline));
+      distance_ns_.store(line->distance().ns(), std::memory_order_relaxed);
+      return line;
+    };
+    members_.emplace_back(
+        new Member{host, Lines<GrpcConnection>({.server = "etcd at " + host.to_string(), .open = open_line})});
+  }
 }
 
 Outcome<TxnAnswer> Client::run(const Txn& txn, const net::Deadline& deadline) {
@@ -93,7 +101,7 @@ Client::Attempt Client::try_members(const GrpcRequest& request, bool changes, co
   return last;
 }
 
-Client::Attempt Client::try_member(Endpoint& member, GrpcRequest request, bool changes, const net::Deadline& deadline) {
+Client::Attempt Client::try_member(Member& member, GrpcRequest request, bool changes, const net::Deadline& deadline) {
   if (credentials_.user.empty()) return ask(member, request, changes, deadline);
   for (bool is_renewed = false;; is_renewed = true) {
     std::string known = token();
@@ -109,34 +117,33 @@ Client::Attempt Client::try_member(Endpoint& member, GrpcRequest request, bool c
   }
 }
 
-Client::Attempt Client::ask(Endpoint& member, const GrpcRequest& request, bool changes, const net::Deadline& deadline) {
-  auto lease = member.borrow(deadline);
+Client::Attempt Client::ask(Member& member, const GrpcRequest& request, bool changes, const net::Deadline& deadline) {
+  auto lease = member.lines.borrow(deadline);
   if (!lease) return Trouble{{lease.error()}, Next::kAskAnother};
-  auto reply = lease->connection->call(request, deadline);
+  auto reply = lease->line->call(request, deadline);
   if (!reply) {
-    member.drop(std::move(*lease), deadline.is_over());
-    const Error error = told_by(member.address(), reply.error().message);
+    member.lines.drop(*lease, deadline.is_over());
+    const Error error = told_by(member.address, reply.error().message);
     return Trouble{{error, changes}, changes ? Next::kTellCaller : Next::kAskAnother};
   }
-  member.give_back(std::move(*lease));
+  member.lines.give_back(std::move(*lease));
   if (reply->status == GrpcStatus::kOk) return std::move(reply->message);
   const std::string words = reply->words + std::string(remedy_for(*reply));
   if (reply->words == kNoLeader) {
-    return Trouble{{told_by(member.address(), words)}, Next::kAwaitLeader};
+    return Trouble{{told_by(member.address, words)}, Next::kAwaitLeader};
   }
   if (is_about_token(*reply)) {
-    return Trouble{{told_by(member.address(), words, ErrorCode::kUnavailable)}, Next::kTellCaller};
+    return Trouble{{told_by(member.address, words, ErrorCode::kUnavailable)}, Next::kTellCaller};
   }
   if (is_refusal(reply->status)) {
-    return Trouble{{told_by(member.address(), words, ErrorCode::kInvalid)}, Next::kTellCaller};
+    return Trouble{{told_by(member.address, words, ErrorCode::kInvalid)}, Next::kTellCaller};
   }
   // It has too much to do, or no room: nothing was done. All else may come after the fact.
   const bool may_have_happened = changes && reply->status != GrpcStatus::kResourceExhausted;
-  return Trouble{{told_by(member.address(), words), may_have_happened},
-                 changes ? Next::kTellCaller : Next::kAskAnother};
+  return Trouble{{told_by(member.address, words), may_have_happened}, changes ? Next::kTellCaller : Next::kAskAnother};
 }
 
-Client::Attempt Client::authenticate(Endpoint& member, const net::Deadline& deadline) {
+Client::Attempt Client::authenticate(Member& member, const net::Deadline& deadline) {
   const std::string message = encode_authenticate(credentials_.user, credentials_.password);
   auto reply = TRY(ask(member, {.path = kAuthenticatePath, .message = message}, false, deadline));
   auto made = decode_token(reply);
@@ -155,13 +162,11 @@ RemoteStatus Client::status() const {
   RemoteStatus status = {.shape = "etcd", .nodes = {}, .failures = failures_.load(std::memory_order_relaxed)};
   std::size_t away = 0;
   for (const auto& member : members_) {
-    const Endpoint::Status each = member->status();
-    status.connections += each.connections;
-    status.reconnects += each.reconnects;
-    if (each.is_away) {
+    member->lines.add_to(status);
+    if (member->lines.is_away()) {
       ++away;
     } else {
-      status.nodes.push_back(member->address().to_string());
+      status.nodes.push_back(member->address.to_string());
     }
   }
   status.is_reachable = away < members_.size();

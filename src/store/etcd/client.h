@@ -15,9 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "store/etcd/endpoint.h"
+#include "store/etcd/grpc_connection.h"
 #include "store/etcd/messages.h"
 #include "store/etcd/url.h"
+#include "store/lines.h"
 #include "store/remote.h"
 
 namespace mete::store::etcd {
@@ -37,8 +38,14 @@ class Client {
   Outcome<TxnAnswer> run(const Txn& txn, const net::Deadline& deadline);
 
   [[nodiscard]] RemoteStatus status() const;
+  // What an answer takes that needs no work, as measured when the last connection was made.
+  [[nodiscard]] Duration distance() const { return Duration::from_ns(distance_ns_.load(std::memory_order_relaxed)); }
 
  private:
+  struct Member {
+    net::Address address;
+    Lines<GrpcConnection> lines;
+  };
   enum class Next : std::uint8_t { kTellCaller, kAskAnother, kAwaitLeader };
   // Why there is no answer, and what to do about it.
   struct Trouble {
@@ -48,17 +55,18 @@ class Client {
   using Attempt = Result<std::string, Trouble>;
 
   Attempt try_members(const GrpcRequest& request, bool changes, const net::Deadline& deadline);
-  Attempt try_member(Endpoint& member, GrpcRequest request, bool changes, const net::Deadline& deadline);
+  Attempt try_member(Member& member, GrpcRequest request, bool changes, const net::Deadline& deadline);
   // The reply to a request, or why there is none; has the token renewed where it is too old.
-  Attempt ask(Endpoint& member, const GrpcRequest& request, bool changes, const net::Deadline& deadline);
-  Attempt authenticate(Endpoint& member, const net::Deadline& deadline);
+  Attempt ask(Member& member, const GrpcRequest& request, bool changes, const net::Deadline& deadline);
+  Attempt authenticate(Member& member, const net::Deadline& deadline);
   [[nodiscard]] std::string token() const;
 
   const Credentials credentials_;
   const std::unique_ptr<net::TlsClient> tls_;
-  std::vector<std::unique_ptr<Endpoint>> members_;
+  std::vector<std::unique_ptr<Member>> members_;
   std::atomic<std::size_t> preferred_{0};
   std::atomic<std::uint64_t> failures_{0};
+  std::atomic<std::int64_t> distance_ns_{0};
   mutable std::mutex token_mutex_;
   std::string token_;  // under token_mutex_; empty: none was asked for yet
 };

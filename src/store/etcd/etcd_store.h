@@ -55,7 +55,7 @@ class EtcdStore final : public StoreOf<EtcdStore> {
   Result<void> perform(const core::TakeEach& takes);
   Result<core::Verdict> perform(const core::Hold& hold);
   Result<void> perform(const core::ShiftUsage& shifts);
-  void take_together(const core::TakeEach& takes, std::span<const std::size_t> which);
+  void take_together(const core::TakeEach& takes);
 
   // Definitions (etcd_definitions.cc).
   Result<void> perform(const core::Define& define);

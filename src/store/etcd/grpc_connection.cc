@@ -8,6 +8,8 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/monotonic.h"
+#include "base/time_text.h"
 #include "base/try.h"
 #include "wire/uri.h"
 
@@ -37,67 +39,82 @@ nghttp2_nv header(std::string_view name, std::string_view value) {
 
 }  // namespace
 
-// One call, while it is under way.
-struct GrpcConnection::Exchange {
-  std::string output;  // the framed message
+struct GrpcTurn {
+  std::string output = {};  // the framed message
   std::size_t sent = 0;
-  std::int32_t stream = 0;
-  std::string input;
-  std::string http_status;
-  std::string grpc_status;
-  std::string grpc_message;
+  std::string input = {};
+  std::string http_status = {};
+  std::string grpc_status = {};
+  std::string grpc_message = {};
   bool is_closed = false;
   bool is_too_long = false;
   std::uint32_t close_reason = NGHTTP2_NO_ERROR;
-
-  static ssize_t read(nghttp2_session* /*session*/, std::int32_t /*stream*/, std::uint8_t* room, std::size_t size,
-                      std::uint32_t* flags, nghttp2_data_source* source, void* /*user*/) {
-    auto& self = *static_cast<Exchange*>(source->ptr);
-    const std::size_t count = std::min(size, self.output.size() - self.sent);
-    std::memcpy(room, self.output.data() + self.sent, count);
-    self.sent += count;
-    if (self.sent == self.output.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
-    return static_cast<ssize_t>(count);
-  }
-
-  static int on_header(nghttp2_session* /*session*/, const nghttp2_frame* frame, const std::uint8_t* name,
-                       std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t /*flags*/,
-                       void* user) {
-    auto* const self = static_cast<Exchange*>(user);
-    if (self == nullptr || frame->hd.stream_id != self->stream) return 0;
-    const std::string_view key(reinterpret_cast<const char*>(name), name_size);
-    const std::string_view text(reinterpret_cast<const char*>(value), value_size);
-    if (key == ":status") self->http_status = text;
-    if (key == "grpc-status") self->grpc_status = text;
-    if (key == "grpc-message") self->grpc_message = text;
-    return 0;
-  }
-
-  static int on_data(nghttp2_session* /*session*/, std::uint8_t /*flags*/, std::int32_t stream,
-                     const std::uint8_t* bytes, std::size_t size, void* user) {
-    auto* const self = static_cast<Exchange*>(user);
-    if (self == nullptr || stream != self->stream) return 0;
-    if (self->input.size() + size > kReplyBytesMax) {
-      self->is_too_long = true;
-      return NGHTTP2_ERR_CALLBACK_FAILURE;
-    }
-    self->input.append(reinterpret_cast<const char*>(bytes), size);
-    return 0;
-  }
-
-  static int on_close(nghttp2_session* /*session*/, std::int32_t stream, std::uint32_t reason, void* user) {
-    auto* const self = static_cast<Exchange*>(user);
-    if (self == nullptr || stream != self->stream) return 0;
-    self->is_closed = true;
-    self->close_reason = reason;
-    return 0;
-  }
+  net::Signal changed = {};
 
   // What the server said, once the stream is closed.
   [[nodiscard]] Result<GrpcReply> reply() const;
 };
 
-Result<GrpcReply> GrpcConnection::Exchange::reply() const {
+// What nghttp2 calls, with the connection as `user`.
+struct GrpcConnection::Callbacks {
+  // Null: the stream is of no call, or of none any more.
+  static GrpcTurn* turn_of(nghttp2_session* session, std::int32_t stream) {
+    return static_cast<GrpcTurn*>(nghttp2_session_get_stream_user_data(session, stream));
+  }
+
+  static ssize_t read(nghttp2_session* /*session*/, std::int32_t /*stream*/, std::uint8_t* room, std::size_t size,
+                      std::uint32_t* flags, nghttp2_data_source* source, void* /*user*/) {
+    auto& turn = *static_cast<GrpcTurn*>(source->ptr);
+    const std::size_t count = std::min(size, turn.output.size() - turn.sent);
+    std::memcpy(room, turn.output.data() + turn.sent, count);
+    turn.sent += count;
+    if (turn.sent == turn.output.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(count);
+  }
+
+  static int on_header(nghttp2_session* session, const nghttp2_frame* frame, const std::uint8_t* name,
+                       std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t /*flags*/,
+                       void* /*user*/) {
+    GrpcTurn* const turn = turn_of(session, frame->hd.stream_id);
+    if (turn == nullptr) return 0;
+    const std::string_view key(reinterpret_cast<const char*>(name), name_size);
+    const std::string_view text(reinterpret_cast<const char*>(value), value_size);
+    if (key == ":status") turn->http_status = text;
+    if (key == "grpc-status") turn->grpc_status = text;
+    if (key == "grpc-message") turn->grpc_message = text;
+    return 0;
+  }
+
+  static int on_data(nghttp2_session* session, std::uint8_t /*flags*/, std::int32_t stream, const std::uint8_t* bytes,
+                     std::size_t size, void* /*user*/) {
+    GrpcTurn* const turn = turn_of(session, stream);
+    if (turn == nullptr || turn->is_too_long) return 0;
+    turn->is_too_long = turn->input.size() + size > kReplyBytesMax;
+    if (turn->is_too_long) return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_CANCEL);
+    turn->input.append(reinterpret_cast<const char*>(bytes), size);
+    return 0;
+  }
+
+  static int on_frame(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user) {
+    if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
+      static_cast<GrpcConnection*>(user)->is_greeted_ = true;
+    }
+    return 0;
+  }
+
+  static int on_close(nghttp2_session* session, std::int32_t stream, std::uint32_t reason, void* user) {
+    GrpcTurn* const turn = turn_of(session, stream);
+    if (turn == nullptr) return 0;
+    turn->is_closed = true;
+    turn->close_reason = reason;
+    turn->changed.notify_all();
+    std::erase_if(static_cast<GrpcConnection*>(user)->turns_, [turn](const auto& each) { return each.get() == turn; });
+    return 0;
+  }
+};
+
+Result<GrpcReply> GrpcTurn::reply() const {
+  if (is_too_long) return lost("the server's answer is longer than 64 MiB");
   GrpcReply made;
   std::uint32_t number = 0;
   const char* const end = grpc_status.data() + grpc_status.size();
@@ -123,22 +140,24 @@ Result<GrpcReply> GrpcConnection::Exchange::reply() const {
 GrpcConnection::GrpcConnection(net::ClientSocket socket, const net::Address& address, bool has_tls)
     : socket_(std::move(socket)), authority_(address.to_string()), scheme_(has_tls ? "https" : "http") {}
 
-Result<std::unique_ptr<GrpcConnection>> GrpcConnection::open(const net::Address& address, const net::TlsClient* tls,
+Result<std::shared_ptr<GrpcConnection>> GrpcConnection::open(const net::Address& address, const net::TlsClient* tls,
                                                              const net::Deadline& deadline) {
   auto socket = TRY(net::ClientSocket::open(address, tls, deadline, "etcd"));
-  std::unique_ptr<GrpcConnection> connection(new GrpcConnection(std::move(socket), address, tls != nullptr));
+  std::shared_ptr<GrpcConnection> connection(new GrpcConnection(std::move(socket), address, tls != nullptr));
   TRY(connection->begin());
+  TRY(connection->measure_distance(deadline));
   return connection;
 }
 
 Result<void> GrpcConnection::begin() {
   nghttp2_session_callbacks* callbacks = nullptr;
   CHECK(nghttp2_session_callbacks_new(&callbacks) == 0);
-  nghttp2_session_callbacks_set_on_header_callback(callbacks, Exchange::on_header);
-  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, Exchange::on_data);
-  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, Exchange::on_close);
+  nghttp2_session_callbacks_set_on_header_callback(callbacks, Callbacks::on_header);
+  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, Callbacks::on_data);
+  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, Callbacks::on_close);
+  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, Callbacks::on_frame);
   nghttp2_session* session = nullptr;
-  const int made = nghttp2_session_client_new(&session, callbacks, nullptr);
+  const int made = nghttp2_session_client_new(&session, callbacks, this);
   nghttp2_session_callbacks_del(callbacks);
   if (made != 0) return lost(nghttp2_strerror(made));
   session_.reset(session);
@@ -151,8 +170,20 @@ Result<void> GrpcConnection::begin() {
   return {};
 }
 
-Result<std::int32_t> GrpcConnection::submit(const GrpcRequest& request, const net::Deadline& deadline,
-                                            Exchange& exchange) {
+Result<void> GrpcConnection::measure_distance(const net::Deadline& deadline) {
+  if (const int failed = nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr); failed != 0) {
+    return lost(nghttp2_strerror(failed));
+  }
+  const Instant begun = base::monotonic_now();
+  TRY(write_added(deadline));
+  while (!is_greeted_) {
+    TRY(read_some(deadline));
+  }
+  distance_ = base::monotonic_now() - begun;
+  return {};
+}
+
+Result<void> GrpcConnection::submit(const GrpcRequest& request, const net::Deadline& deadline, GrpcTurn& turn) {
   // The server gives up when nobody waits any more.
   const Duration left = deadline.left();
   constexpr std::int64_t kNsPerMs = 1'000'000;
@@ -164,41 +195,38 @@ Result<std::int32_t> GrpcConnection::submit(const GrpcRequest& request, const ne
                                      header("user-agent", "mete")};
   if (!timeout.empty()) headers.push_back(header("grpc-timeout", timeout));
   if (!request.token.empty()) headers.push_back(header("token", request.token));
-  exchange.output = framed(request.message);
+  turn.output = framed(request.message);
   nghttp2_data_provider body = {};
-  body.source.ptr = &exchange;
-  body.read_callback = Exchange::read;
+  body.source.ptr = &turn;
+  body.read_callback = Callbacks::read;
   const std::int32_t stream =
-      nghttp2_submit_request(session_.get(), nullptr, headers.data(), headers.size(), &body, nullptr);
+      nghttp2_submit_request(session_.get(), nullptr, headers.data(), headers.size(), &body, &turn);
   if (stream < 0) return lost(nghttp2_strerror(stream));
-  return stream;
+  return {};
 }
 
 Result<GrpcReply> GrpcConnection::call(const GrpcRequest& request, const net::Deadline& deadline) {
-  Exchange exchange;
-  nghttp2_session_set_user_data(session_.get(), &exchange);
-  exchange.stream = TRY(submit(request, deadline, exchange));
-  Result<void> moved;
-  while (moved && !exchange.is_closed) {
-    moved = send(deadline);
-    if (moved && !exchange.is_closed) moved = receive(deadline);
-  }
-  nghttp2_session_set_user_data(session_.get(), nullptr);
-  if (exchange.is_too_long) return lost("the server's answer is longer than 64 MiB");
-  if (!moved) return moved.error();
-  return exchange.reply();
+  const auto turn = std::make_shared<GrpcTurn>();
+  TRY(submit(request, deadline, *turn));
+  turns_.push_back(turn);
+  write(deadline);
+  TRY(await(*turn, deadline, [&] { return turn->is_closed; }));
+  return turn->reply();
 }
 
-Result<void> GrpcConnection::send(const net::Deadline& deadline) {
-  std::string output;
+Result<void> GrpcConnection::write_added(const net::Deadline& deadline) {
   for (;;) {
-    const std::uint8_t* bytes = nullptr;
-    const ssize_t size = nghttp2_session_mem_send(session_.get(), &bytes);
-    if (size < 0) return lost(nghttp2_strerror(static_cast<int>(size)));
-    if (size == 0) break;
-    output.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+    std::string output;
+    for (;;) {
+      const std::uint8_t* bytes = nullptr;
+      const ssize_t size = nghttp2_session_mem_send(session_.get(), &bytes);
+      if (size < 0) return lost(nghttp2_strerror(static_cast<int>(size)));
+      if (size == 0) break;
+      output.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+    }
+    if (output.empty()) return {};
+    TRY(socket_.write(output, deadline));
   }
-  return output.empty() ? Result<void>() : socket_.write(output, deadline);
 }
 
 Result<void> GrpcConnection::receive(const net::Deadline& deadline) {
@@ -208,16 +236,28 @@ Result<void> GrpcConnection::receive(const net::Deadline& deadline) {
   const ssize_t taken =
       nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(room.data()), size);
   if (taken < 0) return lost(nghttp2_strerror(static_cast<int>(taken)));
+  if (nghttp2_session_check_request_allowed(session_.get()) == 0) retire();
   return {};
 }
 
-// Between calls a server may ask whether we are there, or say that it will go.
-bool GrpcConnection::is_usable() {
+Result<void> GrpcConnection::read_some(const net::Deadline& deadline) {
+  TRY(receive(deadline));
+  if (nghttp2_session_want_write(session_.get()) != 0) write(deadline);
+  return {};
+}
+
+Error GrpcConnection::no_answer(const net::Deadline& deadline) {
+  return lost("no answer within " + base::duration_text(deadline.timeout()));
+}
+
+// Between calls a server may ask whether we are there, which the next call answers along with its own; or say that it
+// will go.
+bool GrpcConnection::is_quiet() {
   const auto at_once = net::Deadline::in(Duration());
-  while (!socket_.is_quiet()) {
-    if (!receive(at_once) || !send(at_once)) return false;
+  while (turns_.empty() && !socket_.is_quiet()) {
+    if (!receive(at_once)) return false;
   }
-  return nghttp2_session_check_request_allowed(session_.get()) != 0;
+  return turns_.empty() && !is_retired();
 }
 
 }  // namespace mete::store::etcd

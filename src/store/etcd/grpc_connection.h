@@ -1,10 +1,12 @@
-// GrpcConnection: one HTTP/2 connection to a server of gRPC, for one call at a time: a message out, a message in.
+// GrpcConnection: one HTTP/2 connection to a server of gRPC: a message out, a message in, and many such calls at a
+// time.
 //
 //     auto connection = GrpcConnection::open(address, nullptr, deadline);
 //     auto reply = (*connection)->call({.path = "/etcdserverpb.KV/Txn", .message = bytes}, deadline);
 //
-// nghttp2 makes and reads the frames; this moves their bytes. A refusal of the server is a reply, with its status. An
-// Error means that there is no reply, and that the connection is of no further use. Thread safety: none.
+// nghttp2 makes and reads the frames; this moves their bytes, and store/line.h says who of the callers does it. A
+// refusal of the server is a reply, with its status. An Error means that there is no reply. Thread safety: none: for
+// fibers of one event loop, or for one plain thread.
 #pragma once
 
 #include <mete/result.h>
@@ -15,7 +17,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/errors.h"
 #include "net/client_socket.h"
+#include "store/line.h"
 
 namespace mete::store::etcd {
 
@@ -45,33 +49,48 @@ struct GrpcReply {
   std::string message = {};  // if it is
 };
 
-class GrpcConnection {
+// A call that is under way.
+struct GrpcTurn;
+
+class GrpcConnection : public Line<GrpcConnection, GrpcTurn> {
  public:
   static constexpr std::size_t kReplyBytesMax = std::size_t{64} << 20;
 
-  static Result<std::unique_ptr<GrpcConnection>> open(const net::Address& address, const net::TlsClient* tls,
+  // Returns when the server has answered to a first frame.
+  static Result<std::shared_ptr<GrpcConnection>> open(const net::Address& address, const net::TlsClient* tls,
                                                       const net::Deadline& deadline);
 
   Result<GrpcReply> call(const GrpcRequest& request, const net::Deadline& deadline);
 
-  // It stands, and takes another call. Does not wait.
-  [[nodiscard]] bool is_usable();
+  // How long that first answer took.
+  [[nodiscard]] Duration distance() const { return distance_; }
+  // Nobody uses it, it stands, and takes another call. Does not wait.
+  [[nodiscard]] bool is_quiet();
+  [[nodiscard]] const std::string& address() const { return authority_; }
+  static Error unavailable(std::string reason) { return base::unavailable(std::move(reason)); }
 
  private:
+  friend class Line<GrpcConnection, GrpcTurn>;
+
   struct SessionDeleter {
     void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
   };
-  struct Exchange;
+  struct Callbacks;
 
   GrpcConnection(net::ClientSocket socket, const net::Address& address, bool has_tls);
   Result<void> begin();
-  Result<void> send(const net::Deadline& deadline);
+  Result<void> measure_distance(const net::Deadline& deadline);
+  Result<void> submit(const GrpcRequest& request, const net::Deadline& deadline, GrpcTurn& turn);
+  Result<void> write_added(const net::Deadline& deadline);
   Result<void> receive(const net::Deadline& deadline);
-  Result<std::int32_t> submit(const GrpcRequest& request, const net::Deadline& deadline, Exchange& exchange);
+  Result<void> read_some(const net::Deadline& deadline);
+  static Error no_answer(const net::Deadline& deadline);
 
   net::ClientSocket socket_;
   std::string authority_;
   std::string_view scheme_;
+  Duration distance_;
+  bool is_greeted_ = false;  // the answer to the first frame has come
   std::unique_ptr<nghttp2_session, SessionDeleter> session_;
 };
 

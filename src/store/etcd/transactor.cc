@@ -50,11 +50,17 @@ struct Keys {
   std::string_view add(std::string key) { return all.emplace_back(std::move(key)); }
 };
 
+// Of the first meter, or of whatever it touches first.
+std::uint64_t lane_of(std::span<const EntryName> entries) {
+  const auto meter = std::ranges::find(entries, Space::kMeter, &EntryName::space);
+  const EntryName& entry = meter == entries.end() ? entries.front() : *meter;
+  return std::max<std::uint64_t>(base::hash_bytes(entry.name, base::hash_bytes(entry.group, 0)), 1);
+}
+
 }  // namespace
 
 // Some calls on their way through the steps of transactor.h.
 struct Transactor::Trip {
-  Lane& lane;
   net::Deadline deadline;
   std::vector<Call*> calls;
   std::vector<EntryName> entries = {};  // of all of them, and the clock
@@ -66,12 +72,6 @@ struct Transactor::Trip {
     for (Call* call : calls) call->failure = error;
   }
 };
-
-std::size_t Transactor::lane_of(std::span<const EntryName> entries) {
-  const auto meter = std::ranges::find(entries, Space::kMeter, &EntryName::space);
-  const EntryName& entry = meter == entries.end() ? entries.front() : *meter;
-  return base::hash_bytes(entry.name, base::hash_bytes(entry.group, 0)) % kLanes;
-}
 
 Outcome<Image> Transactor::read_image(const std::vector<EntryName>& entries, const net::Deadline& deadline) {
   CHECK(entries.size() <= kTxnOperationsMax);
@@ -126,55 +126,42 @@ Result<void> Transactor::read(Call& call) {
 
 Result<void> Transactor::change(Call& call) {
   CHECK(!call.entries.empty() && call.entries.size() <= kEntriesMax);
-  Lane& lane = lanes_[lane_of(call.entries)];
-  lane.together.join(call, [this, &lane](std::span<Call* const> calls) { return run_lane(lane, calls); });
+  call.lane = lane_of(call.entries);
+  together_.join(call, [this](std::span<Call* const> calls) { return run_together(calls); });
   if (call.failure) return *call.failure;
   return {};
 }
 
 // In groups that fit into one transaction each.
-bool Transactor::run_lane(Lane& lane, std::span<Call* const> calls) {
+bool Transactor::run_together(std::span<Call* const> calls) {
   std::vector<Call*> group;
   std::set<EntryName> entries;
   for (Call* call : calls) {
     std::set<EntryName> with = entries;
     with.insert(call->entries.begin(), call->entries.end());
     if (with.size() > kEntriesMax) {
-      run_group(lane, std::exchange(group, {}));
+      run_group(std::exchange(group, {}));
       with = {call->entries.begin(), call->entries.end()};
     }
     entries = std::move(with);
     group.push_back(call);
   }
-  run_group(lane, std::move(group));
+  run_group(std::move(group));
+  together_.set_distance(client_.distance());
   return true;
 }
 
-void Transactor::run_group(Lane& lane, std::vector<Call*> calls) {
-  Trip trip{.lane = lane, .deadline = deadline(), .calls = std::move(calls)};
+void Transactor::run_group(std::vector<Call*> calls) {
+  Trip trip{.deadline = deadline(), .calls = std::move(calls)};
   std::set<EntryName> entries = {kClockEntry};
   for (const Call* call : trip.calls) entries.insert(call->entries.begin(), call->entries.end());
   trip.entries.assign(entries.begin(), entries.end());
-  begin_with_known(trip);
+  if (memory_.recall(trip.entries, trip.image)) trip.source = Trip::Source::kMemory;
   while (trip.races < kAttemptsMax && !trip.deadline.is_over()) {
     if (attempt(trip)) return;
   }
   trip.fail(base::unavailable("etcd: others changed the same keys " + std::to_string(trip.races) +
                               " times in the meantime, and nothing was done; try again"));
-}
-
-void Transactor::begin_with_known(Trip& trip) {
-  Lane& lane = trip.lane;
-  if (lane.reads_to_come > 0) {
-    --lane.reads_to_come;
-    return;
-  }
-  for (const EntryName& entry : trip.entries) {
-    const auto known = lane.known.find(entry);
-    if (known == lane.known.end()) return trip.image.clear();
-    trip.image.insert(*known);
-  }
-  trip.source = Trip::Source::kMemory;
 }
 
 bool Transactor::attempt(Trip& trip) {
@@ -204,7 +191,7 @@ bool Transactor::attempt(Trip& trip) {
   if (!difference->is_empty()) return write(trip, *difference);
   // That nothing changes can be told only of what was just read.
   if (trip.source == Trip::Source::kEtcd) {
-    for (const auto& [entry, slot] : trip.image) trip.lane.known.insert_or_assign(entry, slot);
+    memory_.keep(trip.image);
     return true;
   }
   trip.source = Trip::Source::kNone;
@@ -214,7 +201,7 @@ bool Transactor::attempt(Trip& trip) {
 bool Transactor::write(Trip& trip, const Difference& difference) {
   if (is_too_large(difference)) {
     if (trip.calls.size() > 1) {
-      for (Call* call : trip.calls) run_group(trip.lane, {call});
+      for (Call* call : trip.calls) run_group({call});
     } else {
       trip.fail(base::out_of_memory(
           "etcd: what this would write is larger than the 1.5 MiB that etcd takes at once; use shorter ids, or "
@@ -237,16 +224,19 @@ bool Transactor::write(Trip& trip, const Difference& difference) {
   auto answer = client_.run(txn, trip.deadline);
   if (!answer) return give_up(trip, answer.error());
   if (answer->has_changed) {
-    remember(trip, difference, answer->revision);
+    for (const auto& [entry, value] : difference.puts) trip.image[entry] = {value, answer->revision};
+    for (const EntryName& entry : difference.deletes) trip.image[entry] = {};
+    memory_.keep(trip.image);
     return true;
   }
   CHECK(answer->reads.size() == trip.image.size());
   auto read = answer->reads.begin();
   for (auto& [entry, slot] : trip.image) {
-    slot = read->found.empty() ? Slot() : Slot{std::move(read->found[0].value), read->found[0].revision};
+    Slot now = read->found.empty() ? Slot() : Slot{std::move(read->found[0].value), read->found[0].revision};
+    if (trip.source == Trip::Source::kMemory && now.revision != slot.revision) memory_.was_wrong(entry);
+    slot = std::move(now);
     ++read;
   }
-  if (trip.source == Trip::Source::kMemory) trip.lane.reads_to_come = kReadsAfterRace;
   trip.source = Trip::Source::kEtcd;
   if (++trip.races > 1) pause_after_race(trip.races);
   return false;
@@ -254,7 +244,7 @@ bool Transactor::write(Trip& trip, const Difference& difference) {
 
 // What may be done twice is tried again; of the rest it is told that nobody knows. True: nothing is left to try.
 bool Transactor::give_up(Trip& trip, const Failure& failure) {
-  trip.lane.known.clear();
+  memory_.forget(trip.entries);
   trip.source = Trip::Source::kNone;
   if (!failure.may_have_happened || trip.deadline.is_over()) {
     trip.fail(failure.error);
@@ -272,14 +262,6 @@ bool Transactor::give_up(Trip& trip, const Failure& failure) {
   }
   trip.calls = std::move(again);
   return trip.calls.empty();
-}
-
-void Transactor::remember(Trip& trip, const Difference& difference, Revision revision) {
-  Image& known = trip.lane.known;
-  if (known.size() > kKnownMax) known.clear();
-  for (auto& [entry, slot] : trip.image) known.insert_or_assign(entry, std::move(slot));
-  for (const auto& [entry, value] : difference.puts) known.insert_or_assign(entry, Slot{value, revision});
-  for (const EntryName& entry : difference.deletes) known.insert_or_assign(entry, Slot());
 }
 
 Result<void> Transactor::raise_clock() {

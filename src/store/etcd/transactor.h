@@ -5,17 +5,16 @@
 //                 └────────── one has: etcd answers with how they are now ───────┘
 //
 // Calls on the same meter do not race each other within this process: those that come while one is under way wait for
-// it (store/combiner.h), and then are decided one after the other on the same scratch engine, and written at once. So
-// that calls on different meters go beside each other there are several such lanes, by the hash of the first meter.
-// A lane remembers how it left its keys: as long as nobody else writes them, the reading is spared. What is told
-// without a change is read first, always.
+// it, and then are decided one after the other on the same scratch engine, and written at once (store/combiner.h).
+//
+// The reading is spared where the memory knows the keys, or may guess that there are none (memory.h); if that was wrong
+// etcd answers with how they are. What is told without a change is read first, always.
 //
 // Thread safety: every call from any thread.
 #pragma once
 
 #include <mete/result.h>
 
-#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -27,6 +26,7 @@
 #include "store/combiner.h"
 #include "store/etcd/client.h"
 #include "store/etcd/image.h"
+#include "store/etcd/memory.h"
 #include "store/store_clock.h"
 
 namespace mete::store::etcd {
@@ -34,6 +34,7 @@ namespace mete::store::etcd {
 // One operation.
 struct Call {
   std::vector<EntryName> entries = {};  // all that it may touch
+  std::uint64_t lane = 0;               // its first meter, for the combiner
   // Decides, and keeps the answer; whether anything is to be written. It may be called again, on newer keys: then only
   // the last answer counts.
   std::function<bool(engine::Engine&, Instant now)> decide = {};
@@ -58,10 +59,8 @@ class Transactor {
 
   // Answers from what is read; nothing is written, whatever decide() says.
   Result<void> read(Call& call);
-  // In the lane of its first meter, or of its first entry, with others.
+  // Together with others.
   Result<void> change(Call& call);
-  [[nodiscard]] static std::size_t lane_of(std::span<const EntryName> entries);
-  static constexpr std::size_t kLanes = 8;
 
   // Writes what time has made of these keys, and deletes what it has made needless; nothing if one of those was changed
   // meanwhile. Returns how many.
@@ -76,34 +75,29 @@ class Transactor {
   [[nodiscard]] const std::string& prefix() const { return settings_.prefix; }
 
  private:
-  static constexpr std::size_t kTogetherMax = 256;
-  static constexpr std::size_t kKnownMax = 1024;
+  // Takes on one limit that fit into a transaction: each has an override and a meter.
+  static constexpr std::size_t kTogetherMax = (kEntriesMax - 1) / 2;
+  static constexpr std::size_t kTransactionsNear = 8;
+  static constexpr std::size_t kTransactionsFar = 64;
   static constexpr int kAttemptsMax = 64;
-  static constexpr int kReadsAfterRace = 16;
 
-  struct Lane {
-    Combiner<Call> together{1, kTogetherMax};
-    Image known = {};       // as the last call left it; only for the one that is under way, as is the next
-    int reads_to_come = 0;  // after somebody else has written its keys, so many times they are read first
-  };
   struct Trip;
 
   [[nodiscard]] net::Deadline deadline() const { return net::Deadline::in(settings_.timeout); }
   [[nodiscard]] std::string key_of(const EntryName& entry) const { return etcd::key_of(settings_.prefix, entry); }
   Outcome<Image> read_image(const std::vector<EntryName>& entries, const net::Deadline& deadline);
-  bool run_lane(Lane& lane, std::span<Call* const> calls);
-  void run_group(Lane& lane, std::vector<Call*> calls);
-  static void begin_with_known(Trip& trip);
+  bool run_together(std::span<Call* const> calls);
+  void run_group(std::vector<Call*> calls);
   // True: it is over, for better or for worse.
   bool attempt(Trip& trip);
   bool write(Trip& trip, const Difference& difference);
-  static bool give_up(Trip& trip, const Failure& failure);
-  static void remember(Trip& trip, const Difference& difference, Revision revision);
+  bool give_up(Trip& trip, const Failure& failure);
 
   Client& client_;
   StoreClock& clock_;
   const Settings settings_;
-  std::array<Lane, kLanes> lanes_;
+  Combiner<Call> together_{{.near = kTransactionsNear, .far = kTransactionsFar, .together_max = kTogetherMax}};
+  Memory memory_;
   std::atomic<std::uint64_t> next_serial_{1};
 };
 

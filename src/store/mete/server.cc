@@ -24,7 +24,7 @@ void Server::run(Call& call) {
 }
 
 bool Server::attempt(Call& call, const net::Deadline& deadline) {
-  auto lease = node_.borrow(deadline);
+  auto lease = node_.lines().borrow(deadline);
   if (!lease) {
     call.fail_rest(lease.error());
     return true;
@@ -34,7 +34,7 @@ bool Server::attempt(Call& call, const net::Deadline& deadline) {
     auto reply = turn ? (*turn)->next(deadline) : Result<wire::RespValue>(turn.error());
     if (!reply) {
       call.fail_rest(base::unavailable(reply.error().message));
-      node_.drop(*lease, deadline.is_over());
+      node_.lines().drop(*lease, deadline.is_over());
       return false;
     }
     if (reply->is_error()) {
@@ -43,7 +43,7 @@ bool Server::attempt(Call& call, const net::Deadline& deadline) {
       call.answer(std::move(reply));
     }
   }
-  node_.give_back(std::move(*lease));
+  node_.lines().give_back(std::move(*lease));
   return true;
 }
 

@@ -27,9 +27,7 @@ class Server {
   void run(Call& call);
 
   [[nodiscard]] const net::Address& address() const { return node_.address(); }
-  [[nodiscard]] bool is_away() const { return node_.is_away(); }
-  [[nodiscard]] std::size_t connections() const { return node_.connections(); }
-  [[nodiscard]] std::uint64_t reconnects() const { return node_.reconnects(); }
+  [[nodiscard]] const Lines<RespPipeline>& lines() const { return node_.lines(); }
   // Commands that ended in kUnavailable on the way.
   [[nodiscard]] std::uint64_t failures() const { return failures_.load(std::memory_order_relaxed); }
 

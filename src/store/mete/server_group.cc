@@ -83,10 +83,9 @@ RemoteStatus ServerGroup::status() const {
   status.shape = "mete";
   for (const auto& server : servers_) {
     status.nodes.push_back(server->address().to_string());
-    status.connections += server->connections();
-    status.reconnects += server->reconnects();
+    server->lines().add_to(status);
     status.failures += server->failures();
-    status.is_reachable = status.is_reachable && !server->is_away();
+    status.is_reachable = status.is_reachable && !server->lines().is_away();
   }
   return status;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/monotonic.h"
 #include "base/time_text.h"
 #include "base/try.h"
 #include "net/fiber.h"
@@ -61,10 +62,13 @@ Connection::Connection(Handle handle)
       address_(std::string(PQhost(handle_.get())) + ":" + PQport(handle_.get())),
       server_version_(PQserverVersion(handle_.get())) {}
 
-bool Connection::is_idle() const { return handle_ && PQtransactionStatus(handle_.get()) == PQTRANS_IDLE; }
+bool Connection::is_idle() const {
+  if (!handle_ || !turns_.empty()) return false;
+  return PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF || PQtransactionStatus(handle_.get()) == PQTRANS_IDLE;
+}
 
 bool Connection::is_quiet() const {
-  if (!handle_) return false;
+  if (!is_idle()) return false;
   char byte = 0;
   const ssize_t peeked = ::recv(PQsocket(handle_.get()), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return peeked < 0 && (errno == EAGAIN || errno == EINTR);
@@ -81,8 +85,13 @@ SqlResult<Rows> Connection::run(const Statement& statement, const Parameters& pa
   if (std::ranges::any_of(parameters.values(), has_nul)) {
     return SqlError{.state = kNoText, .message = "a text for PostgreSQL cannot hold a NUL"};
   }
-  if (PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) {
-    return attempt(Manner::kUnnamed, statement, parameters, deadline);
+  if (PQpipelineStatus(handle_.get()) == PQ_PIPELINE_OFF) {
+    if (PQtransactionStatus(handle_.get()) != PQTRANS_IDLE) {
+      if (!send(Manner::kUnnamed, statement, parameters)) return give_up();
+      TRY(flush(deadline));
+      return collect(deadline);
+    }
+    if (PQenterPipelineMode(handle_.get()) == 0) return give_up();
   }
   Manner manner = prepared_.contains(statement.name) ? Manner::kPrepared : Manner::kPreparing;
   auto rows = attempt(manner, statement, parameters, deadline);
@@ -96,16 +105,60 @@ SqlResult<Rows> Connection::run(const Statement& statement, const Parameters& pa
 
 SqlResult<Rows> Connection::attempt(Manner manner, const Statement& statement, const Parameters& parameters,
                                     const net::Deadline& deadline) {
-  if (manner == Manner::kPreparing && PQenterPipelineMode(handle_.get()) == 0) return give_up();
+  if (!handle_) return lost_before();
   if (!send(manner, statement, parameters)) return give_up();
-  TRY(flush(deadline));
-  auto rows = collect(deadline);
-  if (manner == Manner::kPreparing && handle_) {
-    if (PQexitPipelineMode(handle_.get()) == 0) return give_up();
-    // Where it failed it may be prepared or not: the next run finds out.
-    prepared_.insert(statement.name);
+  // Where that fails it may be prepared or not: the next run finds out.
+  if (manner == Manner::kPreparing) prepared_.insert(statement.name);
+  auto result = TRY(finish_turn(deadline));
+  if (is_failure(PQresultStatus(result.get()))) return error_of(result.get());
+  return Rows(std::move(result));
+}
+
+SqlResult<Duration> Connection::measure_distance(const net::Deadline& deadline) {
+  if (PQenterPipelineMode(handle_.get()) == 0) return give_up();
+  const Instant begun = base::monotonic_now();
+  TRY(finish_turn(deadline));
+  return base::monotonic_now() - begun;
+}
+
+SqlResult<OwnedResult> Connection::finish_turn(const net::Deadline& deadline) {
+  // This writes at once, as much as the socket takes; whoever reads writes the rest.
+  if (PQpipelineSync(handle_.get()) == 0) return give_up();
+  const auto turn = std::make_shared<SqlTurn>();
+  turns_.push_back(turn);
+  TRY(await(*turn, deadline, [&] { return turn->is_over; }));
+  return std::move(turn->result);
+}
+
+SqlResult<void> Connection::read_some(const net::Deadline& deadline) {
+  const int left = PQflush(handle_.get());
+  if (left < 0) return give_up();
+  const short awaited = left == 0 ? POLLIN : POLLIN | POLLOUT;
+  if (!net::wait_for_socket(PQsocket(handle_.get()), awaited, deadline)) return no_answer(deadline);
+  // What came before the end of the connection may be the reason for it, as a result.
+  return hand_out(PQconsumeInput(handle_.get()) != 0);
+}
+
+SqlResult<void> Connection::hand_out(bool is_readable) {
+  while (!turns_.empty() && (PQisBusy(handle_.get()) == 0 || !is_readable)) {
+    OwnedResult result(PQgetResult(handle_.get()));
+    const bool is_bad = PQstatus(handle_.get()) == CONNECTION_BAD;
+    if (!result && is_bad) return give_up();
+    if (!result) continue;  // the end of one command of the pipeline
+    SqlTurn& first = *turns_.front();
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (is_copy(status)) return give_up(lost("a statement may not be a COPY here"));
+    if (status == PGRES_PIPELINE_SYNC) {
+      first.is_over = true;
+      first.changed.notify_all();
+      turns_.pop_front();
+    } else if (is_failure(status) && (is_bad || error_of(result.get()).is_lost)) {
+      return give_up(error_of(result.get()));
+    } else if (!first.result || !is_failure(PQresultStatus(first.result.get()))) {
+      first.result = std::move(result);
+    }
   }
-  return rows;
+  return {};
 }
 
 bool Connection::send(Manner manner, const Statement& statement, const Parameters& parameters) {
@@ -121,20 +174,25 @@ bool Connection::send(Manner manner, const Statement& statement, const Parameter
   if (PQsendQueryPrepared(handle_.get(), statement.name, count, values.data(), nullptr, nullptr, kText) == 0) {
     return false;
   }
-  return !prepares || PQpipelineSync(handle_.get()) != 0;
+  return true;
+}
+
+SqlResult<void> Connection::send_text(const std::string& text) {
+  if (!handle_) return lost_before();
+  if (PQexitPipelineMode(handle_.get()) == 0) return give_up();
+  if (PQsendQuery(handle_.get(), text.c_str()) == 0) return give_up();
+  return {};
 }
 
 SqlResult<Rows> Connection::run_text(const std::string& text, const net::Deadline& deadline) {
-  if (!handle_) return lost_before();
-  if (PQsendQuery(handle_.get(), text.c_str()) == 0) return give_up();
+  TRY(send_text(text));
   TRY(flush(deadline));
   return collect(deadline);
 }
 
 SqlResult<void> Connection::stream(const std::string& query, const std::function<bool(const Rows&)>& see,
                                    const net::Deadline& deadline) {
-  if (!handle_) return lost_before();
-  if (PQsendQuery(handle_.get(), query.c_str()) == 0) return give_up();
+  TRY(send_text(query));
   if (PQsetSingleRowMode(handle_.get()) == 0) return give_up();
   TRY(flush(deadline));
   for (;;) {
@@ -175,17 +233,11 @@ SqlResult<OwnedResult> Connection::next_result(const net::Deadline& deadline) {
 }
 
 SqlResult<Rows> Connection::collect(const net::Deadline& deadline) {
-  const bool is_pipeline = PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF;
   OwnedResult kept;
   for (;;) {
-    auto next = TRY(next_result(deadline));
-    OwnedResult result = std::move(next);
-    const bool is_bad = PQstatus(handle_.get()) == CONNECTION_BAD;
-    if (!result && (!is_pipeline || is_bad)) break;
-    if (!result) continue;  // the end of one command of the pipeline
-    const ExecStatusType status = PQresultStatus(result.get());
-    if (status == PGRES_PIPELINE_SYNC) break;
-    if (is_copy(status)) return give_up(lost("a statement may not be a COPY here"));
+    auto result = TRY(next_result(deadline));
+    if (!result) break;
+    if (is_copy(PQresultStatus(result.get()))) return give_up(lost("a statement may not be a COPY here"));
     if (!kept || !is_failure(PQresultStatus(kept.get()))) kept = std::move(result);
   }
   return judge(std::move(kept));
@@ -207,12 +259,15 @@ SqlError Connection::give_up() { return give_up(lost(one_line(PQerrorMessage(han
 SqlError Connection::give_up(SqlError error) {
   handle_.reset();
   error.is_lost = true;
+  fail(error);
   return error;
 }
 
-SqlError Connection::give_up_waiting(const net::Deadline& deadline) {
+SqlError Connection::give_up_waiting(const net::Deadline& deadline) { return give_up(no_answer(deadline)); }
+
+SqlError Connection::no_answer(const net::Deadline& deadline) {
   is_silent_ = true;
-  return give_up(lost(address_ + " does not answer within " + base::duration_text(deadline.timeout())));
+  return lost(address_ + " does not answer within " + base::duration_text(deadline.timeout()));
 }
 
 }  // namespace mete::store::postgres

@@ -1,12 +1,16 @@
-// Connection: one session with a PostgreSQL, by libpq. Calls block, until their deadline at most: one that is over
-// leaves the connection lost, and its statement may go on at the server, until its statement_timeout.
+// Connection: one session with a PostgreSQL, by libpq. Each call ends by its deadline; its statement may go on at the
+// server, until its statement_timeout.
+//
+// Statements outside of a transaction are a pipeline: many calls can be under way, each a transaction of its own, which
+// the server carries out one after the other. store/line.h says who of the callers writes and reads. Texts and streams
+// have the connection to themselves.
 //
 // Statements are prepared under their own names when they are first used, and again where the server does not know
 // them: behind a PgBouncer in transaction mode each transaction may be in another server process, which may have them
 // or not. Preparing costs no round trip of its own. In a transaction that has begun they get no name: a name that is
 // unknown, or known already, would end it.
 //
-// Thread safety: none.
+// Thread safety: none: for fibers of one event loop, or for one plain thread.
 #pragma once
 
 #include <mete/result.h>
@@ -20,6 +24,7 @@
 
 #include "net/deadline.h"
 #include "net/descriptor.h"
+#include "store/line.h"
 #include "store/postgres/parameters.h"
 #include "store/postgres/sql_result.h"
 
@@ -50,7 +55,14 @@ struct Statement {
   const char* text;
 };
 
-class Connection {
+// A call that is under way.
+struct SqlTurn {
+  OwnedResult result = {};  // the first that is an error, or the last
+  bool is_over = false;
+  net::Signal changed = {};
+};
+
+class Connection : public Line<Connection, SqlTurn, SqlError> {
  public:
   // `url` as libpq takes it: several hosts, target_session_attrs, sslmode and so on. connect() says what becomes of
   // `statement_timeout`.
@@ -66,12 +78,16 @@ class Connection {
   SqlResult<void> stream(const std::string& query, const std::function<bool(const Rows&)>& see,
                          const net::Deadline& deadline);
 
+  // How long an answer takes that needs no work.
+  SqlResult<Duration> measure_distance(const net::Deadline& deadline);
+
   [[nodiscard]] bool is_lost() const { return !handle_; }
-  // It was lost by a deadline: the server has not answered in time.
+  // The server has not answered in time.
   [[nodiscard]] bool is_silent() const { return is_silent_; }
-  // Not lost, and in no transaction.
+  // Not lost, in no transaction, and without a call that is under way.
   [[nodiscard]] bool is_idle() const;
-  // Nothing came that was not asked for, such as the end of the connection: it can be used again. Does not wait.
+  // Idle, and nothing came that was not asked for, such as the end of the connection: it can be used again. Does not
+  // wait.
   [[nodiscard]] bool is_quiet() const;
   // Another descriptor of its socket. Whoever shuts that down, from any thread, ends what the connection waits for: it
   // is lost then. Not of a connection that is lost already.
@@ -80,8 +96,11 @@ class Connection {
   [[nodiscard]] const std::string& address() const { return address_; }
   // As 150004.
   [[nodiscard]] int server_version() const { return server_version_; }
+  static SqlError unavailable(std::string reason) { return lost(std::move(reason)); }
 
  private:
+  friend class Line<Connection, SqlTurn, SqlError>;
+
   enum class Manner : std::uint8_t { kPrepared, kPreparing, kUnnamed };
 
   explicit Connection(Handle handle);
@@ -89,11 +108,17 @@ class Connection {
   SqlResult<Rows> attempt(Manner manner, const Statement& statement, const Parameters& parameters,
                           const net::Deadline& deadline);
   [[nodiscard]] bool send(Manner manner, const Statement& statement, const Parameters& parameters);
-  // All that was sent but not yet written.
+  // The pipeline: the end of a call in it, and its result; what came for whom.
+  SqlResult<OwnedResult> finish_turn(const net::Deadline& deadline);
+  SqlResult<void> hand_out(bool is_readable);
+  SqlResult<void> read_some(const net::Deadline& deadline);
+  SqlError no_answer(const net::Deadline& deadline);
+  // Texts and streams: all that was sent but not yet written.
+  SqlResult<void> send_text(const std::string& text);
   SqlResult<void> flush(const net::Deadline& deadline);
   // Null at the end of the results.
   SqlResult<OwnedResult> next_result(const net::Deadline& deadline);
-  // All results, until the connection can be used again: the first that is an error, or the last.
+  // All results: the first that is an error, or the last.
   SqlResult<Rows> collect(const net::Deadline& deadline);
   // Rows, or the error that the result is.
   SqlResult<Rows> judge(OwnedResult result);

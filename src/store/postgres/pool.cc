@@ -1,12 +1,8 @@
 #include "store/postgres/pool.h"
 
-#include <chrono>
 #include <utility>
 
-#include "base/check.h"
 #include "base/monotonic.h"
-#include "base/random.h"
-#include "base/time_text.h"
 #include "base/try.h"
 
 namespace mete::store::postgres {
@@ -18,122 +14,59 @@ Duration statement_timeout_for(Duration timeout) { return Duration::from_ns(time
 
 }  // namespace
 
+Pool::Pool(Url url, Duration idle_max)
+    : url_(std::move(url)),
+      lines_({.server = "PostgreSQL",
+              .open = [this](const net::Deadline& deadline) { return open(deadline); },
+              .connections_max = url_.pool,
+              .shared_max = url_.pool,
+              .calls_worth_another = 1,
+              .others_vouch = true,
+              .idle_max = idle_max}) {}
+
 Pool::Lease::~Lease() {
-  if (connection_) pool_.give_back(*this);
+  if (lease_.line) pool_.give_back(*this);
+}
+
+SqlResult<Rows> Pool::Lease::run(const Statement& statement, const Parameters& parameters,
+                                 const net::Deadline& deadline) {
+  auto rows = connection().run(statement, parameters, deadline);
+  is_lost_ = !rows && rows.error().is_lost;
+  return rows;
 }
 
 SqlResult<Pool::Lease> Pool::lease(const net::Deadline& deadline) {
-  std::unique_lock lock(mutex_);
-  TRY(wait_for_room(lock, deadline));
-  Lease lease(*this, breaker_.admit(base::monotonic_now()));
-  if (lease.admission_ == Breaker::Admission::kRefused) {
-    ++failures_;
-    return last_failure_;
-  }
-  ++leased_;
-  lease.since_ = base::monotonic_now();
-  lease.connection_ = take_idle();
-  if (lease.connection_) return lease;
-  lock.unlock();
-  auto connection = Connection::open(url_.libpq, deadline, statement_timeout_for(url_.timeout));
-  lock.lock();
-  if (!connection) {
-    --leased_;
-    room_.notify_one();
-    // A server that has others of this pool is there, and gives no more.
-    if (addresses_.empty() || lease.admission_ == Breaker::Admission::kTrial) {
-      fail(lease.admission_, connection.error());
-    } else {
-      ++failures_;
-    }
-    return std::move(connection).error();
-  }
-  ++addresses_[connection->address()];
-  if (lost_ > 0) {
-    --lost_;
-    ++reconnects_;
-  }
-  lease.connection_ = std::make_unique<Connection>(std::move(*connection));
-  return lease;
+  auto lease = lines_.borrow(deadline);
+  if (lease) return Lease(*this, std::move(*lease));
+  failures_.fetch_add(1, std::memory_order_relaxed);
+  return lease.error();
 }
 
-SqlResult<void> Pool::wait_for_room(std::unique_lock<std::mutex>& lock, const net::Deadline& deadline) {
-  const auto has_room = [this] { return leased_ < url_.pool; };
-  room_.wait(lock, deadline, [&] { return has_room() || breaker_.is_open(); });
-  if (has_room()) return {};
-  ++failures_;
-  if (breaker_.is_open()) return last_failure_;
-  return lost("all " + std::to_string(url_.pool) + " connections to PostgreSQL were in use for " +
-              base::duration_text(deadline.timeout()) + "; more are allowed by pool=… in its URL");
-}
-
-std::unique_ptr<Connection> Pool::take_idle() {
-  while (!idle_.empty()) {
-    Idle last = std::move(idle_.back());
-    idle_.pop_back();
-    if (base::monotonic_now() - last.since <= idle_max_ && last.connection->is_quiet())
-      return std::move(last.connection);
-    forget(*last.connection);
-  }
-  return nullptr;
+SqlResult<std::shared_ptr<Connection>> Pool::open(const net::Deadline& deadline) {
+  auto connection = TRY(Connection::open(url_.libpq, deadline, statement_timeout_for(url_.timeout)));
+  const auto distance = TRY(connection.measure_distance(deadline));
+  distance_ns_.store(distance.ns(), std::memory_order_relaxed);
+  return std::make_shared<Connection>(std::move(connection));
 }
 
 void Pool::give_back(Lease& lease) {
-  std::unique_ptr<Connection> connection = std::move(lease.connection_);
-  const std::lock_guard lock(mutex_);
-  CHECK(leased_ > 0);
-  --leased_;
-  room_.notify_one();
-  if (connection->is_idle()) return keep(std::move(connection));
-  forget(*connection);
-  if (!connection->is_lost()) return breaker_.succeeded();
+  const Connection& connection = lease.connection();
+  const bool is_shared = lease.lease_.is_shared;
+  const bool is_lost = lease.is_lost_ || (!is_shared && connection.is_lost());
+  if (is_lost) failures_.fetch_add(1, std::memory_order_relaxed);
+  if (!is_lost && (is_shared || connection.is_idle())) return lines_.give_back(std::move(lease.lease_));
   // Whoever came to the connection late, with little time left, cannot tell a slow server from one that is away.
-  const bool is_away =
-      connection->is_silent() && base::monotonic_now() - lease.since_ >= statement_timeout_for(url_.timeout);
-  if (is_away || lease.admission_ == Breaker::Admission::kTrial) {
-    fail(lease.admission_, lost(connection->address() + " does not answer; it is tried again in a moment"));
-  } else {
-    ++failures_;
-  }
-}
-
-void Pool::keep(std::unique_ptr<Connection> connection) {
-  breaker_.succeeded();
-  if (!idle_.empty() && base::monotonic_now() - idle_.front().since > idle_max_) {
-    forget(*idle_.front().connection);
-    idle_.erase(idle_.begin());
-  }
-  idle_.push_back({std::move(connection), base::monotonic_now()});
-}
-
-void Pool::fail(Breaker::Admission admission, SqlError reason) {
-  ++failures_;
-  last_failure_ = std::move(reason);
-  breaker_.failed(admission, base::monotonic_now(), base::random_number());
-  room_.notify_all();  // nobody waits for a server that is away
-  for (const Idle& each : idle_) forget(*each.connection);
-  idle_.clear();
-}
-
-void Pool::forget(const Connection& connection) {
-  ++lost_;
-  const auto found = addresses_.find(connection.address());
-  CHECK(found != addresses_.end());
-  if (--found->second == 0) addresses_.erase(found);
+  const Duration held = base::monotonic_now() - lease.lease_.since;
+  lines_.drop(lease.lease_, is_lost && connection.is_silent() && held >= statement_timeout_for(url_.timeout));
 }
 
 RemoteStatus Pool::status() const {
-  const std::lock_guard lock(mutex_);
   RemoteStatus status = {.shape = "postgres",
-                         .nodes = {},
+                         .nodes = lines_.addresses(),
                          .connections_max = url_.pool,
-                         .reconnects = reconnects_,
-                         .failures = failures_,
-                         .is_reachable = !breaker_.is_open()};
-  for (const auto& [address, count] : addresses_) {
-    status.nodes.push_back(address);
-    status.connections += count;
-  }
+                         .failures = failures_.load(std::memory_order_relaxed),
+                         .is_reachable = !lines_.is_away()};
+  lines_.add_to(status);
   return status;
 }
 

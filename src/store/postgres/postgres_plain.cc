@@ -57,6 +57,7 @@ bool PostgresStore::decide_together(std::span<PlainCharge* const> charges) {
   add_charges(parameters, costs).add(std::span<const std::string>(ids)).add(std::span<const std::int64_t>(ttls_us));
   parameters.add(std::span<const std::string>(tags)).add(retention_us_).add(floor_us());
   const auto rows = session_.try_once(kEach, parameters);
+  together_.set_distance(session_.pool().distance());
   if (!rows && !rows.error().is_lost && rows.error().state != kCancelled) return false;
   for (std::size_t i = 0; i < charges.size(); ++i) {
     PlainCharge& plain = *charges[i];

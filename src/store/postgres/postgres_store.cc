@@ -28,7 +28,7 @@ std::string_view name_of(Mode mode) { return base::name_of("take|take|up_to|forc
 PostgresStore::PostgresStore(Url url, const Options& options)
     : session_(std::move(url)),
       retention_us_(options.id_retention.ns() / kNsPerMicro),
-      together_(session_.pool().url().pool / kConnectionsPerCall, kTogetherMax) {}
+      together_({.near = kCallsNear, .far = kCallsFar, .together_max = kTogetherMax}) {}
 
 Result<std::unique_ptr<Store>> PostgresStore::open(std::string_view url, const Options& options) {
   if (options.clock != nullptr) {

@@ -74,15 +74,17 @@ class PostgresStore final : public StoreOf<PostgresStore> {
   // What nearly every operation is, together with those of other callers (postgres_plain.cc).
   struct PlainCharge {
     Charge charge;
-    std::string_view id = {};  // of a hold; empty for a take
+    static constexpr std::uint64_t lane = 0;  // those on one meter wait for each other at the server
+    std::string_view id = {};                 // of a hold; empty for a take
     bool is_id_random = false;
     std::int64_t ttl_us = 0;
     std::string_view tag = {};
     Result<core::Verdict> answer = core::Verdict{};
   };
-  // One in so many of the pool's connections is for these. Measured with a pool of 16: with more of them too few
-  // charges come together, and with one alone PostgreSQL has nothing to do while an answer is on its way.
-  static constexpr std::size_t kConnectionsPerCall = 8;
+  // Measured: with more of them too few charges come together, and with one alone PostgreSQL has nothing to do while an
+  // answer is on its way.
+  static constexpr std::size_t kCallsNear = 2;
+  static constexpr std::size_t kCallsFar = 64;
   static constexpr std::size_t kTogetherMax = 128;  // each holds its rows until all of them are done
   Result<core::Verdict> decide_plainly(PlainCharge& plain);
   void decide_alone(PlainCharge& plain);

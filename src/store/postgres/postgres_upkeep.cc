@@ -117,7 +117,7 @@ void PostgresStore::keep_up() {
 // Ahead of time: what the role may not do, or cannot now, is done later, or by `mete migrate`.
 void PostgresStore::make_months() {
   const auto deadline = net::Deadline::in(session_.pool().url().timeout);
-  if (auto lease = session_.pool().lease(deadline)) (void)make_event_months(**lease, deadline);
+  if (auto lease = session_.pool().lease(deadline)) (void)make_event_months(lease->connection(), deadline);
 }
 
 void PostgresStore::put_away_expired(bool sweeps) {

@@ -51,7 +51,7 @@ Error to_error(const SqlError& error) {
 SqlResult<Rows> Session::run_once(const Statement& statement, const Parameters& parameters,
                                   const net::Deadline& deadline) {
   auto lease = TRY(pool_.lease(deadline));
-  return lease->run(statement, parameters, deadline);
+  return lease.run(statement, parameters, deadline);
 }
 
 Result<Rows> Session::run(const Statement& statement, const Parameters& parameters, Effect effect) {

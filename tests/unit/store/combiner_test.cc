@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -12,6 +13,7 @@ namespace {
 
 struct Call {
   int number = 0;
+  std::uint64_t lane = 0;
   bool is_made = false;
 };
 
@@ -43,11 +45,12 @@ class Gate {
 };
 
 struct World {
-  World(std::size_t under_way_max, std::size_t together_max) : combiner(under_way_max, together_max) {}
+  World(std::size_t near, std::size_t together_max)
+      : combiner({.near = near, .far = 8, .together_max = together_max}) {}
 
   // A thread that joins with a call.
-  void start(bool result = true) {
-    calls.push_back(std::make_unique<Call>(Call{.number = static_cast<int>(calls.size())}));
+  void start(bool result = true, std::uint64_t lane = 0) {
+    calls.push_back(std::make_unique<Call>(Call{.number = static_cast<int>(calls.size()), .lane = lane}));
     threads.emplace_back([this, result, call = calls.back().get()] {
       results += combiner.join(*call, [&](std::span<Call* const> together) {
         gate.pass();
@@ -104,10 +107,43 @@ TEST(Combiner, AllAreToldWhatBecameOfThem) {
   EXPECT_EQ(world.results, 0);
 }
 
+TEST(Combiner, CallsOnTheSameThingWaitForEachOther) {
+  World world(4, 10);
+  world.start(true, 7);
+  world.gate.wait_for(1);
+  for (int i = 0; i < 3; ++i) world.start(true, 7);
+  ASSERT_TRUE(support::becomes_true(std::chrono::seconds(10), [&] { return world.combiner.waiting() == 3; }));
+  world.start(true, 8);
+  world.gate.wait_for(2);
+  EXPECT_EQ(world.combiner.waiting(), 3U) << "there is room, but not for these";
+  world.finish(3);
+  std::ranges::sort(world.sizes);
+  EXPECT_EQ(world.sizes, (std::vector<std::size_t>{1, 1, 3}));
+}
+
+// The runs of this test take a long time each, of which most is the way.
+TEST(Combiner, MoreAreUnderWayWhereTheServerIsFar) {
+  constexpr auto kDistance = std::chrono::hours(1);
+  World world(1, 1);
+  world.combiner.set_distance(kDistance);
+  world.start();
+  world.gate.wait_for(1);
+  world.start();
+  ASSERT_TRUE(support::becomes_true(std::chrono::seconds(10), [&] { return world.combiner.waiting() == 1; }))
+      << "nothing is known of the server's work yet";
+  world.gate.open(1);
+  for (int i = 0; i < 9; ++i) world.start();
+  world.gate.wait_for(1 + 8);
+  ASSERT_TRUE(support::becomes_true(std::chrono::seconds(10), [&] { return world.combiner.waiting() == 2; }))
+      << "so many at most";
+  world.finish(10);
+  EXPECT_EQ(world.sizes.size(), 11U);
+}
+
 TEST(Combiner, ManyThreadsAreEachServedOnce) {
   constexpr int kThreads = 8;
   constexpr int kCalls = 2000;
-  Combiner<Call> combiner(2, 4);
+  Combiner<Call> combiner({.near = 2, .together_max = 4});
   std::atomic<int> made{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {

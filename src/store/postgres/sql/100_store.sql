@@ -52,9 +52,13 @@ end $$;
 --
 -- The meters are locked in their order by one statement, which also makes what is plain: charges that fit, all of them
 -- that are on a meter, as in parts/plain_charge.sql. The others follow, one by one, and lock nothing more.
+--
+-- Planning costs more than a few charges do: so there is one plan for all. And it finds each row by its key: one that was
+-- made while the table was small would read all of it, until the next ANALYZE.
 create function mete.store_each(limits text[], keys text[], costs bigint[], ids text[], ttls_us bigint[], tags text[],
                                 retention_us bigint, floor_us bigint) returns setof mete.outcome
-language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms'
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_indexonlyscan = off set enable_mergejoin = off as $$
 declare
   results mete.outcome[];
   rest integer[];
@@ -65,13 +69,16 @@ begin
     perform mete._refuse_argument('costs must be 0 to 9007199254740991');
   end if;
   if exists (select from unnest(limits, keys) c (name, key) join mete.limits l on l.name = c.name and not l.is_dropped
-             where not exists (select from mete.meters t where t.limit_id = l.id and t.key = c.key)) then
+             where (select t.key from mete.meters t where t.limit_id = l.id and t.key = c.key) is null) then
     -- Makes those that are missing, in the order of locks among the others: those are locked by this, though its
-    -- condition is never true.
+    -- condition is never true. They begin in the present window, so that what follows finds them up to date.
     insert into mete.meters as m (limit_id, key, revision, units, previous, full_at, start_us, end_us, settled_us, due_us)
-    select c.id, c.key, c.revision, 0, 0, 0, 0, 0, mete._now_us(), 9223372036854775807
-    from (select distinct l.id, u.key collate "C" as key, l.revision from unnest(limits, keys) u (name, key)
-          join mete.limits l on l.name = u.name and not l.is_dropped) c
+    select c.id, c.key, c.revision, 0, 0, 0, c.start_us, c.end_us, mete._now_us(), 9223372036854775807
+    from (select distinct l.id, u.key collate "C" as key, l.revision, l.start_us, l.end_us
+          from (select t.id, t.name, t.revision, w.start_us, w.end_us
+                from mete.limits t, lateral mete._window(mete._rule(t), greatest(mete._now_us(), floor_us)) w
+                where t.name = any (limits) and not t.is_dropped) l
+          join unnest(limits, keys) u (name, key) on u.name = l.name) c
     order by c.id, c.key
     on conflict (limit_id, key) do update set units = m.units where false;
   end if;

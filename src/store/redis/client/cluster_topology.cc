@@ -71,7 +71,7 @@ void ClusterTopology::take_over(const std::vector<SlotRange>& ranges) {
 Node* ClusterTopology::node_for(std::uint16_t slot) {
   if (slot != Batch::kAnySlot) return slots_[slot].load(std::memory_order_acquire);
   const std::vector<Node*> known = masters();
-  const auto there = std::ranges::find_if(known, [](const Node* node) { return !node->is_away(); });
+  const auto there = std::ranges::find_if(known, [](const Node* node) { return !node->lines().is_away(); });
   if (there != known.end()) return *there;
   return known.empty() ? nullptr : known.front();
 }

@@ -136,11 +136,10 @@ RemoteStatus RoutedLink::status() const {
   status.shape = name_of(topology_->shape());
   for (const Node* const node : topology_->masters()) {
     status.nodes.push_back(node->address().to_string());
-    status.is_reachable = status.is_reachable && !node->is_away();
+    status.is_reachable = status.is_reachable && !node->lines().is_away();
   }
   for (const Node* const node : topology_->nodes()) {
-    status.connections += node->connections();
-    status.reconnects += node->reconnects();
+    node->lines().add_to(status);
     status.script_reloads += node->script_reloads();
   }
   status.failures = failures_.load(std::memory_order_relaxed);

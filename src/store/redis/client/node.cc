@@ -1,12 +1,8 @@
 #include "store/redis/client/node.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "base/check.h"
 #include "base/errors.h"
-#include "base/monotonic.h"
-#include "base/random.h"
 #include "base/try.h"
 #include "store/redis/client/routing.h"
 #include "wire/resp_command.h"
@@ -25,133 +21,22 @@ Error refusal(const net::Address& address, const std::string& text) {
 
 }  // namespace
 
+Node::Node(net::Address address, NodeSettings settings)
+    : address_(std::move(address)),
+      settings_(std::move(settings)),
+      lines_({.server = address_.to_string(),
+              .open = [this](const net::Deadline& deadline) -> Result<std::shared_ptr<RespPipeline>> {
+                auto client = TRY(connect_apart(deadline));
+                TRY(prepare(client, deadline));
+                return std::make_shared<RespPipeline>(std::move(client));
+              },
+              .on_loss = [this] { script_state_.doubt(); }}) {}
+
 void Node::append_script_loads(std::string& output) const {
   for (const Script& script : settings_.scripts) {
     const std::string_view words[] = {"SCRIPT", "LOAD", script.text()};
     wire::append_command(output, words);
   }
-}
-
-Result<Lease> Node::borrow(const net::Deadline& deadline) {
-  Lease lease{.line = nullptr, .is_shared = net::is_on_fiber()};
-  Shared* shared = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    lease.admission = breaker_.admit(base::monotonic_now());
-    if (lease.admission == Breaker::Admission::kRefused) return last_failure_;
-    if (lease.is_shared) shared = &shared_[net::EventLoop::current()];
-  }
-  if (!lease.is_shared) lease.line = take_idle();
-  if (lease.line) return lease;
-  auto line = lease.is_shared ? find_shared(*shared, deadline) : connect(deadline);
-  if (!line) {
-    const std::lock_guard lock(mutex_);
-    fail(lease.admission, line.error());
-    return line.error();
-  }
-  lease.line = std::move(*line);
-  return lease;
-}
-
-std::shared_ptr<RespPipeline> Node::take_idle() {
-  std::unique_lock lock(mutex_);
-  while (!idle_.empty()) {
-    Idle last = std::move(idle_.back());
-    idle_.pop_back();
-    lock.unlock();
-    // Those that a restart of the server has closed are seen here, before anything is sent.
-    if (base::monotonic_now() - last.since <= kIdleMax && last.line->is_quiet()) return std::move(last.line);
-    --connections_;
-    script_state_.doubt();
-    lock.lock();
-    ++lost_;
-  }
-  return nullptr;
-}
-
-Result<std::shared_ptr<RespPipeline>> Node::find_shared(Shared& shared, const net::Deadline& deadline) {
-  forget_retired(shared);
-  const auto least = std::ranges::min_element(shared.lines, {}, [](const Idle& each) { return each.line->waiting(); });
-  if (least != shared.lines.end()) {
-    const bool is_enough = least->line->waiting() < kCallsWorthAnother || shared.lines.size() >= kSharedConnectionsMax;
-    if (is_enough || shared.is_opening) {
-      least->since = base::monotonic_now();
-      return least->line;
-    }
-  }
-  if (!shared.is_opening) return open_shared(shared, deadline);
-  std::unique_lock lock(mutex_);
-  if (!shared.opened.wait(lock, deadline, [&] { return !shared.is_opening; }) || shared.lines.empty()) {
-    return shared.failure.value_or(base::unavailable("cannot connect to " + address_.to_string() + " in time"));
-  }
-  return shared.lines.back().line;
-}
-
-// One connects, and others wait for that.
-Result<std::shared_ptr<RespPipeline>> Node::open_shared(Shared& shared, const net::Deadline& deadline) {
-  shared.is_opening = true;
-  auto line = connect(deadline);
-  if (line) shared.lines.push_back({*line, base::monotonic_now()});
-  const std::lock_guard lock(mutex_);
-  shared.failure = line ? std::nullopt : std::optional(line.error());
-  shared.is_opening = false;
-  shared.opened.notify_all();
-  return line;
-}
-
-void Node::forget_retired(Shared& shared) {
-  const std::uint64_t failures = failures_.load(std::memory_order_relaxed);
-  const bool are_doubtful = std::exchange(shared.failures_seen, failures) != failures;
-  const auto forgotten = std::erase_if(shared.lines, [&](const Idle& each) {
-    if (each.line->is_retired() || are_doubtful) return true;
-    if (each.line->waiting() > 0) return false;
-    return base::monotonic_now() - each.since > kIdleMax || !each.line->is_quiet();
-  });
-  if (forgotten == 0) return;
-  connections_ -= forgotten;
-  script_state_.doubt();
-  const std::lock_guard lock(mutex_);
-  lost_ += forgotten;
-}
-
-void Node::give_back(Lease lease) {
-  CHECK(lease.line != nullptr);
-  const std::lock_guard lock(mutex_);
-  breaker_.succeeded();
-  if (lease.is_shared) return;
-  if (idle_.size() == kIdleConnectionsMax) {
-    --connections_;
-    return;
-  }
-  idle_.push_back({std::move(lease.line), base::monotonic_now()});
-}
-
-void Node::drop(const Lease& lease, bool is_away) {
-  CHECK(lease.line != nullptr);
-  script_state_.doubt();
-  lease.line->retire();
-  const std::lock_guard lock(mutex_);
-  if (!lease.is_shared) {
-    --connections_;
-    ++lost_;
-  }
-  if (!is_away && lease.admission != Breaker::Admission::kTrial) return;
-  fail(lease.admission, base::unavailable(address_.to_string() + " does not answer; it is tried again in a moment"));
-}
-
-void Node::fail(Breaker::Admission admission, Error reason) {
-  last_failure_ = std::move(reason);
-  breaker_.failed(admission, base::monotonic_now(), base::random_number());
-  connections_ -= idle_.size();
-  lost_ += idle_.size();
-  idle_.clear();
-  failures_.fetch_add(1, std::memory_order_relaxed);
-  script_state_.doubt();
-}
-
-bool Node::is_away() const {
-  const std::lock_guard lock(mutex_);
-  return breaker_.is_open();
 }
 
 Result<RespClient> Node::connect_apart(const net::Deadline& deadline) const {
@@ -160,18 +45,6 @@ Result<RespClient> Node::connect_apart(const net::Deadline& deadline) const {
                            .password = settings_.credentials.password,
                            .tls = settings_.tls},
                           deadline);
-}
-
-Result<std::shared_ptr<RespPipeline>> Node::connect(const net::Deadline& deadline) {
-  auto client = TRY(connect_apart(deadline));
-  TRY(prepare(client, deadline));
-  ++connections_;
-  const std::lock_guard lock(mutex_);
-  if (lost_ > 0) {
-    --lost_;
-    ++reconnects_;
-  }
-  return std::make_shared<RespPipeline>(std::move(client));
 }
 
 Result<void> Node::prepare(RespClient& client, const net::Deadline& deadline) {

@@ -22,7 +22,7 @@ void append_asking(std::string& output) {
 }  // namespace
 
 NodeCall::~NodeCall() {
-  if (lease_.line) node_->drop(lease_, false);
+  if (lease_.line) node_->lines().drop(lease_, false);
 }
 
 void NodeCall::add(std::uint32_t command, bool is_asking) {
@@ -33,7 +33,7 @@ void NodeCall::add(std::uint32_t command, bool is_asking) {
 
 Result<void> NodeCall::send() {
   script_loads_ = node_->script_state().loads();
-  lease_ = TRY(node_->borrow(*deadline_));
+  lease_ = TRY(node_->lines().borrow(*deadline_));
   std::string part;
   if (!is_whole_batch()) {
     for (std::size_t i = 0; i < commands_.size(); ++i) {
@@ -46,7 +46,7 @@ Result<void> NodeCall::send() {
   auto turn = lease_.line->send(is_whole_batch() ? batch_->bytes() : part,
                                 commands_.size() + static_cast<std::size_t>(asking), *deadline_);
   if (!turn) {
-    node_->drop(std::exchange(lease_, {}), false);
+    node_->lines().drop(std::exchange(lease_, {}), false);
     return turn.error();
   }
   turn_ = std::move(*turn);
@@ -69,7 +69,7 @@ void NodeCall::receive(Replies& replies) {
   }
   if (!unknown_scripts.empty()) send_texts(unknown_scripts, replies);
   turn_.reset();
-  if (lease_.line) node_->give_back(std::exchange(lease_, {}));
+  if (lease_.line) node_->lines().give_back(std::exchange(lease_, {}));
 }
 
 Result<wire::RespValue> NodeCall::receive_one(std::size_t position) {
@@ -111,7 +111,7 @@ bool NodeCall::receive_loads() {
   for (std::size_t i = 0; i < node_->script_count(); ++i) {
     const auto reply = turn_->next(*deadline_);
     if (!reply) {
-      node_->drop(std::exchange(lease_, {}), deadline_->is_over());
+      node_->lines().drop(std::exchange(lease_, {}), deadline_->is_over());
       return false;
     }
     is_loaded = is_loaded && !reply->is_error();
@@ -120,7 +120,7 @@ bool NodeCall::receive_loads() {
 }
 
 void NodeCall::lose(const Error& error, std::span<const std::size_t> positions, Replies& replies) {
-  node_->drop(std::exchange(lease_, {}), deadline_->is_over());
+  node_->lines().drop(std::exchange(lease_, {}), deadline_->is_over());
   for (const std::size_t position : positions) {
     replies[commands_[position]] = base::unavailable(error.message);
   }

@@ -55,8 +55,8 @@ class NodeCall {
   const net::Deadline* deadline_;
   std::vector<std::uint32_t> commands_;
   std::vector<bool> asking_;  // empty: none of them
-  Lease lease_;
-  std::shared_ptr<RespPipeline::Turn> turn_;
+  Lines<RespPipeline>::Lease lease_;
+  std::shared_ptr<RespTurn> turn_;
   std::uint64_t script_loads_ = 0;  // before anything was sent
 };
 

@@ -12,6 +12,8 @@
 #include "store/etcd/grpc_connection.h"
 #include "store/etcd/sweeper.h"
 #include "support/etcd_server.h"
+#include "support/on_fibers.h"
+#include "support/proxy.h"
 #include "support/waiting.h"
 #include "wire/protobuf.h"
 
@@ -147,6 +149,46 @@ TEST_F(EtcdStoreTest, WhatItCannotReadIsLeftAlone) {
   ASSERT_FALSE(answer.has_value());
   EXPECT_NE(answer.error().message.find("is of version 2"), std::string::npos) << answer.error().message;
   EXPECT_TRUE(limiter.take("api", "another")->allowed());
+}
+
+TEST_F(EtcdStoreTest, ManyCallsShareAConnection) {
+  Client client(parse_url(url()).value(), nullptr);
+  const auto deadline = net::Deadline::in(20s);
+  int right = 0;
+  support::on_fibers(100, [&](std::size_t i) {
+    const std::string key = path_ + "/" + std::to_string(i);
+    // Some are long, so that short ones overtake them.
+    const std::string value(i % 7 == 0 ? 100'000 : 1, static_cast<char>('a' + i % 26));
+    ASSERT_TRUE(client.run({.puts = {{key, value}}}, deadline).has_value());
+    const auto answer = client.run({.reads = {{.key = key}}}, deadline);
+    ASSERT_TRUE(answer.has_value()) << answer.error().error.message;
+    right += answer->reads[0].found.at(0).value == value ? 1 : 0;
+  });
+  EXPECT_EQ(right, 100);
+  EXPECT_EQ(client.status().connections, 1U);
+}
+
+// One that gives up is alone with that, and the next call has a connection that owes nobody anything.
+TEST(EtcdStoreCalls, OneThatGivesUpDisturbsNoOther) {
+  const EtcdServer server;
+  support::Proxy proxy(server.port());
+  const auto address = net::parse_address("127.0.0.1:" + std::to_string(proxy.port())).value();
+  const std::string read = encode(Txn{.reads = {{.key = "k"}}});
+  support::on_fibers(1, [&](std::size_t) {
+    auto connection = GrpcConnection::open(address, nullptr, net::Deadline::in(20s)).value();
+    EXPECT_GT(connection->distance(), Duration());
+    proxy.delay_replies(100ms);
+    net::Fibers others(*net::EventLoop::current());
+    std::string late;
+    others.run_soon([&] {
+      const auto reply = connection->call({.path = kTxnPath, .message = read}, net::Deadline::in(10ms));
+      late = reply ? "answered" : reply.error().message;
+    });
+    const auto reply = connection->call({.path = kTxnPath, .message = read}, net::Deadline::in(20s));
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_EQ(reply->status, GrpcStatus::kOk);
+    EXPECT_NE(late.find("no answer within 10ms"), std::string::npos) << late;
+  });
 }
 
 // Users and their tokens, which a restart of etcd forgets.

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/on_fibers.h"
 #include "support/ports.h"
 #include "support/postgres_server.h"
 #include "support/waiting.h"
@@ -36,9 +37,9 @@ Url must_parse(const std::string& text) {
 }
 
 std::string run_one(Pool& pool, const net::Deadline& deadline = patience()) {
-  const auto lease = pool.lease(deadline);
+  auto lease = pool.lease(deadline);
   if (!lease) return "failed: " + lease.error().message;
-  return text_of((*lease)->run(kOne, {}, deadline));
+  return text_of(lease->run(kOne, {}, deadline));
 }
 
 TEST(PostgresPool, OpensWhatIsNeededAndUsesItAgain) {
@@ -95,6 +96,57 @@ TEST(PostgresPool, ServesManyThreads) {
   for (std::thread& each : threads) each.join();
   EXPECT_EQ(answers, 400);
   EXPECT_LE(pool.status().connections, 3U);
+}
+
+TEST(PostgresPool, FibersShareWhatConnectionsThereAre) {
+  Pool pool(must_parse(shared_server().patient_url() + "&pool=2"));
+  constexpr Statement kSame = {"test_same", "select $1::bigint from pg_sleep(0.001)"};
+  int right = 0;
+  support::on_fibers(100, [&](std::size_t i) {
+    auto lease = pool.lease(patience());
+    ASSERT_TRUE(lease) << lease.error().message;
+    const auto number = static_cast<std::int64_t>(i);
+    right += text_of(lease->run(kSame, Parameters().add(number), patience())) == std::to_string(number) ? 1 : 0;
+  });
+  EXPECT_EQ(right, 100);
+  EXPECT_EQ(pool.status().connections, 2U);
+  EXPECT_EQ(pool.status().failures, 0U);
+}
+
+// The one who gives up keeps his place: what was asked behind him gets its own answer.
+TEST(PostgresPool, OneOfManyThatGivesUpDisturbsNoOther) {
+  Pool pool(must_parse(shared_server().patient_url() + "&pool=1"));
+  constexpr Statement kSleep = {"test_sleep", "select 0 from pg_sleep($1::float8)"};
+  std::vector<std::string> answers(3);
+  support::on_fibers(3, [&](std::size_t i) {
+    auto lease = pool.lease(patience());
+    ASSERT_TRUE(lease) << lease.error().message;
+    if (i == 1) {
+      answers[i] = text_of(lease->run(kSleep, Parameters().add("0.5"), net::Deadline::in(20ms)));
+    } else {
+      answers[i] = text_of(lease->run(kOne, {}, patience()));
+    }
+  });
+  EXPECT_EQ(answers[0], "1");
+  EXPECT_NE(answers[1].find("does not answer within 20ms"), std::string::npos) << answers[1];
+  EXPECT_EQ(answers[2], "1");
+  EXPECT_TRUE(pool.status().is_reachable);
+}
+
+TEST(PostgresPool, AllWhoShareAConnectionAreToldThatItIsLost) {
+  Pool pool(must_parse(shared_server().patient_url() + "&pool=1"));
+  constexpr Statement kEnd = {"test_end", "select pg_terminate_backend(pg_backend_pid())"};
+  std::vector<std::string> answers(3);
+  support::on_fibers(3, [&](std::size_t i) {
+    auto lease = pool.lease(patience());
+    ASSERT_TRUE(lease) << lease.error().message;
+    answers[i] = text_of(lease->run(i == 1 ? kEnd : kOne, {}, patience()));
+  });
+  EXPECT_EQ(answers[0], "1");
+  EXPECT_NE(answers[1].find("terminating connection"), std::string::npos) << answers[1];
+  EXPECT_EQ(answers[2], answers[1]);
+  EXPECT_EQ(pool.status().failures, 2U);
+  EXPECT_EQ(run_one(pool), "1");
 }
 
 TEST(PostgresPool, ARestartOfTheServerCostsNoCall) {
@@ -155,7 +207,7 @@ TEST(PostgresPool, AStatementThatTakesTooLongIsNoServerThatIsAway) {
   {
     const auto lease = pool.lease(patience());
     ASSERT_TRUE(lease) << lease.error().message;
-    const auto rows = (*lease)->run_text("select pg_sleep(60)", patience());
+    const auto rows = lease->connection().run_text("select pg_sleep(60)", patience());
     ASSERT_FALSE(rows);
     EXPECT_EQ(rows.error().state, "57014");
   }
@@ -169,8 +221,8 @@ TEST(PostgresPool, WhoHadLittleTimeDoesNotTakeTheServerForAway) {
   {
     const auto lease = pool.lease(patience());
     ASSERT_TRUE(lease) << lease.error().message;
-    ASSERT_FALSE((*lease)->run_text("select pg_sleep(60)", net::Deadline::in(10ms)));
-    EXPECT_TRUE((*lease)->is_silent());
+    ASSERT_FALSE(lease->connection().run_text("select pg_sleep(60)", net::Deadline::in(10ms)));
+    EXPECT_TRUE(lease->connection().is_silent());
   }
   EXPECT_TRUE(pool.status().is_reachable);
   EXPECT_EQ(pool.status().failures, 1U);
@@ -214,7 +266,7 @@ TEST(PostgresPool, KeepsNoConnectionInATransaction) {
   {
     const auto lease = pool.lease(patience());
     ASSERT_TRUE(lease) << lease.error().message;
-    ASSERT_TRUE((*lease)->run_text("begin; create table t (i int)", patience()));
+    ASSERT_TRUE(lease->connection().run_text("begin; create table t (i int)", patience()));
   }
   EXPECT_EQ(pool.status().connections, 0U);
   EXPECT_TRUE(pool.status().is_reachable);
@@ -230,9 +282,9 @@ TEST(PostgresPool, GoesToTheServerThatCanBeWrittenTo) {
     const auto lease = pool.lease(patience());
     if (!lease) return "failed: " + lease.error().message;
     return text_of(
-        (*lease)->run_text("create temporary table if not exists t (i int); create or replace function f() "
-                           "returns int language sql as 'select 1'; select 1",
-                           patience()));
+        lease->connection().run_text("create temporary table if not exists t (i int); create or replace function f() "
+                                     "returns int language sql as 'select 1'; select 1",
+                                     patience()));
   };
   EXPECT_EQ(write(), "1");
   EXPECT_EQ(pool.status().nodes, std::vector<std::string>{first.address()});
