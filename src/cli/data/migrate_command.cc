@@ -79,9 +79,9 @@ Command migrate_command() {
       .arguments = {{.name = "URL",
                      .help = "The database, as in postgres://user@host:5432/database; not with --print",
                      .is_optional = true}},
-      .options = {{"to", ValueKind::kNumber, "VERSION",
+      .options = {{"to", ArgumentType::kInteger, "VERSION",
                    "The version to go to, instead of the last one; 0 takes the schema away"},
-                  {.name = "print", .help = "Print the SQL that an empty database gets, and do nothing"}},
+                  flag("print", "Print the SQL that an empty database gets, and do nothing")},
       .examples = {{"mete migrate postgres://admin@db.example/shop", "Install the schema, or upgrade it"},
                    {"mete migrate --print | less", "Read what it does first"}},
       .run = run_migrate};

@@ -18,16 +18,16 @@ std::vector<Argument> charge_arguments() {
           {.name = "and LIMIT KEY",
            .help = "Further charges, with their own --cost behind them: all of them, or none",
            .is_optional = true,
-           .is_repeated = true}};
+           .is_multiple = true}};
 }
 
-Option cost_option() {
-  return {.name = "cost",
-          .kind = ValueKind::kNumber,
-          .value_name = "N",
+Argument cost_option() {
+  return {.word = "cost",
+          .type = ArgumentType::kInteger,
+          .name = "N",
           .help = "How much: of the charge that it follows",
           .default_text = "1",
-          .is_repeatable = true};
+          .is_multiple = true};
 }
 
 Result<std::vector<Charge>> read_charges(const Invocation& invocation) {

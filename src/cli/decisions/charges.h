@@ -14,7 +14,7 @@
 namespace mete::cli {
 
 std::vector<Argument> charge_arguments();
-Option cost_option();
+Argument cost_option();
 
 // Views into the invocation. The error is for fail_usage.
 Result<std::vector<Charge>> read_charges(const Invocation& invocation);

@@ -99,8 +99,8 @@ std::vector<Argument> meter_arguments() {
   return {{.name = "LIMIT", .help = "The name of the limit"}, {.name = "KEY", .help = "Whose usage"}};
 }
 
-Option id_option() {
-  return {"id", ValueKind::kText, "ID",
+Argument id_option() {
+  return {"id", ArgumentType::kText, "ID",
           "Names this operation: sent again with the same id, it is answered again but done once"};
 }
 
@@ -116,9 +116,9 @@ Command take_command() {
           .options = target_options(
               {cost_option(),
                id_option(),
-               {.name = "force", .help = "Take it even past the limit: it has happened already"},
-               {.name = "up-to", .help = "Take as much of it as fits; with one charge"},
-               {"wait", ValueKind::kDuration, "DURATION", "Wait until it fits, but no longer than this"}}),
+               flag("force", "Take it even past the limit: it has happened already"),
+               flag("up-to", "Take as much of it as fits; with one charge"),
+               {"wait", ArgumentType::kDuration, "DURATION", "Wait until it fits, but no longer than this"}}),
           .examples = {{"mete take api alice", "One of Alice's requests"},
                        {"mete take api alice and storage acme --cost 4096", "One request and 4096 bytes, or nothing"},
                        {"mete take api alice --cost 5 --wait 10s && send", "Wait for its turn"}},
@@ -159,7 +159,7 @@ Command usage_command() {
 
 Command reconcile_command() {
   std::vector<Argument> arguments = meter_arguments();
-  arguments.push_back({.name = "USED", .help = "How much is used", .kind = ValueKind::kNumber});
+  arguments.push_back({.type = ArgumentType::kInteger, .name = "USED", .help = "How much is used"});
   return {.name = "reconcile",
           .summary = "Set the usage of a key, from a source that knows it",
           .description = {"Held amounts are kept."},

@@ -67,10 +67,10 @@ Result<int> run_extend(const Invocation& invocation, Console& console) {
   return kExitDone;
 }
 
-Option ttl_option() {
-  return {.name = "ttl",
-          .kind = ValueKind::kDuration,
-          .value_name = "DURATION",
+Argument ttl_option() {
+  return {.word = "ttl",
+          .type = ArgumentType::kDuration,
+          .name = "DURATION",
           .help = "How long, from now, the hold lasts if nobody ends it",
           .is_required = true};
 }
@@ -89,8 +89,8 @@ Command hold_command() {
       .options = target_options(
           {cost_option(),
            ttl_option(),
-           {"id", ValueKind::kText, "ID", "A name for the hold: sent again with the same one, it is held once"},
-           {"tag", ValueKind::kText, "TEXT", "A mark to find it by, which other holds may have too"}}),
+           {"id", ArgumentType::kText, "ID", "A name for the hold: sent again with the same one, it is held once"},
+           {"tag", ArgumentType::kText, "TEXT", "A mark to find it by, which other holds may have too"}}),
       .examples = {{"mete hold credits alice --cost 10 --ttl 1h --tag 'job 7'", "Ten credits for a job"}},
       .statuses = {{kExitDone, "held"}, {kExitNo, "denied; nothing is held"}},
       .run = run_hold};
@@ -100,12 +100,12 @@ Command commit_command() {
   return {.name = "commit",
           .summary = "Pay for what was held",
           .arguments = {hold_argument(),
-                        {.name = "AMOUNT",
+                        {.type = ArgumentType::kInteger,
+                         .name = "AMOUNT",
                          .help = "How much of each charge, in the order of the hold; the rest is returned. Absent: all",
-                         .kind = ValueKind::kNumber,
                          .is_optional = true,
-                         .is_repeated = true}},
-          .options = target_options({{.name = "overage", .help = "May be more than is held, if the difference fits"}}),
+                         .is_multiple = true}},
+          .options = target_options({flag("overage", "May be more than is held, if the difference fits")}),
           .examples = {{"mete commit job-7 8", "Pay for 8, and return the rest"}},
           .run = run_commit};
 }

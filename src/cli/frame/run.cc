@@ -9,27 +9,26 @@
 
 namespace mete::cli {
 
-bool Invocation::is_on(const std::string& option) const { return given(option) == "true"; }
+bool Invocation::is_on(std::string_view option) const { return given(option) == "true"; }
 
-std::optional<std::string> Invocation::given(const std::string& option) const {
+std::optional<std::string> Invocation::given(std::string_view option) const {
   const auto found = options.find(option);
   return found == options.end() ? std::nullopt : std::optional(found->second.back());
 }
 
-std::string Invocation::value(const std::string& option, const Console& console) const {
+std::string Invocation::value(std::string_view option, const Console& console) const {
   if (const auto text = given(option)) return *text;
-  const auto declared = std::find_if(command->options.begin(), command->options.end(),
-                                     [&](const Option& each) { return each.name == option; });
+  const auto declared = std::ranges::find(command->options, option, &Argument::word);
   CHECK(declared != command->options.end());
-  const auto variable = console.environment.find(declared->environment);
-  return variable != console.environment.end() ? variable->second : declared->default_text;
+  const auto variable = console.environment.find(std::string(declared->environment));
+  return variable != console.environment.end() ? variable->second : std::string(declared->default_text);
 }
 
-std::int64_t Invocation::number(const std::string& option, const Console& console) const {
+std::int64_t Invocation::number(std::string_view option, const Console& console) const {
   return wire::parse_integer(value(option, console)).value_or(0);
 }
 
-Duration Invocation::duration(const std::string& option, const Console& console) const {
+Duration Invocation::duration(std::string_view option, const Console& console) const {
   return wire::parse_duration(value(option, console)).value_or(Duration());
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/names.h"
 #include "base/try.h"
 #include "cli/client/target.h"
 #include "cli/commands.h"
@@ -48,27 +47,24 @@ Result<int> show_limit(Target& target, const Invocation& invocation, Console& co
   return kExitDone;
 }
 
-Option option_of(const core::LimitField& field) {
-  Option option{.name = std::string(field.option),
-                .kind = ValueKind::kText,
-                .value_name = std::string(field.value_name),
-                .help = std::string(field.help)};
-  if (field.type == core::FieldType::kFlag) option.kind = ValueKind::kNone;
-  if (field.type == core::FieldType::kAmount || field.type == core::FieldType::kNumber) {
-    option.kind = ValueKind::kNumber;
-  }
-  if (!field.names.empty()) {
-    option.kind = ValueKind::kChoice;
-    option.choices = base::split_names(field.names);
-  }
-  return option;
+Argument option_of(const core::LimitField& field) {
+  using core::FieldType;
+  const bool is_number = field.type == FieldType::kAmount || field.type == FieldType::kNumber;
+  return {.word = field.option,
+          .type = field.type == FieldType::kFlag ? ArgumentType::kFlag
+                  : is_number                    ? ArgumentType::kInteger
+                  : !field.names.empty()         ? ArgumentType::kName
+                                                 : ArgumentType::kText,
+          .name = field.value_name,
+          .help = field.help,
+          .names = field.names};
 }
 
 Result<int> run_limit_set(const Invocation& invocation, Console& console) {
   wire::NamedValues values = {{"kind", invocation.argument(1)}, {"amount", invocation.numbers(2)[0]}};
   for (const std::size_t place : core::kLimitOptions) {
     const core::LimitField& field = core::kLimitFields[place];
-    const auto value = invocation.given(std::string(field.option));
+    const auto value = invocation.given(field.option);
     if (value && *value != "false") values.push_back({field.name, server::value_of_word(field, *value)});
   }
   const auto limit = TRY(server::make_limit(invocation.argument(0), values).map_error(explain));
@@ -166,7 +162,7 @@ Argument name_argument() { return {.name = "NAME", .help = "The name of the limi
 }  // namespace
 
 Command limit_set_command() {
-  std::vector<Option> options;
+  std::vector<Argument> options;
   options.reserve(core::kLimitOptions.size());
   for (const std::size_t place : core::kLimitOptions) options.push_back(option_of(core::kLimitFields[place]));
   return {
@@ -175,12 +171,10 @@ Command limit_set_command() {
       .description = {"A bucket fills continuously, up to its burst. A window gives all back at each multiple of its "
                       "period; sliding, as the last period slides on; a calendar, at each hour, day, week, month "
                       "or year of a time zone. A stock gets back only what is given back."},
-      .arguments = {name_argument(),
-                    {.name = "KIND",
-                     .help = "How capacity comes back",
-                     .kind = ValueKind::kChoice,
-                     .choices = base::split_names(core::kKindNames)},
-                    {.name = "AMOUNT", .help = "How much there is, in a period", .kind = ValueKind::kNumber}},
+      .arguments =
+          {name_argument(),
+           {.type = ArgumentType::kName, .name = "KIND", .help = "How capacity comes back", .names = core::kKindNames},
+           {.type = ArgumentType::kInteger, .name = "AMOUNT", .help = "How much there is, in a period"}},
       .options = target_options(std::move(options)),
       .examples = {{"mete limit set api bucket 100 --per 1m --burst 200", "100 a minute, 200 at once"},
                    {"mete limit set links calendar 20 --per month --zone Europe/Berlin", "20 a month"},
