@@ -56,7 +56,7 @@ void print_summary(const store::LoadedData& data, const engine::Audit& audit, st
   for (const store::DataFile& file : data.files) {
     files.add({file.name, count_text(file.bytes), count_text(file.records), created_text(file)});
   }
-  files.print(out);
+  out << files.text();
   out << "\nchanges: ";
   std::string_view separator;
   for (const auto& [kind, count] : kinds_of(data.counts)) {
@@ -76,12 +76,12 @@ void print_summary(const store::LoadedData& data, const engine::Audit& audit, st
                 number_text(tally.held), count_text(tally.overrides), rule_text(tally.limit)});
   }
   if (limits.size() > 0) {
-    limits.print(out);
+    out << limits.text();
     out << '\n';
   }
   std::vector<Field> totals;
   for (const auto& [name, count] : totals_of(audit)) totals.emplace_back(name, count_text(count));
-  print_fields(totals, out);
+  out << fields_text(totals);
 }
 
 void write_limit(const engine::LimitTally& tally, wire::JsonWriter& writer) {

@@ -1,6 +1,4 @@
 // `mete take`, `peek`, `give`, `usage` and `reconcile`.
-#include <ostream>
-
 #include "base/try.h"
 #include "cli/client/target.h"
 #include "cli/commands.h"
@@ -28,50 +26,39 @@ std::string decision_text(const core::Take& take, const core::Verdict& verdict) 
 Result<int> decide(const core::Take& take, Duration patience, const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console, patience));
   const auto verdict = TRY(target.take(take));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      wire::write_decision(writer, verdict, take.charges, take.mode == Mode::kUpTo);
-    });
-  } else {
-    console.out << decision_text(take, verdict) << '\n';
-  }
-  return verdict.is_allowed ? kExitDone : kExitNo;
+  return answer(
+      invocation, console, decision_text(take, verdict) + "\n",
+      [&](wire::JsonWriter& writer) { wire::write_decision(writer, verdict, take.charges, take.mode == Mode::kUpTo); },
+      verdict.is_allowed ? kExitDone : kExitNo);
 }
 
 Result<int> run_take(const Invocation& invocation, Console& console) {
-  const auto charges = read_charges(invocation);
-  if (!charges) return fail_usage(invocation, console, charges.error().message);
+  const auto charges = TRY(read_charges(invocation));
   if (invocation.is_on("up-to") && invocation.is_on("force")) {
-    return fail_usage(invocation, console, "--force takes all, and --up-to what fits: give one of them");
+    return usage_error(invocation, "--force takes all, and --up-to what fits: give one of them");
   }
   const auto id = TRY(read_id(invocation));
-  core::Take take = {.charges = *charges, .id = id};
+  core::Take take = {.charges = charges, .id = id};
   if (invocation.is_on("force")) take.mode = Mode::kForce;
   if (invocation.is_on("up-to")) take.mode = Mode::kUpTo;
   return decide(take, invocation.duration("wait", console), invocation, console);
 }
 
 Result<int> run_peek(const Invocation& invocation, Console& console) {
-  const auto charges = read_charges(invocation);
-  if (!charges) return fail_usage(invocation, console, charges.error().message);
-  return decide({.charges = *charges, .mode = Mode::kPeek}, Duration(), invocation, console);
+  const auto charges = TRY(read_charges(invocation));
+  return decide({.charges = charges, .mode = Mode::kPeek}, Duration(), invocation, console);
 }
 
 Result<int> run_give(const Invocation& invocation, Console& console) {
-  const auto charges = read_charges(invocation);
-  if (!charges) return fail_usage(invocation, console, charges.error().message);
+  const auto charges = TRY(read_charges(invocation));
   const auto id = TRY(read_id(invocation));
   auto target = TRY(Target::open(invocation, console));
-  return print_settlement(target.give(*charges, id), "returned", invocation, console);
+  return print_settlement(target.give(charges, id), "returned", invocation, console);
 }
 
 Result<int> run_usage(const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console));
   const auto usage = TRY(target.usage({invocation.arguments[0], invocation.arguments[1]}));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, usage); });
-    return kExitDone;
-  }
   Table table({{"USED", Table::kRight},
                {"HELD", Table::kRight},
                {"LEFT", Table::kRight},
@@ -79,20 +66,17 @@ Result<int> run_usage(const Invocation& invocation, Console& console) {
                {"FULL AGAIN"}});
   table.add({number_text(usage.used), number_text(usage.held), number_text(usage.remaining), number_text(usage.limit),
              moment_text(usage.reset_after.ms())});
-  table.print(console.out);
-  return kExitDone;
+  return answer(invocation, console, table.text(),
+                [&](wire::JsonWriter& writer) { wire::write_members(writer, usage); });
 }
 
 Result<int> run_reconcile(const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console));
   const auto change =
       TRY(target.reconcile({invocation.arguments[0], invocation.arguments[1]}, invocation.numbers(2)[0]));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, change); });
-  } else {
-    console.out << "used " << number_text(change.used_now) << ", before " << number_text(change.used_before) << '\n';
-  }
-  return kExitDone;
+  return answer(invocation, console,
+                "used " + number_text(change.used_now) + ", before " + number_text(change.used_before) + "\n",
+                [&](wire::JsonWriter& writer) { wire::write_members(writer, change); });
 }
 
 std::vector<Argument> meter_arguments() {

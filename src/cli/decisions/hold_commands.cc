@@ -1,6 +1,4 @@
 // `mete hold`, `commit`, `cancel` and `extend`.
-#include <ostream>
-
 #include "base/try.h"
 #include "cli/client/target.h"
 #include "cli/commands.h"
@@ -14,35 +12,28 @@ namespace mete::cli {
 
 namespace {
 
-void print_hold(const core::Hold& hold, const core::Verdict& verdict, const Invocation& invocation, Console& console) {
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      if (verdict.is_allowed) writer.member("id", hold.id);
-      wire::write_decision(writer, verdict, hold.charges, false);
-    });
-  } else if (verdict.is_allowed) {
-    print_fields({{"held", standing_text(verdict)}, {"id", printable(hold.id)}}, console.out);
-  } else {
-    console.out << denial_text(verdict, hold.charges) << '\n';
-  }
-}
-
 Result<int> run_hold(const Invocation& invocation, Console& console) {
-  const auto charges = read_charges(invocation);
-  if (!charges) return fail_usage(invocation, console, charges.error().message);
+  const auto charges = TRY(read_charges(invocation));
   std::string id = TRY(read_id(invocation));
   const bool is_id_random = id.empty();
   auto target = TRY(Target::open(invocation, console));
-  if (is_id_random) id = target.store().new_hold_id(*charges);
+  if (is_id_random) id = target.store().new_hold_id(charges);
   const std::string tag = invocation.value("tag", console);
-  const core::Hold hold{.charges = *charges,
+  const core::Hold hold{.charges = charges,
                         .ttl = invocation.duration("ttl", console),
                         .id = id,
                         .is_id_random = is_id_random,
                         .tag = tag};
   const auto verdict = TRY(target.hold(hold));
-  print_hold(hold, verdict, invocation, console);
-  return verdict.is_allowed ? kExitDone : kExitNo;
+  return answer(
+      invocation, console,
+      verdict.is_allowed ? fields_text({{"held", standing_text(verdict)}, {"id", printable(id)}})
+                         : denial_text(verdict, charges) + "\n",
+      [&](wire::JsonWriter& writer) {
+        if (verdict.is_allowed) writer.member("id", id);
+        wire::write_decision(writer, verdict, charges, false);
+      },
+      verdict.is_allowed ? kExitDone : kExitNo);
 }
 
 Result<int> run_commit(const Invocation& invocation, Console& console) {
@@ -59,12 +50,8 @@ Result<int> run_cancel(const Invocation& invocation, Console& console) {
 Result<int> run_extend(const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console));
   const auto expires_in = TRY(target.extend(invocation.arguments[0], invocation.duration("ttl", console)));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { writer.member("expires_in_ms", expires_in.ms()); });
-  } else {
-    console.out << "expires " << moment_text(expires_in.ms()) << '\n';
-  }
-  return kExitDone;
+  return answer(invocation, console, "expires " + moment_text(expires_in.ms()) + "\n",
+                [&](wire::JsonWriter& writer) { writer.member("expires_in_ms", expires_in.ms()); });
 }
 
 Argument ttl_option() {

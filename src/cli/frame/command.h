@@ -95,10 +95,13 @@ std::span<const Command> commands();
 
 // "mete: MESSAGE" to the console's errors; returns `status`.
 int fail(Console& console, std::string_view message, int status = kExitError);
-// The same for a command line that the parser could not see to be wrong; tells where help is.
-int fail_usage(const Invocation& invocation, Console& console, std::string_view message);
+// Of a command line that the parser could not see to be wrong; tells where help is.
+Error usage_error(const Invocation& invocation, std::string_view message);
 // One line with a JSON object, whose members `write` writes.
 void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& write);
+// With --json that, and otherwise the text. Returns the status.
+int answer(const Invocation& invocation, Console& console, std::string_view text,
+           const std::function<void(wire::JsonWriter&)>& write, int status = kExitDone);
 
 // The command line into an Invocation. Options stand anywhere after the command, as --option VALUE or --option=VALUE;
 // after -- all words are arguments. The error says what is wrong, after the command's name where that is known:

@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "cli/frame/command.h"
 #include "cli/help/help.h"
 #include "wire/json.h"
@@ -49,9 +50,9 @@ int fail(Console& console, std::string_view message, int status) {
   return status;
 }
 
-int fail_usage(const Invocation& invocation, Console& console, std::string_view message) {
+Error usage_error(const Invocation& invocation, std::string_view message) {
   const std::string& name = invocation.command->name;
-  return fail(console, name + ": " + std::string(message) + "\nTry 'mete " + name + " --help'.");
+  return base::invalid(name + ": " + std::string(message) + "\nTry 'mete " + name + " --help'.");
 }
 
 void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& write) {
@@ -61,6 +62,16 @@ void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& 
   write(writer);
   writer.end_object();
   console.out << text << '\n';
+}
+
+int answer(const Invocation& invocation, Console& console, std::string_view text,
+           const std::function<void(wire::JsonWriter&)>& write, int status) {
+  if (invocation.is_on("json")) {
+    print_json(console, write);
+  } else {
+    console.out << text;
+  }
+  return status;
 }
 
 namespace {

@@ -119,7 +119,7 @@ Result<int> tell(const Import& import, const Invocation& invocation, Console& co
 
 Result<int> run_import_redis(const Invocation& invocation, Console& console) {
   const auto names = names_of(invocation);
-  if (!names) return fail_usage(invocation, console, names.error().message);
+  if (!names) return usage_error(invocation, names.error().message);
   const auto form = std::holds_alternative<KeyPattern>(*names) ? CounterForm::kMonths : CounterForm::kPairs;
   auto connection = TRY(connect(invocation, console));
   auto target = TRY(ImportTarget::open(std::move(connection), invocation.value("as", console), form));

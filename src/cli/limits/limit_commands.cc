@@ -1,6 +1,5 @@
 // `mete limit set`, `get`, `list`, `del` and `override`.
 #include <algorithm>
-#include <ostream>
 
 #include "base/try.h"
 #include "cli/client/target.h"
@@ -37,14 +36,9 @@ Result<std::optional<wire::NamedValues>> look_at(Target& target, std::string_vie
 Result<int> show_limit(Target& target, const Invocation& invocation, Console& console) {
   const auto values = TRY(look_at(target, invocation.arguments[0]));
   if (!values) return no_limit(invocation.arguments[0]);
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { writer.members(*values); });
-    return kExitDone;
-  }
   std::vector<Field> fields;
   for (const auto& [name, value] : *values) fields.emplace_back(name, text_of(value));
-  print_fields(fields, console.out);
-  return kExitDone;
+  return answer(invocation, console, fields_text(fields), [&](wire::JsonWriter& writer) { writer.members(*values); });
 }
 
 Argument option_of(const core::LimitField& field) {
@@ -103,25 +97,17 @@ std::string other_values(const wire::NamedValues& values) {
 
 Result<int> run_limit_list(const Invocation& invocation, Console& console) {
   const auto limits = TRY(list_limits(invocation, console));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      writer.name("limits").begin_array();
-      for (const wire::NamedValues& values : limits) writer.begin_object().members(values).end_object();
-      writer.end_array();
-    });
-    return kExitDone;
-  }
-  if (limits.empty()) {
-    console.out << "no limits yet: define one with: mete limit set api bucket 100 --per 1m\n";
-    return kExitDone;
-  }
   Table table({{"NAME"}, {"KIND"}, {"AMOUNT", Table::kRight}, {"PER"}, {"OPTIONS"}});
   for (const wire::NamedValues& values : limits) {
     table.add({text_of(values, "name"), text_of(values, "kind"), text_of(values, "amount"), text_of(values, "period"),
                other_values(values)});
   }
-  table.print(console.out);
-  return kExitDone;
+  constexpr std::string_view kNone = "no limits yet: define one with: mete limit set api bucket 100 --per 1m\n";
+  return answer(invocation, console, limits.empty() ? std::string(kNone) : table.text(), [&](wire::JsonWriter& writer) {
+    writer.name("limits").begin_array();
+    for (const wire::NamedValues& values : limits) writer.begin_object().members(values).end_object();
+    writer.end_array();
+  });
 }
 
 Result<int> run_limit_del(const Invocation& invocation, Console& console) {
@@ -129,12 +115,8 @@ Result<int> run_limit_del(const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console));
   const bool is_deleted = TRY(target.drop(name));
   if (!is_deleted) return no_limit(name);
-  if (invocation.is_on("json")) {
-    print_json(console, [](wire::JsonWriter& writer) { writer.member("deleted", true); });
-  } else {
-    console.out << "deleted " << printable(name) << '\n';
-  }
-  return kExitDone;
+  return answer(invocation, console, "deleted " + printable(name) + "\n",
+                [](wire::JsonWriter& writer) { writer.member("deleted", true); });
 }
 
 Result<int> run_limit_override(const Invocation& invocation, Console& console) {
@@ -142,19 +124,16 @@ Result<int> run_limit_override(const Invocation& invocation, Console& console) {
   const bool is_none = wire::equals_ignoring_case(amount, "none");
   const auto number = wire::parse_integer(amount);
   if (!is_none && !number) {
-    return fail_usage(invocation, console, "AMOUNT must be an integer or none, not " + shown(amount));
+    return usage_error(invocation, "AMOUNT must be an integer or none, not " + shown(amount));
   }
   auto target = TRY(Target::open(invocation, console));
   TRY(target.set_override({invocation.arguments[0], invocation.arguments[1]}, is_none ? std::nullopt : number));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      writer.name("amount").value(is_none ? wire::JsonValue{} : wire::JsonValue{*number});
-    });
-    return kExitDone;
-  }
-  console.out << printable(invocation.argument(0)) << ": " << printable(invocation.argument(1))
-              << (is_none ? " has the limit's amount\n" : " has " + number_text(*number) + " of its own\n");
-  return kExitDone;
+  return answer(invocation, console,
+                printable(invocation.argument(0)) + ": " + printable(invocation.argument(1)) +
+                    (is_none ? " has the limit's amount\n" : " has " + number_text(*number) + " of its own\n"),
+                [&](wire::JsonWriter& writer) {
+                  writer.name("amount").value(is_none ? wire::JsonValue{} : wire::JsonValue{*number});
+                });
 }
 
 Argument name_argument() { return {.name = "NAME", .help = "The name of the limit"}; }

@@ -81,7 +81,7 @@ void print_differences(const sync::Report& report, std::ostream& out) {
     table.add(
         {printable(each.key), number_text(each.used), number_text(each.truth), sign + number_text(each.change())});
   }
-  table.print(out);
+  out << table.text();
   const std::uint64_t rest = report.differing_keys - report.largest.size();
   if (rest > 0) out << "and " << count_text(rest, "key") << " more\n";
 }

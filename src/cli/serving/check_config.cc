@@ -15,7 +15,7 @@ Result<int> run_check_config(const Invocation& invocation, Console& console) {
   const std::string file = invocation.argument(0);
   if (!file.empty()) {
     if (invocation.given("config")) {
-      return fail_usage(invocation, console, "FILE and --config are the same; give one of them");
+      return usage_error(invocation, "FILE and --config are the same; give one of them");
     }
     sources.file = file;
   }

@@ -36,12 +36,9 @@ Result<Frame> measure(Connection& server, const TopOptions& options) {
 
 Result<int> print_once(Connection& server, const TopOptions& options, const Invocation& invocation, Console& console) {
   const auto frame = TRY(measure(server, options));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { write_frame(frame, writer); });
-    return kExitDone;
-  }
-  for (const ScreenLine& line : render(frame, {})) console.out << line.text << '\n';
-  return kExitDone;
+  std::string text;
+  for (const ScreenLine& line : render(frame, {})) text += line.text + "\n";
+  return answer(invocation, console, text, [&](wire::JsonWriter& writer) { write_frame(frame, writer); });
 }
 
 void show(const Frame& frame) {
@@ -88,7 +85,7 @@ Result<int> run_top(const Invocation& invocation, Console& console) {
   const TopOptions options{.server = invocation.value("server", console),
                            .interval = invocation.duration("interval", console)};
   if (options.interval < kIntervalMin || options.interval > kIntervalMax) {
-    return fail_usage(invocation, console, "option '--interval' must be 100ms to 1h");
+    return usage_error(invocation, "option '--interval' must be 100ms to 1h");
   }
   auto server = TRY(connect(invocation, console));
   const bool is_live = Terminal::is_there() && !invocation.is_on("once") && !invocation.is_on("json");

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "cli/client/client.h"
 #include "lab/bench/bench.h"
 #include "lab/bench/scenarios.h"
@@ -17,18 +18,17 @@ std::uint64_t number_of(const cli::Invocation& invocation, cli::Console& console
   return static_cast<std::uint64_t>(invocation.number(option, console));
 }
 
-bool none_is_negative(const cli::Invocation& invocation, cli::Console& console) {
+Result<void> none_is_negative(const cli::Invocation& invocation, cli::Console& console) {
   for (const cli::Argument& option : invocation.command->options) {
     if (option.type != cli::ArgumentType::kInteger || !invocation.value(option.word, console).starts_with('-'))
       continue;
-    cli::fail_usage(invocation, console, "option '--" + std::string(option.word) + "' must not be negative");
-    return false;
+    return cli::usage_error(invocation, "option '--" + std::string(option.word) + "' must not be negative");
   }
-  return true;
+  return {};
 }
 
 Result<int> run_bench_command(const cli::Invocation& invocation, cli::Console& console) {
-  if (!none_is_negative(invocation, console)) return cli::kExitError;
+  TRY(none_is_negative(invocation, console));
   BenchOptions options;
   options.server.address = invocation.value("server", console);
   options.server.password = invocation.value("password", console);
@@ -47,7 +47,7 @@ Result<int> run_bench_command(const cli::Invocation& invocation, cli::Console& c
   options.process_id = number_of(invocation, console, "pid");
   options.json = invocation.is_on("json");
   if (!options.command.empty() && invocation.given("scenario")) {
-    return cli::fail_usage(invocation, console, "give --scenario or the words of a command, not both");
+    return cli::usage_error(invocation, "give --scenario or the words of a command, not both");
   }
   return run_bench(options, console.out, console.error);
 }

@@ -48,7 +48,7 @@ Result<int> run_cluster(const cli::Invocation& invocation, cli::Console& console
                                             .port = invocation.value("port", console),
                                             .shared = invocation.value("shared", console)},
                                            etcd);
-  if (!options) return cli::fail_usage(invocation, console, options.error().message);
+  if (!options) return cli::usage_error(invocation, options.error().message);
   const auto directory = TRY(Directory::make(invocation.value("data", console)));
   const auto plan = TRY(plan_here(*options, etcd, directory));
   return run_planned(plan, directory, console);

@@ -50,9 +50,9 @@ Result<int> run_sim_command(const cli::Invocation& invocation, cli::Console& con
   const auto seeds = unsigned_number(invocation, console, "seeds");
   const auto from = unsigned_number(invocation, console, "from");
   const auto nodes = unsigned_number(invocation, console, "nodes");
-  if (!seeds || !from || !nodes) return cli::fail_usage(invocation, console, "a number is negative or too large");
+  if (!seeds || !from || !nodes) return cli::usage_error(invocation, "a number is negative or too large");
   if (*nodes > sim::kNodesMax) {
-    return cli::fail_usage(invocation, console, "--nodes: at most " + std::to_string(sim::kNodesMax));
+    return cli::usage_error(invocation, "--nodes: at most " + std::to_string(sim::kNodesMax));
   }
   if (invocation.is_on("measure")) {
     console.out << sim::measure_all();
@@ -64,7 +64,7 @@ Result<int> run_sim_command(const cli::Invocation& invocation, cli::Console& con
       .trace = invocation.is_on("trace") ? &console.out : nullptr};
   if (!invocation.given("seed")) return run_many(*from, *seeds, options, console);
   const auto seed = unsigned_number(invocation, console, "seed");
-  if (!seed) return cli::fail_usage(invocation, console, "--seed: a number is negative or too large");
+  if (!seed) return cli::usage_error(invocation, "--seed: a number is negative or too large");
   return run_one(*seed, options, console);
 }
 
