@@ -3,10 +3,13 @@
 
 usage: run_clang_tidy.py BUILD [--seconds-max N] FILE...
 
-BUILD has the compile_commands.json. After N seconds no further file is begun; how many were left out is said.
+BUILD has the compile_commands.json. Sources that are compiled together there are checked together, because most of the
+time goes into the headers that they share: whoever asks for one of them gets its neighbours as well. After N seconds
+nothing further is begun; how much was left out is said.
 """
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -16,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 # What clang-tidy says of itself, not of the source.
 NOISE = re.compile(r"^\d+ warnings?( and \d+ errors?)? generated|^Suppressed |^Use -header-filter")
+INCLUDED = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 
 
 def main():
@@ -25,23 +29,39 @@ def main():
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.seconds_max
-    width = len(str(len(arguments.files)))
+    units = units_of(arguments.build, arguments.files)
+    width = len(str(len(units)))
 
     def check(numbered):
-        number, file = numbered
+        number, unit = numbered
         if time.monotonic() >= end:
             return None
-        answer = subprocess.run(["clang-tidy-14", "-p", arguments.build, "--quiet", file], capture_output=True, text=True)
+        answer = subprocess.run(["clang-tidy-14", "-p", arguments.build, "--quiet", unit], capture_output=True, text=True)
         complaints = [line for line in (answer.stdout + answer.stderr).splitlines() if line and not NOISE.match(line)]
-        print(f"[{number:{width}}/{len(arguments.files)}] {file}", *complaints, sep="\n", flush=True)
+        print(f"[{number:{width}}/{len(units)}] {os.path.relpath(unit)}", *complaints, sep="\n", flush=True)
         return answer.returncode == 0
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(check, enumerate(arguments.files, start=1)))
+        results = list(pool.map(check, enumerate(units, start=1)))
     if left_out := results.count(None):
-        print(f"clang-tidy: {left_out} of {len(results)} files are left out for lack of time; ./x lint has the time")
+        print(f"clang-tidy: {left_out} of {len(results)} units are left out for lack of time; ./x lint has the time")
     if bad := results.count(False):
-        sys.exit(f"clang-tidy: {bad} of {len(results)} files have complaints")
+        sys.exit(f"clang-tidy: {bad} of {len(results)} units have complaints")
+
+
+def units_of(build, files):
+    """The translation units that have these files, each once: a file itself, or a list of includes of it and others."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as commands:
+        compiled = {entry["file"] for entry in json.load(commands)}
+    unit_of = {unit: unit for unit in compiled}
+    for unit in compiled:
+        if "/Unity/" in unit:
+            with open(unit, encoding="utf-8") as lines:
+                unit_of.update((file, unit) for file in INCLUDED.findall(lines.read()))
+    wanted = [os.path.realpath(file) for file in files]
+    if strangers := [file for file in wanted if file not in unit_of]:
+        sys.exit(f"clang-tidy: nothing compiles {', '.join(strangers)}")
+    return sorted({unit_of[file] for file in wanted})
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from pathlib import Path
 import servers
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIOS = ("ping", "incr", "take-bucket", "take-window", "take-calendar", "take-stock", "take-and", "cl-throttle")
+SCENARIOS = ("ping", "incr", "take-bucket", "take-window", "take-calendar", "take-stock", "take-and", "cl-throttle", "hold-commit",
+             "http-take")
 REQUESTS = 100_000
 KEYS = 1_000
 
@@ -26,6 +27,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="*", default=SCENARIOS, help="of mete bench (" + " ".join(SCENARIOS) + ")")
     parser.add_argument("--program", default=ROOT / "build/mete", type=Path, help="the built program (build/mete)")
+    parser.add_argument("--beside", type=Path, metavar="PROGRAM", help="another build, to compare with: the ratio is told as well")
     parser.add_argument("--pipeline", default=64, type=int, help="requests sent at once (64)")
     parser.add_argument("--functions", default=0, type=int, metavar="N", help="show the N dearest functions of each")
     return parser.parse_args()
@@ -39,9 +41,10 @@ def start(program, record):
 
 
 def load(program, server, scenario, pipeline, requests, *options):
-    command = [program, "bench", "--server", server.address, "--scenario", scenario, "--connections", "1", "--pipeline",
-               str(pipeline), "--keys", str(KEYS), "--warm-up", "0ms", "--requests", str(requests), "--pid",
-               str(server.process.pid), "--json", *options]
+    at_once = 1 if scenario.startswith("http") else pipeline  # HTTP has no pipeline.
+    command = [program, "bench", "--server", server.address, "--http", f"http://127.0.0.1:{server.http_port}",
+               "--scenario", scenario, "--connections", "1", "--pipeline", str(at_once), "--keys", str(KEYS),
+               "--warm-up", "0ms", "--requests", str(requests), "--pid", str(server.process.pid), "--json", *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -78,10 +81,14 @@ def main():
         print("instructions.py: no valgrind: ./x bench instructions installs it, or: apt-get install valgrind", file=sys.stderr)
         return 1
     os.environ.pop("METE_SERVER", None)
-    print(f"instructions per request at pipeline {arguments.pipeline}")
+    print(f"instructions per request at pipeline {arguments.pipeline}, over HTTP one by one")
     for scenario in arguments.scenarios:
         number, lines = count(str(arguments.program), scenario, arguments.pipeline, arguments.functions)
-        print(f"{number:8.0f}  {scenario}", *lines, sep="\n", flush=True)
+        beside = ""
+        if arguments.beside:
+            other, _ = count(str(arguments.beside), scenario, arguments.pipeline, 0)
+            beside = f"  ({number / other:.2f} × {other:.0f})"
+        print(f"{number:8.0f}  {scenario}{beside}", *lines, sep="\n", flush=True)
     return 0
 
 

@@ -71,8 +71,8 @@ void visit_fields(Is<ThrottleRequest> auto& value, auto& each) {
 // --- Answers ---------------------------------------------------------------------------------------------------------
 
 void visit_fields(Is<Verdict> auto& value, auto& each) {
-  each(value.is_allowed, value.violated, value.taken, value.remaining, value.limit, value.retry_after,
-       value.reset_after);
+  each(value.is_allowed, value.is_unrecorded, value.violated, value.taken, value.remaining, value.limit,
+       value.retry_after, value.reset_after);
 }
 void visit_fields(Is<Usage> auto& value, auto& each) {
   each(value.used, value.held, value.remaining, value.limit, value.reset_after);

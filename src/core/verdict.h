@@ -12,6 +12,7 @@ namespace mete::core {
 
 struct Verdict {
   bool is_allowed = false;
+  bool is_unrecorded = false;  // as in Decision
   std::uint16_t violated = 0;  // bit i: the operation's charge i did not fit
   Amount taken = 0;
   Amount remaining = 0;

@@ -186,10 +186,11 @@ Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
       if (meter.used() + meter.cost > kAmountMax) return core::usage_too_large("cost", meter.limit_name);
     }
   }
-  const core::Verdict verdict = admit(meters, mode);
+  core::Verdict verdict = admit(meters, mode);
   if (verdict.is_allowed && mode != Mode::kPeek) {
     TRY(write_all(operation));
-    if (operation.durable != wanted) unrecorded_admissions_.fetch_add(1);
+    verdict.is_unrecorded = operation.durable != wanted;
+    if (verdict.is_unrecorded) unrecorded_admissions_.fetch_add(1);
   }
   return verdict;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/try.h"
 
 namespace mete::escrow {
@@ -118,6 +119,8 @@ Result<OrderAnswer> Carrier::draw_stock(const Order& order) {
   const Charge charge{order.limit, order.key, order.amount};
   const auto verdict = parts_.shared.take({.charges = {&charge, 1}, .id = order.id});
   if (!verdict.has_value() && verdict.error().code == ErrorCode::kUnavailable) return verdict.error();
+  // A server in between has failed open: where the stock is kept, nobody has heard of it.
+  if (verdict.has_value() && verdict->is_unrecorded) return base::unavailable("the draw could not be recorded");
   const bool is_granted = verdict.has_value() && verdict->is_allowed;
   TRY(parts_.book.end_draw(order, is_granted));
   return verdict.map(answer_of);

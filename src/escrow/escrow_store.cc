@@ -75,14 +75,19 @@ const Clock& machine_clock() {
 
 EscrowStore::EscrowStore(EscrowParts parts)
     : local_(std::move(parts.local)),
-      shared_(std::move(parts.shared)),
+      shared_(std::make_unique<store::FailOpen>(std::move(parts.shared),
+                                                [this](std::string_view name) {
+                                                  const auto definition = definitions_.known(name);
+                                                  return definition != nullptr ? std::optional(definition->limit)
+                                                                               : std::nullopt;
+                                                })),
       clock_(parts.clock != nullptr ? *parts.clock : machine_clock()),
       log_(parts.log),
       registration_(std::move(parts.registration)),
       shares_({.node = parts.node, .incarnation = parts.incarnation, .seed = base::random_number()}),
       book_(*local_),
       definitions_({.local = *local_,
-                    .shared = *shared_,
+                    .shared = shared_->closed(),
                     .shares = shares_,
                     .book = book_,
                     .clock = clock_,
@@ -90,7 +95,7 @@ EscrowStore::EscrowStore(EscrowParts parts)
       counters_({.node = parts.node, .incarnation = parts.incarnation}),
       keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_}),
       share_tag_("mete-share:" + parts.node),
-      carrier_(std::make_unique<Carrier>(Carrier::Parts{.shared = *shared_,
+      carrier_(std::make_unique<Carrier>(Carrier::Parts{.shared = shared_->closed(),
                                                         .shares = shares_,
                                                         .book = book_,
                                                         .clock = clock_,
@@ -412,7 +417,7 @@ Result<store::StoreStatistics> EscrowStore::perform(const core::ReadStatistics& 
                                                     store::Execution& /*execution*/) {
   store::StoreStatistics statistics = local_->statistics();
   statistics.limits = definitions_.names().size();
-  statistics.unrecorded_admissions += open_admissions_.load(std::memory_order_relaxed);
+  statistics.unrecorded_admissions += shared_->admissions();
   return statistics;
 }
 

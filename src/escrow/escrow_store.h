@@ -31,6 +31,7 @@
 #include "escrow/status.h"
 #include "escrow/stock_book.h"
 #include "escrow/stranded.h"
+#include "store/fail_open.h"
 #include "store/store.h"
 
 namespace mete::escrow {
@@ -158,7 +159,8 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Result<store::Store*> home_of(std::string_view limit);
 
   const std::unique_ptr<store::Store> local_;
-  const std::unique_ptr<store::Store> shared_;
+  // Its takes may fail open. Shares are drawn from shared_->closed(): nobody has recorded what failed open.
+  const std::unique_ptr<store::FailOpen> shared_;
   const Clock& clock_;
   base::Log* const log_;
   const std::unique_ptr<Registration> registration_;  // before what uses it, after the store that it is in
@@ -168,7 +170,6 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Stranded stranded_;
   Counters counters_;
   EscrowKeys keys_;
-  std::atomic<std::size_t> open_admissions_{0};
   const std::string share_tag_;
   std::unique_ptr<Carrier> carrier_;  // after what it works with
   const std::unique_ptr<Clock> counter_clock_;

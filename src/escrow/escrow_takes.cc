@@ -6,7 +6,6 @@
 #include "base/random.h"
 #include "base/try.h"
 #include "escrow/escrow_store.h"
-#include "store/open_admission.h"
 
 namespace mete::escrow {
 
@@ -48,6 +47,7 @@ Told merged(const Told& a, const Told& b) {
   const bool is_b_told = a.is_shadow == b.is_shadow ? b.verdict.remaining < a.verdict.remaining : a.is_shadow;
   Told whole{is_b_told ? b.verdict : a.verdict, a.is_shadow && b.is_shadow};
   whole.verdict.is_allowed = a.verdict.is_allowed && b.verdict.is_allowed;
+  whole.verdict.is_unrecorded = whole.verdict.is_allowed && (a.verdict.is_unrecorded || b.verdict.is_unrecorded);
   whole.verdict.violated = static_cast<std::uint16_t>(a.verdict.violated | b.verdict.violated);
   whole.verdict.taken = whole.verdict.is_allowed ? a.verdict.taken + b.verdict.taken : 0;
   whole.verdict.retry_after = std::max(a.verdict.retry_after, b.verdict.retry_after);
@@ -93,7 +93,9 @@ Result<core::Verdict> EscrowStore::perform(const core::Take& take, store::Execut
   if (definitions_.count_here(take.charges) == take.charges.size()) return local_->run(take, execution);
   const auto parts = split(take.charges);
   if (!parts) return where_remembered(parts.error(), take, execution);
-  const bool is_peek = take.mode == Mode::kPeek || (take.charges.size() == 1 && first.cost == 0);
+  // One with an id is remembered, even if it takes nothing.
+  const bool is_look = take.charges.size() == 1 && first.cost == 0 && take.id.empty();
+  const bool is_peek = take.mode == Mode::kPeek || is_look;
   if (is_peek) return told(peek_all(*parts, false, execution), take.usages);
   const bool is_for_shared = !take.id.empty() || take.mode == Mode::kForce || parts->drawn.empty();
   if (parts->here.empty() && is_for_shared) return take_there(take, parts->drawn);
@@ -107,11 +109,13 @@ Result<core::Verdict> EscrowStore::perform(const core::Take& take, store::Execut
 Result<void> EscrowStore::perform(const core::TakeEach& takes, store::Execution& execution) {
   Instant now = clock_.now();
   for (std::size_t i = 0; i < takes.charges.size();) {
-    if (take_at_once(takes.charges[i], now, takes.answers[i], execution)) {
-      ++i;
-    } else if (const auto here = definitions_.count_here(takes.charges.subspan(i)); here > 0) {
+    if (const auto here = definitions_.count_here(takes.charges.subspan(i)); here > 0) {
       TRY(local_->run(core::TakeEach{takes.charges.subspan(i, here), takes.answers.subspan(i, here)}, execution));
       i += here;
+    } else if (take_at_once(takes.charges[i], now, takes.answers[i], execution)) {
+      // Those that follow are of the same limit, most likely: they are asked for their share first.
+      ++i;
+      while (i < takes.charges.size() && take_at_once(takes.charges[i], now, takes.answers[i], execution)) ++i;
     } else {
       takes.answers[i] = perform(core::Take{.charges = takes.charges.subspan(i, 1)}, execution);
       now = clock_.now();
@@ -176,7 +180,7 @@ Result<core::Verdict> EscrowStore::ask(const Definition& definition, const Charg
                                        Mode mode) {
   if (const auto reason = carrier_->halted()) return fail(definition, charge, *reason);
   const Charge asked{charge.limit, charge.key, order.amount};
-  auto verdict = shared_->take({.charges = {&asked, 1}, .mode = mode});
+  auto verdict = shared_->closed().take({.charges = {&asked, 1}, .mode = mode});
   shares_.finish(order, verdict.map([](const core::Verdict& told) { return OrderAnswer{.verdict = told}; }),
                  clock_.now());
   return verdict.has_value() ? verdict : fail(definition, charge, verdict.error());
@@ -189,13 +193,9 @@ Result<void> EscrowStore::note_spent(const Shares::Taking& taking, const Charge&
 
 Result<core::Verdict> EscrowStore::fail(const Definition& definition, const Charge& charge, const Error& error) {
   if (error.code != ErrorCode::kUnavailable) return error;
-  const Limit& limit = definition.limit;
-  if (limit.on_fail() == OnFail::kOpen) {
-    open_admissions_.fetch_add(1, std::memory_order_relaxed);
-    return store::admit_as_fresh(charge.cost, definition.terms->capacity, {});
-  }
-  return base::unavailable("this node's share of limit '" + limit.name() +
-                           "' is used up, and no more can be drawn: " + error.message);
+  return shared_->admit({.charges = {&charge, 1}},
+                        base::unavailable("this node's share of limit '" + definition.limit.name() +
+                                          "' is used up, and no more can be drawn: " + error.message));
 }
 
 // Charges on one meter are one: they fit together or not at all.
@@ -233,7 +233,8 @@ Result<core::Verdict> EscrowStore::take_shares(const Part& several, store::Execu
   const bool is_allowed =
       !failure && std::all_of(parts.begin(), parts.end(), [](const Told& part) { return part.verdict.is_allowed; });
   for (std::size_t i = 0; i < parts.size() && !is_allowed; ++i) {
-    if (parts[i].verdict.is_allowed) parts[i].verdict = undo_share(drawn.charges[i], execution);
+    const core::Verdict& taken = parts[i].verdict;
+    if (taken.is_allowed && !taken.is_unrecorded) parts[i].verdict = undo_share(drawn.charges[i], execution);
   }
   if (failure) return *failure;
   return merged(parts);
@@ -279,9 +280,15 @@ Result<core::Verdict> EscrowStore::peek_share(const Charge& charge) {
 
 // --- In the shared store ---------------------------------------------------------------------------------------------
 
-// What is missing there may be here.
+// What is missing there may be here. A take by force may leave the usage above the limit; then everything is denied,
+// and so the share must not be spent any more.
 Result<core::Verdict> EscrowStore::take_there(const store::Take& request, const Part& drawn) {
-  if (drawn.empty() || request.mode == Mode::kForce) return shared_->take(request);
+  if (drawn.empty()) return shared_->take(request);
+  if (request.mode == Mode::kForce) {
+    auto verdict = shared_->take(request);
+    if (verdict.has_value() && verdict->remaining == 0) give_back(drawn.charges);
+    return verdict;
+  }
   store::Take attempt = request;
   attempt.remembers_denial = false;
   auto verdict = shared_->take(attempt);
@@ -305,7 +312,8 @@ Result<core::Verdict> EscrowStore::peek_all(const Split& split, bool is_denied, 
   for (std::size_t i = 0; i < drawn.charges.size(); ++i) {
     pieces.push_back({nullptr, {&drawn.charges[i], 1}, {&drawn.places[i], 1}});
   }
-  for (const auto& [part, store] : {std::pair(&split.here, local_.get()), std::pair(&split.there, shared_.get())}) {
+  store::Store* const shared = shared_.get();
+  for (const auto& [part, store] : {std::pair(&split.here, local_.get()), std::pair(&split.there, shared)}) {
     if (!part->empty()) pieces.push_back({store, part->charges, part->places, part->is_shadow()});
   }
   std::vector<Told> parts;

@@ -114,8 +114,9 @@ void Connection::end_input() {
 // Input that lies in the shared buffer: what is left of it is kept.
 void Connection::process(std::string_view input) {
   if (set_.fibers() != nullptr) {
-    input_.append(input);
-    return serve_on_fiber(0);
+    std::unique_ptr<Serving> serving = set_.borrow_serving();
+    serving->input.append(input);
+    return serve_on_fiber(std::move(serving), 0);
   }
   base::Output& answers = set_.answer_buffer();
   const auto [consumed, next, ticket] = session_->receive(input, answers, limits_.output_max);
@@ -126,7 +127,11 @@ void Connection::process(std::string_view input) {
 // `ticket` is of what is in the answer buffer already.
 void Connection::process_kept(Ticket ticket) {
   if (state_ != State::kOpen || is_serving_) return;
-  if (set_.fibers() != nullptr) return serve_on_fiber(ticket);
+  if (set_.fibers() != nullptr) {
+    std::unique_ptr<Serving> serving = set_.borrow_serving();
+    std::swap(serving->input, input_);
+    return serve_on_fiber(std::move(serving), ticket);
+  }
   base::Output& answers = set_.answer_buffer();
   const auto received = session_->receive(input_.view(), answers, limits_.output_max);
   input_.drop(received.consumed);
@@ -134,31 +139,32 @@ void Connection::process_kept(Ticket ticket) {
   after(received.next, std::max(ticket, received.ticket), answers);
 }
 
-// The session gets buffers that are its own for as long as it is at work: the loop's are used by others meanwhile.
-void Connection::serve_on_fiber(Ticket ticket) {
+// The session has buffers that are its own for as long as it is at work: the loop's are used by others meanwhile.
+void Connection::serve_on_fiber(std::unique_ptr<Serving> serving, Ticket ticket) {
   is_serving_ = true;
-  std::unique_ptr<Serving> serving = set_.borrow_serving();
-  std::swap(serving->input, input_);
+  serving->ticket = ticket;
   std::swap(serving->answers, set_.answer_buffer());
-  set_.fibers()->run([this, ticket, serving = serving.release()] { serve(*serving, ticket); });
+  // What the function captures fits into it: nothing is allocated.
+  set_.fibers()->run([this, serving = serving.release()] { serve(*serving); });
 }
 
-void Connection::serve(Serving& borrowed, Ticket ticket) {
+void Connection::serve(Serving& borrowed) {
   std::unique_ptr<Serving> serving(&borrowed);
   for (;;) {
     const auto received = session_->receive(serving->input.view(), serving->answers, limits_.output_max);
     const bool has_more_come = !input_.empty();
     serving->input.drop(received.consumed);
-    // What is left stands in front of what has come meanwhile.
-    serving->input.append(input_.view());
-    input_.clear();
-    ticket = std::max(ticket, received.ticket);
+    if (has_more_come) {  // What is left stands in front of it.
+      serving->input.append(input_.view());
+      input_ = base::Output();
+    }
+    serving->ticket = std::max(serving->ticket, received.ticket);
     if (state_ == State::kClosed) break;
     if (received.next == Session::Next::kRead && has_more_come) continue;
     is_serving_ = false;
-    if (received.next != Session::Next::kClose) std::swap(input_, serving->input);
-    if (input_.empty()) input_ = base::Output();
-    after(received.next, ticket, serving->answers);
+    const bool is_any_kept = received.next != Session::Next::kClose && !serving->input.empty();
+    if (is_any_kept) std::swap(input_, serving->input);
+    after(received.next, serving->ticket, serving->answers);
     set_.give_back(std::move(serving));
     return;
   }

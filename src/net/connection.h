@@ -79,8 +79,8 @@ class Connection final : public EventHandler {
   void end_input();
   void process(std::string_view input);
   void process_kept(Ticket ticket = 0);
-  void serve_on_fiber(Ticket ticket);
-  void serve(Serving& borrowed, Ticket ticket);
+  void serve_on_fiber(std::unique_ptr<Serving> serving, Ticket ticket);
+  void serve(Serving& borrowed);
   void after(Session::Next next, Ticket ticket, base::Output& answers);
   // False if the connection is closed.
   bool send_or_keep(std::string_view answers);

@@ -29,6 +29,7 @@ struct Protocol {
 struct Serving {
   base::Output input;
   base::Output answers;
+  Ticket ticket = 0;  // of the answers
 };
 
 struct Traffic {

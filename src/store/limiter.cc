@@ -12,6 +12,7 @@ namespace {
 // Puts names to a verdict.
 void describe(const core::Verdict& verdict, std::span<const Charge> charges, Decision& decision) {
   decision.is_allowed = verdict.is_allowed;
+  decision.is_unrecorded = verdict.is_unrecorded;
   decision.taken = verdict.taken;
   decision.remaining = verdict.remaining;
   decision.limit = verdict.limit;

@@ -7,6 +7,7 @@
 #include "store/embedded/embedded_store.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/url.h"
+#include "store/fail_open.h"
 #include "store/mete/mete_store.h"
 #include "store/mete/url.h"
 #include "store/postgres/postgres_store.h"
@@ -42,6 +43,13 @@ Result<void> check_url(std::string_view url) {
 
 Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options,
                                           std::function<void(const LoadProgress&)> on_load) {
+  auto store = TRY(open_closed_store(url, options, std::move(on_load)));
+  if (url.starts_with(kEmbedded)) return store;  // the engine knows its limits, and fails open by itself
+  return std::make_unique<FailOpen>(std::move(store));
+}
+
+Result<std::unique_ptr<Store>> open_closed_store(std::string_view url, const Options& options,
+                                                 std::function<void(const LoadProgress&)> on_load) {
   if (options.max_memory != 0 && options.max_memory < kMaxMemoryMin) {
     return base::invalid("max_memory must be 0 (no ceiling) or at least 4 MiB, not " +
                          std::to_string(options.max_memory));

@@ -74,6 +74,12 @@ class Store : public Calls<Store> {
   // Null where the store keeps no files itself. Owned by the store.
   [[nodiscard]] virtual Persistence* persistence() { return nullptr; }
 
+ protected:
+  // For a store that holds another: passes on an operation, which has been checked.
+  static void pass_on(Store& store, const Operation& operation, Execution& execution) {
+    store.execute(operation, execution);
+  }
+
  private:
   virtual void execute(const Operation& operation, Execution& execution) = 0;
 

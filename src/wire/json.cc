@@ -13,6 +13,8 @@ namespace mete::wire {
 namespace {
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+// Of a string: ASCII that stands for itself.
+bool is_plain(char byte) { return static_cast<signed char>(byte) >= 0x20 && byte != '"' && byte != '\\'; }
 
 class Reader {
  public:
@@ -166,15 +168,13 @@ class Reader {
     ++at_;
     for (;;) {
       const std::size_t run = at_;
-      while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && is_plain(text_[at_])) ++at_;
+      while (at_ < text_.size() && is_plain(text_[at_])) ++at_;
       string.append(text_, run, at_ - run);
       if (at_ == text_.size()) return fail("a string without its closing quote");
       if (skip('"')) return true;
       if (next_is('\\') ? !read_escape(string) : !read_sequence(string)) return false;
     }
   }
-
-  static bool is_plain(char byte) { return static_cast<signed char>(byte) >= 0x20; }
 
   // What is neither plain ASCII nor an escape: a longer sequence, or a mistake.
   bool read_sequence(std::string& string) {
@@ -270,6 +270,11 @@ void append_control(unsigned char code, std::string& out) {
 void append_string(std::string_view bytes, std::string& out) {
   out += '"';
   for (std::size_t at = 0; at < bytes.size();) {
+    std::size_t plain_end = at;
+    while (plain_end < bytes.size() && is_plain(bytes[plain_end])) ++plain_end;
+    out.append(bytes, at, plain_end - at);
+    at = plain_end;
+    if (at == bytes.size()) break;
     const auto code = static_cast<unsigned char>(bytes[at]);
     if (code == '"' || code == '\\') {
       out += '\\';

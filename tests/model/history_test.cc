@@ -208,12 +208,6 @@ StoreCase etcd() {
           kBrevityOfEtcd};
 }
 
-StoreCase escrow() {
-  auto store = on_a_node("escrow", Scope::kEscrow);
-  store.defect = "after a take by force past a sliding limit, the usage tells more than remains (METE_SEED=3)";
-  return store;
-}
-
 // The very histories that servers get: so these stores and the model agree on every answer, four ways.
 StoreCase embedded_as_servers() {
   return {"embedded_as_servers", open_embedded, {}, kSlownessOfServers, kMicroseconds};
@@ -222,7 +216,7 @@ StoreCase embedded_as_servers() {
 INSTANTIATE_TEST_SUITE_P(Stores, Histories,
                          ::testing::Values(StoreCase{"embedded", open_embedded}, restarted(), embedded_as_servers(),
                                            redis(), redis_cluster(), postgres(), etcd(), mete_server(),
-                                           on_a_node("escrow_node", Scope::kNode), escrow()),
+                                           on_a_node("escrow_node", Scope::kNode), on_a_node("escrow", Scope::kEscrow)),
                          [](const auto& store) { return store.param.name; });
 
 }  // namespace

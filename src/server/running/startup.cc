@@ -51,7 +51,7 @@ Result<std::unique_ptr<escrow::EscrowStore>> with_shares(const Config& config, s
     return refuse_store(config, "escrow.shared", ok.error());
   }
   const bool is_rehearsal = purpose == Purpose::kRehearse;
-  auto shared = store::open_store(is_rehearsal ? std::string(kEmbedded) : config.escrow_shared, {});
+  auto shared = store::open_closed_store(is_rehearsal ? std::string(kEmbedded) : config.escrow_shared, {});
   if (!shared) return refuse_store(config, "escrow.shared", shared.error());
   escrow::EscrowParts parts{.local = std::move(local),
                             .shared = std::move(*shared),

@@ -70,9 +70,7 @@ Result<bool> EtcdStore::perform(const core::Drop& drop) {
         {.compares = {{key, revision}},
          .deletes = {
              {.key = key}, {.key = meters.begin, .end = meters.end}, {.key = overrides.begin, .end = overrides.end}}}));
-    if (!done.has_changed) continue;
-    book_.note({{entry, Slot()}});
-    return true;
+    if (done.has_changed) return true;
   }
   return base::unavailable("etcd: the limit changes again and again; try later");
 }
@@ -88,17 +86,13 @@ Result<std::vector<std::string>> EtcdStore::perform(const core::ListLimits& /*li
   std::vector<std::string> names;
   std::string after;
   for (bool has_more = true; has_more;) {
-    auto page = TRY(list_after(transactor_, range, after, kPageLimits, Values::kYes));
+    auto page = TRY(list_after(transactor_, range, after, kPageLimits, Values::kNo));
     has_more = page.has_more;
-    Image image;
-    for (KeyValue& pair : page.pairs) {
+    for (const KeyValue& pair : page.pairs) {
       after = pair.key;
       const auto entry = entry_in(transactor_.prefix(), pair.key);
-      if (!entry) continue;
-      names.push_back(entry->name);
-      image[*entry] = {std::move(pair.value), pair.revision};
+      if (entry) names.push_back(entry->name);
     }
-    book_.note(image);
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -13,7 +13,7 @@ namespace mete::store::etcd {
 EtcdStore::EtcdStore(const Url& url, std::unique_ptr<net::TlsClient> tls, const Options& options)
     : clock_(make_store_clock(options.clock)),
       client_(url, std::move(tls)),
-      transactor_(client_, *clock_, book_,
+      transactor_(client_, *clock_,
                   {.prefix = url.prefix, .timeout = url.timeout, .id_retention = options.id_retention}),
       sweeper_(transactor_) {}
 
@@ -137,10 +137,6 @@ Result<void> EtcdStore::perform(const core::Clear& /*clear*/) {
   return {};
 }
 
-Result<StoreStatistics> EtcdStore::perform(const core::ReadStatistics& /*read*/) {
-  StoreStatistics statistics = sweeper_.counts();
-  statistics.unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed);
-  return statistics;
-}
+Result<StoreStatistics> EtcdStore::perform(const core::ReadStatistics& /*read*/) { return sweeper_.counts(); }
 
 }  // namespace mete::store::etcd

@@ -9,7 +9,6 @@
 
 #include <mete/limiter.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -23,7 +22,6 @@
 #include "base/try.h"
 #include "engine/operations.h"
 #include "store/etcd/client.h"
-#include "store/etcd/seen_limits.h"
 #include "store/etcd/sweeper.h"
 #include "store/etcd/transactor.h"
 #include "store/store.h"
@@ -57,7 +55,6 @@ class EtcdStore final : public StoreOf<EtcdStore> {
   Result<void> perform(const core::TakeEach& takes);
   Result<core::Verdict> perform(const core::Hold& hold);
   Result<void> perform(const core::ShiftUsage& shifts);
-  Result<core::Verdict> admit_open(const Take& take, const Error& error);
   void take_together(const core::TakeEach& takes, std::span<const std::size_t> which);
 
   // Definitions (etcd_definitions.cc).
@@ -92,9 +89,7 @@ class EtcdStore final : public StoreOf<EtcdStore> {
 
   const std::unique_ptr<StoreClock> clock_;
   Client client_;
-  SeenLimits book_;
   Transactor transactor_;
-  std::atomic<std::uint64_t> unrecorded_admissions_{0};
   std::mutex holds_mutex_;
   // What an operation on a hold that was made here touches: then it need not be read first. Under holds_mutex_.
   std::map<std::string, std::vector<EntryName>, std::less<>> holds_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/try.h"
 #include "store/etcd/etcd_store.h"
 
 namespace mete::store::etcd {
@@ -18,18 +19,8 @@ Result<core::Verdict> EtcdStore::perform(const core::Take& take) {
                      return answer.has_value() && (answer->is_allowed || !take.id.empty());
                    },
                .is_repeatable = core::is_repeatable(take)};
-  const auto done = take.mode == Mode::kPeek ? transactor_.read(call) : transactor_.change(call);
-  if (done) return answer;
-  return take.mode == Mode::kPeek ? done.error() : admit_open(take, done.error());
-}
-
-// While etcd cannot be reached: denied by an error, unless each of the limits says that it is open then.
-Result<core::Verdict> EtcdStore::admit_open(const Take& request, const Error& error) {
-  if (error.code != ErrorCode::kUnavailable) return error;
-  const auto admitted = book_.admit_open(request);
-  if (!admitted) return error;
-  unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return *admitted;
+  TRY(take.mode == Mode::kPeek ? transactor_.read(call) : transactor_.change(call));
+  return answer;
 }
 
 // Those of one lane go together, in as many transactions as they need.
@@ -61,9 +52,7 @@ void EtcdStore::take_together(const core::TakeEach& takes, std::span<const std::
   };
   const auto done = transactor_.change(call);
   if (done) return;
-  for (const std::size_t i : which) {
-    takes.answers[i] = admit_open({.charges = takes.charges.subspan(i, 1)}, done.error());
-  }
+  for (const std::size_t i : which) takes.answers[i] = done.error();
 }
 
 }  // namespace mete::store::etcd

@@ -88,7 +88,6 @@ Outcome<Image> Transactor::read_image(const std::vector<EntryName>& entries, con
     KeyValue& found = answer.reads[i].found.front();
     slot = {std::move(found.value), found.revision};
   }
-  book_.note(image);
   return image;
 }
 
@@ -247,7 +246,6 @@ bool Transactor::write(Trip& trip, const Difference& difference) {
     slot = read->found.empty() ? Slot() : Slot{std::move(read->found[0].value), read->found[0].revision};
     ++read;
   }
-  book_.note(trip.image);
   if (trip.source == Trip::Source::kMemory) trip.lane.reads_to_come = kReadsAfterRace;
   trip.source = Trip::Source::kEtcd;
   if (++trip.races > 1) pause_after_race(trip.races);

@@ -27,7 +27,6 @@
 #include "store/combiner.h"
 #include "store/etcd/client.h"
 #include "store/etcd/image.h"
-#include "store/etcd/seen_limits.h"
 #include "store/store_clock.h"
 
 namespace mete::store::etcd {
@@ -54,8 +53,8 @@ class Transactor {
   static constexpr std::size_t kEntriesMax = kTxnOperationsMax - 1;  // of one call: the clock is read with them
 
   // What they refer to outlives it.
-  Transactor(Client& client, StoreClock& clock, SeenLimits& book, Settings settings)
-      : client_(client), clock_(clock), book_(book), settings_(std::move(settings)) {}
+  Transactor(Client& client, StoreClock& clock, Settings settings)
+      : client_(client), clock_(clock), settings_(std::move(settings)) {}
 
   // Answers from what is read; nothing is written, whatever decide() says.
   Result<void> read(Call& call);
@@ -103,7 +102,6 @@ class Transactor {
 
   Client& client_;
   StoreClock& clock_;
-  SeenLimits& book_;
   const Settings settings_;
   std::array<Lane, kLanes> lanes_;
   std::atomic<std::uint64_t> next_serial_{1};

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/errors.h"
-#include "base/monotonic.h"
 #include "base/try.h"
 #include "store/mete/mete_store.h"
 
@@ -56,12 +55,10 @@ Result<void> MeteStore::perform(const core::Define& define) {
     const auto there = group_->ask(*server, define);
     if (!there && done) done = only_at_the_others(there.error(), *server, define.limit.name());
   }
-  if (done) known_.learn(define.limit, base::monotonic_now());
   return done;
 }
 
 Result<bool> MeteStore::perform(const core::Drop& drop) {
-  known_.forget(drop.name);
   Result<bool> was_there = false;
   for (const auto& server : group_->servers()) {
     const auto there = group_->ask(*server, drop);
@@ -75,17 +72,20 @@ Result<bool> MeteStore::perform(const core::Drop& drop) {
   return was_there;
 }
 
+// Those that are known to be away come last: each has them all, so nobody waits for these if another one answers.
 Result<std::optional<Limit>> MeteStore::perform(const core::FindLimit& find) {
+  std::vector<Server*> order;
+  for (const auto& server : group_->servers()) order.push_back(server.get());
+  std::ranges::stable_partition(order, [](const Server* server) { return !server->is_away(); });
   std::optional<Error> absence;
   std::size_t absent = 0;
-  for (const auto& server : group_->servers()) {
+  for (Server* server : order) {
     auto there = group_->ask(*server, find);
     if (there.has_value() && there->has_value()) return there;
     if (there.has_value()) continue;
     if (!absence) absence = there.error();
     ++absent;
   }
-  // Each has them all: one is enough.
   if (absent == group_->servers().size()) return *absence;
   return std::nullopt;
 }
@@ -154,7 +154,6 @@ Result<StoreStatistics> MeteStore::perform(const core::ReadStatistics& read) {
     sum.unrecorded_admissions += there->unrecorded_admissions;
     sum.memory_bytes += there->memory_bytes;
   }
-  sum.unrecorded_admissions += unrecorded_admissions_.load(std::memory_order_relaxed);
   return sum;
 }
 

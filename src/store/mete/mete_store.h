@@ -2,19 +2,17 @@
 //
 // Definitions are at all of them. A meter, its override and its holds are at the server of its key, and what is
 // remembered of an id is at the server of the first key that it was used with. An operation is atomic, as it happens at
-// one server whole; charges whose keys are at several are refused. While a server is away its keys are unavailable, or
-// open where their limits say so, and all others go on.
+// one server whole; charges whose keys are at several are refused. While a server is away its keys are unavailable, and
+// all others go on.
 //
-// The server decides everything, by its own clock; nothing is kept here but what KnownLimits says.
+// The server decides everything, by its own clock; nothing is kept here.
 #pragma once
 
 #include <mete/limiter.h>
 
-#include <atomic>
 #include <memory>
 #include <utility>
 
-#include "store/mete/known_limits.h"
 #include "store/mete/server_group.h"
 #include "store/store.h"
 
@@ -51,25 +49,18 @@ class MeteStore final : public StoreOf<MeteStore> {
   Result<void> perform(const core::Clear& clear);
   Result<StoreStatistics> perform(const core::ReadStatistics& read);
 
-  // Takes, which may be open while their server is away, and what goes to several servers in parts (mete_takes.cc).
-  Result<core::Verdict> perform(const core::Take& take);
+  // What goes to several servers in parts (mete_takes.cc).
   Result<void> perform(const core::TakeEach& takes);
   Result<void> perform(const core::ShiftUsage& shifts);
   // Takes of keys of one server, by their numbers among the charges.
   void take_there(Server& server, const core::TakeEach& takes, std::span<const std::size_t> numbers);
   void shift_there(Server& server, const core::ShiftUsage& shifts, std::span<const std::size_t> numbers);
-  // Asks for what should be known of the charges' limits, behind the takes of the call; and reads it.
-  std::vector<core::FindLimit> add_due_limits(std::span<const Charge> charges, Call& call);
-  void learn(const Server& server, Call& call, std::span<const core::FindLimit> asked);
-  Result<core::Verdict> read_take(const Server& server, const Take& take, const Result<wire::RespValue>& reply);
 
   // Asks one server after the other, the id's own first, until one knows the hold.
   template <class What>
   Result<typename What::Answer> ask_in_turn(const What& operation);
 
   std::unique_ptr<ServerGroup> group_;
-  KnownLimits known_;
-  std::atomic<std::uint64_t> unrecorded_admissions_{0};
 };
 
 }  // namespace mete::store::servers

@@ -1,9 +1,5 @@
-// Takes, which may be open while their server is away; and what goes to several servers in parts.
+// What goes to several servers in parts.
 
-#include <algorithm>
-
-#include "base/monotonic.h"
-#include "base/try.h"
 #include "store/mete/mete_store.h"
 
 namespace mete::store::servers {
@@ -32,16 +28,6 @@ void for_each_home(ServerGroup& group, const Parts& parts, KeyOf key_of, Run run
 
 }  // namespace
 
-Result<core::Verdict> MeteStore::perform(const core::Take& take) {
-  Server* const home = TRY(group_->home_of(take.charges));
-  Call call(core::is_repeatable(take));
-  call.add(take);
-  const auto due = add_due_limits(take.charges, call);
-  home->run(call);
-  learn(*home, call, due);
-  return read_take(*home, take, call.reply(0));
-}
-
 Result<void> MeteStore::perform(const core::TakeEach& takes) {
   for_each_home(
       *group_, takes.charges, [](const Charge& charge) { return charge.key; },
@@ -54,46 +40,10 @@ void MeteStore::take_there(Server& server, const core::TakeEach& takes, std::spa
   std::vector<Charge> taken;
   for (const std::size_t number : numbers) taken.push_back(takes.charges[number]);
   for (const Charge& charge : taken) call.add(Take{.charges = {&charge, 1}});
-  const auto due = add_due_limits(taken, call);
   server.run(call);
-  learn(server, call, due);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    takes.answers[numbers[i]] = read_take(server, {.charges = {&taken[i], 1}}, call.reply(i));
+    takes.answers[numbers[i]] = group_->read(server, Take{.charges = {&taken[i], 1}}, call.reply(i));
   }
-}
-
-std::vector<core::FindLimit> MeteStore::add_due_limits(std::span<const Charge> charges, Call& call) {
-  std::vector<core::FindLimit> asked;
-  const Instant now = base::monotonic_now();
-  for (const Charge& charge : charges) {
-    if (std::ranges::find(asked, charge.limit, &core::FindLimit::name) != asked.end()) continue;
-    if (!known_.is_due(charge.limit, now)) continue;
-    asked.push_back({charge.limit});
-    call.add(asked.back());
-  }
-  return asked;
-}
-
-void MeteStore::learn(const Server& server, Call& call, std::span<const core::FindLimit> asked) {
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const auto limit = group_->read(server, asked[i], call.reply(call.size() - asked.size() + i));
-    if (!limit.has_value()) continue;
-    if (limit->has_value()) {
-      known_.learn(**limit, base::monotonic_now());
-    } else {
-      known_.forget(asked[i].name);
-    }
-  }
-}
-
-Result<core::Verdict> MeteStore::read_take(const Server& server, const Take& take,
-                                           const Result<wire::RespValue>& reply) {
-  auto answer = group_->read(server, take, reply);
-  if (answer.has_value() || answer.error().code != ErrorCode::kUnavailable) return answer;
-  const auto admitted = known_.admit_open(take);
-  if (!admitted) return answer;
-  unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return *admitted;
 }
 
 Result<void> MeteStore::perform(const core::ShiftUsage& shifts) {

@@ -31,7 +31,6 @@ void PostgresStore::decide_alone(PlainCharge& plain) {
   if (plain.id.empty()) {
     parameters.add(floor_us());
     plain.answer = decide(kTakeOne, parameters, {}, Session::Effect::kChanges);
-    if (!plain.answer.has_value()) plain.answer = admit_open({.charges = {&plain.charge, 1}}, plain.answer.error());
     return;
   }
   add_text(parameters, plain.id).add(plain.ttl_us);
@@ -62,8 +61,7 @@ bool PostgresStore::decide_together(std::span<PlainCharge* const> charges) {
   for (std::size_t i = 0; i < charges.size(); ++i) {
     PlainCharge& plain = *charges[i];
     if (!rows) {
-      const Error error = to_error(rows.error());
-      plain.answer = plain.id.empty() ? admit_open({.charges = {&plain.charge, 1}}, error) : error;
+      plain.answer = to_error(rows.error());
     } else if (is_none(*rows, i)) {
       plain.answer = core::unknown_limit(plain.charge.limit);
     } else {

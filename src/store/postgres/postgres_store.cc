@@ -6,7 +6,6 @@
 #include "base/names.h"
 #include "base/try.h"
 #include "core/refusals.h"
-#include "store/open_admission.h"
 #include "store/postgres/parameters.h"
 #include "store/postgres/records.h"
 #include "store/postgres/statements.h"
@@ -37,7 +36,8 @@ Result<std::unique_ptr<Store>> PostgresStore::open(std::string_view url, const O
   }
   auto parsed = TRY(parse_url(url));
   std::unique_ptr<PostgresStore> store(new PostgresStore(std::move(parsed), options));
-  TRY(store->refresh_book());
+  TRY(store->perform(core::ListLimits()));
+  TRY(store->look_at_clock());
   store->upkeep_ = std::thread([self = store.get()] { self->keep_up(); });
   return store;
 }
@@ -70,8 +70,7 @@ Result<core::Verdict> PostgresStore::perform(const core::Take& take) {
   parameters.add(name_of(take.mode));
   add_optional_text(parameters, take.id).add_null().add_null();
   parameters.add(false).add(take.remembers_denial).add(retention_us_).add(floor_us()).add(!take.usages.empty());
-  auto verdict = decide(kTake, parameters, take.usages, Session::Effect::kChanges);
-  return verdict.has_value() ? verdict : admit_open(take, verdict.error());
+  return decide(kTake, parameters, take.usages, Session::Effect::kChanges);
 }
 
 Result<core::Verdict> PostgresStore::peek(const Take& request) {
@@ -90,19 +89,6 @@ Result<std::optional<core::Verdict>> PostgresStore::perform(const core::Recall& 
   if (rows.size() == 0) return std::nullopt;
   session_.clock().raise(now_us_of(rows, 0));
   return verdict_of(rows, 0);
-}
-
-// While the server cannot be reached: denied by an error, unless each of the limits says that it is open then.
-Result<core::Verdict> PostgresStore::admit_open(const Take& request, const Error& error) {
-  if (error.code != ErrorCode::kUnavailable) return error;
-  const auto known = book();
-  const auto admitted = admit_if_open(request, [&](std::string_view name) {
-    const auto limit = known->find(name);
-    return limit == known->end() ? std::nullopt : std::optional(WhenAway::of(limit->second));
-  });
-  if (!admitted) return error;
-  unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return *admitted;
 }
 
 Result<core::Verdict> PostgresStore::perform(const core::Hold& hold) {

@@ -2,15 +2,14 @@
 // within their own transactions. Every operation is one call of a function in the schema `mete` (sql/), which decides
 // and tells by the server's clock; here its arguments are made, and its rows read.
 //
-// Thread safety: every call from any thread. One thread of its own puts away what has expired, and keeps a copy of the
-// limits for the time when the server is away.
+// Thread safety: every call from any thread. One thread of its own puts away what has expired, and looks at the
+// server's clock.
 #pragma once
 
 #include <mete/limiter.h>
 
 #include <atomic>
 #include <condition_variable>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,8 +32,6 @@ class PostgresStore final : public StoreOf<PostgresStore> {
 
  private:
   friend class StoreOf<PostgresStore>;
-
-  using Book = std::map<std::string, Limit, std::less<>>;
 
   PostgresStore(Url url, const Options& options);
 
@@ -70,7 +67,6 @@ class PostgresStore final : public StoreOf<PostgresStore> {
   Result<core::Verdict> decide(const Statement& statement, const Parameters& parameters, std::span<Usage> usages,
                                Session::Effect effect);
   Result<Settlement> settle(const Statement& statement, const Parameters& parameters);
-  Result<core::Verdict> admit_open(const Take& request, const Error& error);
   void shift_together(const ShiftUsage& shifts);
   Result<std::vector<HoldInfo>> read_holds(const Statement& statement, const Parameters& parameters);
   Result<std::vector<std::string>> read_ids(const Statement& statement, const Parameters& parameters);
@@ -94,8 +90,9 @@ class PostgresStore final : public StoreOf<PostgresStore> {
   bool decide_together(std::span<PlainCharge* const> charges);
 
   // Upkeep (postgres_upkeep.cc).
-  Result<std::shared_ptr<const Book>> refresh_book();
-  [[nodiscard]] std::shared_ptr<const Book> book() const { return std::atomic_load(&book_); }
+  // All of them, in the order of their names, or the one of that name.
+  Result<std::vector<Limit>> read_limits(std::optional<std::string_view> name);
+  Result<void> look_at_clock();
   void keep_up();
   void put_away_expired(bool sweeps);
   void make_months();
@@ -104,8 +101,6 @@ class PostgresStore final : public StoreOf<PostgresStore> {
   Session session_;
   const std::int64_t retention_us_;
   Combiner<PlainCharge> together_;
-  std::shared_ptr<const Book> book_ = std::make_shared<const Book>();
-  std::atomic<std::uint64_t> unrecorded_admissions_{0};
   std::atomic<std::uint64_t> expired_holds_{0};
   std::mutex counts_mutex_;
   StoreStatistics counts_;  // as of less than a minute ago; under counts_mutex_

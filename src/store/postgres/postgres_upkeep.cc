@@ -1,4 +1,4 @@
-// Upkeep: the definitions, this process's copy of them, and what is done now and then.
+// Upkeep: the definitions, and what is done now and then.
 
 #include <chrono>
 
@@ -16,14 +16,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLookEvery = 1s;  // at the limits, and at the server's clock
+constexpr Duration kLookEvery = 1s;  // at the server's clock
 constexpr int kLooksPerExpiry = 10;  // holds stop counting at once: this is for the room that they take
 constexpr int kLooksPerSweep = 600;  // looks at every meter, for those that are as fresh ones
 constexpr int kLooksPerCount = 30;   // of all operations that are remembered
 constexpr int kLooksPerMonths = 3600;
 constexpr std::int64_t kExpiryBatch = 100;  // their meters are locked meanwhile
 constexpr std::int64_t kExpiryBatchesMax = 100;
-constexpr std::size_t kTimeColumn = 12;  // of kLimits
 
 // A calendar that is not here would be refused there too, but with fewer words.
 Result<void> check_calendar(const Limit& limit) {
@@ -35,18 +34,19 @@ Result<void> check_calendar(const Limit& limit) {
 
 }  // namespace
 
-Result<std::shared_ptr<const PostgresStore::Book>> PostgresStore::refresh_book() {
-  const auto rows = TRY(session_.run(kLimits, {}, Session::Effect::kReads));
-  auto known = std::make_shared<Book>();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto limit = TRY(limit_of(rows, i));
-    session_.clock().tell(static_cast<std::uint64_t>(rows.integer(i, kTimeColumn)));
-    std::string name = limit.name();
-    known->insert_or_assign(std::move(name), std::move(limit));
-  }
-  std::shared_ptr<const Book> published = std::move(known);
-  std::atomic_store(&book_, published);
-  return published;
+Result<std::vector<Limit>> PostgresStore::read_limits(std::optional<std::string_view> name) {
+  Parameters parameters;
+  name ? add_text(parameters, *name) : parameters.add_null();
+  const auto rows = TRY(session_.run(kLimits, parameters, Session::Effect::kReads));
+  std::vector<Limit> limits;
+  for (std::size_t i = 0; i < rows.size(); ++i) limits.push_back(TRY(limit_of(rows, i)));
+  return limits;
+}
+
+Result<void> PostgresStore::look_at_clock() {
+  const auto rows = TRY(session_.run(kTime, {}, Session::Effect::kReads));
+  session_.clock().tell(static_cast<std::uint64_t>(rows.integer(0, 0)));
+  return {};
 }
 
 Result<void> PostgresStore::perform(const core::Define& define) {
@@ -54,26 +54,22 @@ Result<void> PostgresStore::perform(const core::Define& define) {
   const auto parameters = TRY(definition_of(define.limit, session_.clock().floor_us()));
   const auto rows = TRY(session_.run(kDefine, parameters));
   session_.clock().raise(static_cast<std::uint64_t>(rows.integer(0, 0)));
-  (void)refresh_book();  // if the server is away by now, the copy is the one of a second ago
   return {};
 }
 
 Result<bool> PostgresStore::perform(const core::Drop& drop) {
   const auto rows = TRY(session_.run(kDrop, Parameters().add(to_text(drop.name))));
-  (void)refresh_book();
   return rows.boolean(0, 0);
 }
 
 Result<std::optional<Limit>> PostgresStore::perform(const core::FindLimit& find) {
-  const auto known = TRY(refresh_book());
-  const auto found = known->find(find.name);
-  return found == known->end() ? std::nullopt : std::optional(found->second);
+  const auto found = TRY(read_limits(find.name));
+  return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 Result<std::vector<std::string>> PostgresStore::perform(const core::ListLimits& /*list*/) {
-  const auto known = TRY(refresh_book());
   std::vector<std::string> names;
-  for (const auto& [name, limit] : *known) names.push_back(name);
+  for (const Limit& limit : TRY(read_limits(std::nullopt))) names.push_back(limit.name());
   return names;
 }
 
@@ -83,7 +79,6 @@ Result<StoreStatistics> PostgresStore::perform(const core::ReadStatistics& /*rea
     return counts_;
   }();
   statistics.expired_holds = expired_holds_.load(std::memory_order_relaxed);
-  statistics.unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed);
   return statistics;
 }
 
@@ -111,7 +106,7 @@ void PostgresStore::keep_up() {
     stop_wanted_.wait_for(lock, std::chrono::nanoseconds(kLookEvery.ns()));
     if (is_stopping_) return;
     lock.unlock();
-    (void)refresh_book();
+    (void)look_at_clock();
     if (looks % kLooksPerExpiry == 0) put_away_expired(looks % kLooksPerSweep == 0);
     if (looks % kLooksPerCount == 0) count();
     if (looks % kLooksPerMonths == 0) make_months();

@@ -75,10 +75,10 @@ inline constexpr Statement kDefine = {
     "durable => $10::text, on_fail => $11::text, scope => $12::text, floor_us => $13::bigint)"};
 inline constexpr Statement kDrop = {"mete_drop_1", "select mete.drop_limit($1::text)"};
 inline constexpr Statement kLimits = {
-    "mete_limits_2",
+    "mete_limits_3",
     "select name, kind, amount, nullif(period_us, 0), burst, unit, zone, anchor, shadow::integer, durable, on_fail, "
-    "scope, "
-    "(extract(epoch from clock_timestamp()) * 1000000)::bigint from mete.store_limits()"};
+    "scope from mete.store_limits() where name = coalesce($1::text, name)"};
+inline constexpr Statement kTime = {"mete_time_1", "select (extract(epoch from clock_timestamp()) * 1000000)::bigint"};
 inline constexpr Statement kClear = {"mete_clear_1", "select mete.store_clear()"};
 inline constexpr Statement kExpire = {
     "mete_expire_1", "select expired, swept from mete.store_expire($1::integer, $2::bigint, $3::boolean)"};

@@ -24,7 +24,7 @@ std::optional<Result<core::Verdict>> RedisStore::take_plainly(const Take& reques
   Batch batch;
   call.write(StoreScript::kCharge, batch);
   const auto reply = run(batch);
-  if (!reply) return admit_open(request, meters, reply.error());
+  if (!reply) return reply.error();
   if (reply->type != wire::RespType::kBulk) return std::nullopt;
   return read_plain_take(meters, reply->text, floor_us);
 }
@@ -157,7 +157,7 @@ void RedisStore::read_each(Together& together, const EachContext& context, std::
 
 Result<core::Verdict> RedisStore::read_other(const Take& request, const Meters& meters,
                                              const Result<wire::RespValue>& reply) {
-  if (!reply) return admit_open(request, meters, reply.error());
+  if (!reply) return reply.error();
   auto answer = reply->is_error() ? std::nullopt : read_take(request, meters, *reply);
   return answer ? std::move(*answer) : perform(request);  // with time for what stands in its way
 }

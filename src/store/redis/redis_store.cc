@@ -41,7 +41,6 @@ std::string RedisStore::retention_text() const { return std::to_string(id_retent
 Result<StoreStatistics> RedisStore::perform(const core::ReadStatistics& /*read*/) {
   StoreStatistics statistics;
   statistics.limits = book()->names().size();
-  statistics.unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed);
   return statistics;
 }
 

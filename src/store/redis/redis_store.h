@@ -147,7 +147,6 @@ class RedisStore final : public StoreOf<RedisStore> {
                                              std::span<Usage> usages);
   static engine::MeterAccesses accesses_of(const Images& images);
   static Result<Images> read_meters(const wire::RespValue& reply, const Meters& meters, bool is_reduced);
-  Result<core::Verdict> admit_open(const Take& request, const Meters& meters, const Error& error);
   Result<core::Verdict> peek(const Take& request);
   // What an operation was answered before, by its id; none if it is a new one.
   struct Identity {
@@ -249,8 +248,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   RedisKeys keys_{*link_, session_};
   const Duration id_retention_;
   std::shared_ptr<const LimitBook> book_ = std::make_shared<const LimitBook>();
-  net::FiberMutex refresh_mutex_;  // held while the limits are read
-  std::atomic<std::uint64_t> unrecorded_admissions_{0};
+  net::FiberMutex refresh_mutex_;           // held while the limits are read
   std::atomic<bool> has_leftovers_{false};  // meters of earlier revisions, or that nobody can reach any more
   std::atomic<bool> is_stopping_{false};
   std::thread refresher_;  // last: it uses all of the above

@@ -6,7 +6,6 @@
 #include "base/try.h"
 #include "core/refusals.h"
 #include "engine/admission.h"
-#include "store/open_admission.h"
 #include "store/redis/names.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/replies.h"
@@ -53,11 +52,10 @@ Result<core::Verdict> RedisStore::take_at_home(const Take& request) {
     if (auto verdict = take_plainly(request, *meters)) return std::move(*verdict);
     Batch batch;
     add_take(request, *meters, window_us != 0 ? window_us : us_of(now()), batch);
-    const auto reply = run(batch);
-    if (!reply) return admit_open(request, *meters, reply.error());
-    auto answer = read_take(request, *meters, *reply);
+    const auto reply = TRY(run(batch));
+    auto answer = read_take(request, *meters, reply);
     if (answer) return std::move(*answer);
-    TRY(mend(*reply, *meters, window_us));
+    TRY(mend(reply, *meters, window_us));
   }
   return too_busy();
 }
@@ -130,20 +128,6 @@ Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply,
     images.push_back(std::move(image));
   }
   return images;
-}
-
-// While Redis cannot be reached: denied by an error, unless each of the limits says that it is open then.
-Result<core::Verdict> RedisStore::admit_open(const Take& request, const Meters& meters, const Error& error) {
-  Amount taken = 0;
-  Amount least = kAmountMax;
-  for (const Charged& meter : meters.list) {
-    const bool is_open = meter.limit->definition().on_fail() == OnFail::kOpen;
-    if (!is_open || error.code != ErrorCode::kUnavailable) return error;
-    taken += meter.cost;
-    least = std::min(least, meter.limit->rule().rule().capacity);
-  }
-  unrecorded_admissions_.fetch_add(1, std::memory_order_relaxed);
-  return admit_as_fresh(taken, least, request.usages);
 }
 
 Result<std::optional<wire::RespValue>> RedisStore::recall_answer(const Identity& identity) {

@@ -63,9 +63,8 @@ TEST_F(EtcdStoreTest, WhatIsForgottenIsForgottenAtATimeThatAllKnow) {
   ahead.advance(1min);
   Client client(parse_url(url()).value(), nullptr);
   MonotoneClock clock(ahead);
-  SeenLimits book;
   const std::string prefix = parse_url(url())->prefix;
-  Transactor transactor(client, clock, book, {.prefix = prefix, .timeout = 20s, .id_retention = 24h});
+  Transactor transactor(client, clock, {.prefix = prefix, .timeout = 20s, .id_retention = 24h});
   std::vector<EntryName> entries;
   add_meter(entries, "sms", "k");
   // The limiter's own thread may be at it too.
