@@ -319,6 +319,20 @@ class Servers(CliTest):
         finally:
             server.stop()
 
+    def test_that_want_the_admins_password_for_some(self):
+        server = Server("--password", "all", "--use-password", "use")
+        user, admin = ({"server": server.address, "environment": {"METE_PASSWORD": word}} for word in ("use", "all"))
+        try:
+            for words in ("limit set api stock 5", "limit del api", "limit override api a 3", "reconcile api a 1"):
+                self.fails("; it goes into --password or METE_PASSWORD", *words.split(), **user)
+            self.object("limit", "set", "api", "stock", "5", **admin)
+            for words in ("take api a --wait 1s", "peek api a", "give api a", "usage api a", "hold api a --ttl 1m --id x",
+                          "extend x --ttl 1m", "holds x", "holds api a", "holds --tag t", "commit x",
+                          "hold api a --ttl 1m --id y", "cancel y", "limit get api", "limit list"):
+                self.object(*words.split(), **user)
+        finally:
+            server.stop()
+
     def test_that_speak_tls(self):
         with tempfile.TemporaryDirectory() as folder:
             cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")

@@ -124,6 +124,9 @@ class DemonstrationOfACluster(unittest.TestCase):
         self.assertRegex(harness.run(harness.program, *words, "--once", "--interval", "100ms").stdout,
                          r"\nnode node-1 of 3  linked 2 of 2  shares \d+  held \d+  outstanding \d+  stranded 0  draws \d+/s  local ")
 
+        limit = json.loads(harness.run(harness.program, "limit", "get", "demo", *words[1:], "--json").stdout)
+        self.assertGreaterEqual(limit["outstanding"], 0, limit)  # as the node alone can know
+
     def test_over_etcd(self):
         self.try_out(signal.SIGINT, "etcd")
 

@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/try.h"
+#include "cli/client/replies.h"
 
 namespace mete::cli {
 
@@ -42,6 +43,13 @@ Result<Connection> Connection::open(const ConnectionOptions& options) {
                                              .how_to_start = "start one with: mete serve"},
                                             net::Deadline::in(options.timeout)));
   return Connection(std::move(tls), std::move(client), options.timeout);
+}
+
+Result<wire::RespValue> Connection::exchange(std::string_view command) {
+  TRY(send(command));
+  auto reply = receive();
+  if (reply && reply->is_error()) return error_of(reply->text);
+  return reply;
 }
 
 }  // namespace mete::cli

@@ -48,6 +48,8 @@ class Connection {
   // The same in two halves, for many commands at once, as wire::append_command() writes them.
   Result<void> send(std::string_view bytes) { return client_.send(bytes, net::Deadline::in(timeout_)); }
   Result<wire::RespValue> receive() { return client_.receive(net::Deadline::in(timeout_)); }
+  // And as one, for whom an error reply is the Error that it tells.
+  Result<wire::RespValue> exchange(std::string_view command);
 
   // The server is on this machine.
   [[nodiscard]] bool is_local() { return client_.socket().is_local(); }

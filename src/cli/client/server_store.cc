@@ -68,16 +68,16 @@ std::string encode(const Words& words) {
 
 Result<core::Verdict> ServerStore::perform(const core::Take& take) {
   if (patience_ == Duration() || take.mode == Mode::kPeek) return perform<core::Take>(take);
-  const auto reply = TRY(client_.exchange(encode(take_words(take, patience_))));
+  const auto reply = TRY(connection_.exchange(encode(take_words(take, patience_))));
   return read_verdict(reply, take.charges);
 }
 
 Result<void> ServerStore::perform(const core::Define& define) {
-  return client_.exchange(encode(limit_set_words(define.limit))).map([](const wire::RespValue& /*ok*/) {});
+  return connection_.exchange(encode(limit_set_words(define.limit))).map([](const wire::RespValue& /*ok*/) {});
 }
 
 Result<std::optional<Amount>> ServerStore::outstanding(std::string_view limit) {
-  const auto reply = TRY(client_.exchange(encode({"LIMIT", "GET", std::string(limit)})));
+  const auto reply = TRY(connection_.exchange(encode({"LIMIT", "GET", std::string(limit)})));
   ReplyReader reader(reply);
   while (reader.has_more()) {
     const std::string name = reader.text();

@@ -1,6 +1,6 @@
 // ServerStore: a server as a store, so that a command works on one as it does on any other store.
 //
-//     ServerStore store(std::move(client));
+//     ServerStore store(std::move(connection));
 //     auto usage = store.usage({"api", "alice"});
 //
 // Operations are told as Mete servers tell them to each other (core/operation_fields.h), which takes no more rights
@@ -24,7 +24,8 @@ namespace mete::cli {
 class ServerStore final : public store::StoreOf<ServerStore> {
  public:
   // A take waits until it fits, but no longer than `patience`.
-  explicit ServerStore(Client client, Duration patience = {}) : client_(std::move(client)), patience_(patience) {}
+  explicit ServerStore(Connection connection, Duration patience = {})
+      : connection_(std::move(connection)), patience_(patience) {}
 
   // As the server told it last.
   [[nodiscard]] Instant now() const override { return now_; }
@@ -33,7 +34,7 @@ class ServerStore final : public store::StoreOf<ServerStore> {
   [[nodiscard]] Result<std::optional<Amount>> outstanding(std::string_view limit) override;
 
   // For commands that are no operations.
-  [[nodiscard]] Client& client() { return client_; }
+  [[nodiscard]] Connection& connection() { return connection_; }
 
  private:
   friend class StoreOf<ServerStore>;
@@ -45,7 +46,7 @@ class ServerStore final : public store::StoreOf<ServerStore> {
     } else {
       store::servers::Call call(core::is_repeatable(operation));
       call.add(operation);
-      const auto reply = TRY(client_.exchange(call.bytes()));
+      const auto reply = TRY(connection_.exchange(call.bytes()));
       return store::servers::read_answer(operation, reply, [&](bool is_whole, Instant now) -> Result<void> {
         now_ = now;
         return is_whole ? Result<void>() : unexpected_reply();
@@ -55,7 +56,7 @@ class ServerStore final : public store::StoreOf<ServerStore> {
   Result<core::Verdict> perform(const core::Take& take);
   Result<void> perform(const core::Define& define);
 
-  Client client_;
+  Connection connection_;
   const Duration patience_;
   Instant now_;
 };

@@ -16,10 +16,10 @@ namespace {
 
 // The URL of the store; empty where a server is meant. Whoever names a server does not mean the store of METE_ON.
 Result<std::string> store_url(const Invocation& invocation, const Console& console) {
-  for (const Option& option : client_options()) {
-    if (option.name == "json" || !invocation.given(option.name)) continue;
+  for (const Argument& option : client_options()) {
+    if (option.word == "json" || !invocation.given(option.word)) continue;
     if (!invocation.given("on")) return std::string();
-    return base::invalid("option '--" + option.name +
+    return base::invalid("option '--" + std::string(option.word) +
                          "' is about a server, and --on about any store: give one of them");
   }
   return invocation.value("on", console);
@@ -27,8 +27,8 @@ Result<std::string> store_url(const Invocation& invocation, const Console& conso
 
 }  // namespace
 
-std::vector<Option> target_options(std::vector<Option> own) {
-  own.push_back({"on", ValueKind::kText, "URL",
+std::vector<Argument> target_options(std::vector<Argument> own) {
+  own.push_back({"on", ArgumentType::kText, "URL",
                  "Where the limits are, instead of on a server: embedded:DIRECTORY, redis://, postgres://, etcd:// or "
                  "mete://",
                  "", "METE_ON"});
@@ -38,8 +38,8 @@ std::vector<Option> target_options(std::vector<Option> own) {
 Result<Target> Target::open(const Invocation& invocation, const Console& console, Duration patience) {
   const auto url = TRY(store_url(invocation, console));
   if (url.empty()) {
-    auto client = TRY(Client::open(invocation, console, patience));
-    return Target(std::make_unique<ServerStore>(std::move(client), patience), Duration());
+    auto connection = TRY(connect(invocation, console, patience));
+    return Target(std::make_unique<ServerStore>(std::move(connection), patience), Duration());
   }
   auto store = TRY(store::open_store(url, Options()).map_error(explain));
   return Target(std::move(store), patience);

@@ -20,7 +20,7 @@
 namespace mete::cli {
 
 // A command's own options, and behind them those that say where its limits are, and --json.
-std::vector<Option> target_options(std::vector<Option> own = {});
+std::vector<Argument> target_options(std::vector<Argument> own = {});
 
 class Target : public store::Calls<Target> {
  public:

@@ -41,11 +41,11 @@ Result<int> run_restore(const Invocation& invocation, Console& console) {
               console);
 }
 
-Option data_option(std::string help) {
-  return {.name = "data",
-          .kind = ValueKind::kFolder,
-          .value_name = "DIRECTORY",
-          .help = std::move(help),
+Argument data_option(std::string_view help) {
+  return {.word = "data",
+          .type = ArgumentType::kFolder,
+          .name = "DIRECTORY",
+          .help = help,
           .default_text = "./mete-data",
           .environment = "METE_SERVER_DATA"};
 }
@@ -58,9 +58,9 @@ Command backup_command() {
           .description = {"Reads the files of the server on its own machine; the server does not notice. The copy has "
                           "everything that was acknowledged before it began, and every byte of it is checked, in the "
                           "source and in the copy. A damaged source is an error that says where."},
-          .arguments = {{.name = "TO",
-                         .help = "The directory to make; it does not exist, or is empty",
-                         .kind = ValueKind::kFolder}},
+          .arguments = {{.type = ArgumentType::kFolder,
+                         .name = "TO",
+                         .help = "The directory to make; it does not exist, or is empty"}},
           .options = {data_option("Where the server keeps its data")},
           .examples = {{"mete backup /backups/monday --data /var/lib/mete", "Copy what the server has"}},
           .run = run_backup};
@@ -73,7 +73,7 @@ Command restore_command() {
                           "directory must not have data: to replace some, move it away first.",
                           "Time has passed meanwhile: what has expired since the backup was made will have expired, "
                           "and what was done after it is not known."},
-          .arguments = {{.name = "FROM", .help = "The backup", .kind = ValueKind::kFolder}},
+          .arguments = {{.type = ArgumentType::kFolder, .name = "FROM", .help = "The backup"}},
           .options = {data_option("Where the server shall find it; it does not exist, or is empty")},
           .examples = {{"mete restore /backups/monday --data /var/lib/mete", "Begin from a backup"}},
           .run = run_restore};

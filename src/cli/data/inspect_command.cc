@@ -56,7 +56,7 @@ void print_summary(const store::LoadedData& data, const engine::Audit& audit, st
   for (const store::DataFile& file : data.files) {
     files.add({file.name, count_text(file.bytes), count_text(file.records), created_text(file)});
   }
-  files.print(out);
+  out << files.text();
   out << "\nchanges: ";
   std::string_view separator;
   for (const auto& [kind, count] : kinds_of(data.counts)) {
@@ -76,12 +76,12 @@ void print_summary(const store::LoadedData& data, const engine::Audit& audit, st
                 number_text(tally.held), count_text(tally.overrides), rule_text(tally.limit)});
   }
   if (limits.size() > 0) {
-    limits.print(out);
+    out << limits.text();
     out << '\n';
   }
   std::vector<Field> totals;
   for (const auto& [name, count] : totals_of(audit)) totals.emplace_back(name, count_text(count));
-  print_fields(totals, out);
+  out << fields_text(totals);
 }
 
 void write_limit(const engine::LimitTally& tally, wire::JsonWriter& writer) {
@@ -165,20 +165,21 @@ Result<int> run_inspect(const Invocation& invocation, Console& console) {
 }  // namespace
 
 Command inspect_command() {
-  return {.name = "inspect",
-          .summary = "Show what is in a data directory",
-          .description = {"The files, the limits with what is used and held of them, keys, holds and ids, as of the "
-                          "last record. It only looks: the directory may be in use. One that is damaged is shown up "
-                          "to the damage, which is told at the end."},
-          .arguments = {{.name = "DIRECTORY", .help = "The data of a server, or a backup", .kind = ValueKind::kFolder}},
-          .options = {{.name = "records",
-                       .help = "Print every change in its order, one a line: file, offset of its record, and what it "
-                               "says"},
-                      {.name = "json", .help = "Print JSON; with --records an object a line"}},
-          .examples = {{"mete inspect /var/lib/mete", "What a server has on disk"},
-                       {"mete inspect /backups/monday --records | grep key=alice", "All that happened to one key"}},
-          .statuses = {{kExitNo, "the directory is damaged"}},
-          .run = run_inspect};
+  return {
+      .name = "inspect",
+      .summary = "Show what is in a data directory",
+      .description = {"The files, the limits with what is used and held of them, keys, holds and ids, as of the "
+                      "last record. It only looks: the directory may be in use. One that is damaged is shown up "
+                      "to the damage, which is told at the end."},
+      .arguments = {{.type = ArgumentType::kFolder, .name = "DIRECTORY", .help = "The data of a server, or a backup"}},
+      .options = {flag("records",
+                       "Print every change in its order, one a line: file, offset of its record, and what it "
+                       "says"),
+                  flag("json", "Print JSON; with --records an object a line")},
+      .examples = {{"mete inspect /var/lib/mete", "What a server has on disk"},
+                   {"mete inspect /backups/monday --records | grep key=alice", "All that happened to one key"}},
+      .statuses = {{kExitNo, "the directory is damaged"}},
+      .run = run_inspect};
 }
 
 }  // namespace mete::cli

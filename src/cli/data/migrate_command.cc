@@ -31,18 +31,18 @@ Result<std::optional<int>> wanted_version(const Invocation& invocation) {
 
 Result<int> print(const Invocation& invocation, Console& console, std::optional<int> to) {
   if (!invocation.argument(0).empty()) {
-    return fail_usage(invocation, console, "--print shows what an empty database gets; it takes no URL");
+    return usage_error(invocation, "--print shows what an empty database gets; it takes no URL");
   }
-  if (to == 0) return fail_usage(invocation, console, "--print shows how a version is installed; 0 is none");
+  if (to == 0) return usage_error(invocation, "--print shows how a version is installed; 0 is none");
   console.out << store::postgres::migration_text(to);
   return kExitDone;
 }
 
 Result<int> run_migrate(const Invocation& invocation, Console& console) {
   const auto to = wanted_version(invocation);
-  if (!to.has_value()) return fail_usage(invocation, console, to.error().message);
+  if (!to.has_value()) return usage_error(invocation, to.error().message);
   if (invocation.is_on("print")) return print(invocation, console, *to);
-  if (invocation.argument(0).empty()) return fail_usage(invocation, console, "the argument URL is missing");
+  if (invocation.argument(0).empty()) return usage_error(invocation, "the argument URL is missing");
   const auto url = TRY(store::postgres::parse_url(invocation.argument(0)));
   auto connection = store::postgres::Connection::open(url.libpq, net::Deadline::in(kConnectMax));
   if (!connection) return fail(console, "cannot connect: " + connection.error().message);
@@ -79,9 +79,9 @@ Command migrate_command() {
       .arguments = {{.name = "URL",
                      .help = "The database, as in postgres://user@host:5432/database; not with --print",
                      .is_optional = true}},
-      .options = {{"to", ValueKind::kNumber, "VERSION",
+      .options = {{"to", ArgumentType::kInteger, "VERSION",
                    "The version to go to, instead of the last one; 0 takes the schema away"},
-                  {.name = "print", .help = "Print the SQL that an empty database gets, and do nothing"}},
+                  flag("print", "Print the SQL that an empty database gets, and do nothing")},
       .examples = {{"mete migrate postgres://admin@db.example/shop", "Install the schema, or upgrade it"},
                    {"mete migrate --print | less", "Read what it does first"}},
       .run = run_migrate};

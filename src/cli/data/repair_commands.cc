@@ -144,7 +144,7 @@ Result<int> run_repair(const Invocation& invocation, Console& console) {
 }
 
 Argument directory_argument() {
-  return {.name = "DIRECTORY", .help = "The data of a server, or a backup", .kind = ValueKind::kFolder};
+  return {.type = ArgumentType::kFolder, .name = "DIRECTORY", .help = "The data of a server, or a backup"};
 }
 
 }  // namespace
@@ -170,8 +170,8 @@ Command repair_command() {
                           "The result is a new snapshot; the old files are moved to a folder 'damaged-TIME' in the "
                           "directory. The server must not run."},
           .arguments = {directory_argument()},
-          .options = {{.name = "dry-run", .help = "Only tell what would be done"},
-                      {.name = "yes", .help = "Do not ask before it is done; needed where there is no terminal"}},
+          .options = {flag("dry-run", "Only tell what would be done"),
+                      flag("yes", "Do not ask before it is done; needed where there is no terminal")},
           .examples = {{"mete repair /var/lib/mete --dry-run", "See what is lost"},
                        {"mete repair /var/lib/mete", "Begin again with what is left"}},
           .statuses = {{kExitNo, "there is something to repair, and nothing was changed"}},

@@ -1,7 +1,5 @@
 #include "cli/decisions/answers.h"
 
-#include <ostream>
-
 #include "cli/frame/text.h"
 #include "server/decisions/wait_queue.h"
 #include "wire/answers.h"
@@ -39,13 +37,10 @@ std::string denial_text(const core::Verdict& verdict, std::span<const Charge> ch
 Result<int> print_settlement(const Result<Settlement>& settlement, std::string_view name, const Invocation& invocation,
                              Console& console) {
   if (!settlement) return settlement.error();
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, *settlement, name, ""); });
-  } else {
-    console.out << name << ' ' << number_text(settlement->amount) << ", "
-                << left_text(settlement->remaining, settlement->limit) << '\n';
-  }
-  return kExitDone;
+  return answer(invocation, console,
+                std::string(name) + " " + number_text(settlement->amount) + ", " +
+                    left_text(settlement->remaining, settlement->limit) + "\n",
+                [&](wire::JsonWriter& writer) { wire::write_members(writer, *settlement, name, ""); });
 }
 
 }  // namespace mete::cli

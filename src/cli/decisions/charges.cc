@@ -18,37 +18,38 @@ std::vector<Argument> charge_arguments() {
           {.name = "and LIMIT KEY",
            .help = "Further charges, with their own --cost behind them: all of them, or none",
            .is_optional = true,
-           .is_repeated = true}};
+           .is_multiple = true}};
 }
 
-Option cost_option() {
-  return {.name = "cost",
-          .kind = ValueKind::kNumber,
-          .value_name = "N",
+Argument cost_option() {
+  return {.word = "cost",
+          .type = ArgumentType::kInteger,
+          .name = "N",
           .help = "How much: of the charge that it follows",
           .default_text = "1",
-          .is_repeatable = true};
+          .is_multiple = true};
 }
 
 Result<std::vector<Charge>> read_charges(const Invocation& invocation) {
   const std::vector<std::string>& words = invocation.arguments;
   std::vector<Charge> charges;
   for (std::size_t index = 0; index < words.size(); index += kWordsPerCharge) {
-    if (index + 1 >= words.size()) return base::invalid("KEY is missing behind " + shown(words[index]));
+    if (index + 1 >= words.size()) return usage_error(invocation, "KEY is missing behind " + shown(words[index]));
     charges.push_back({.limit = words[index], .key = words[index + 1]});
     if (index + 2 >= words.size()) break;
     if (!wire::equals_ignoring_case(words[index + 2], "and")) {
-      return base::invalid("one argument too many: " + shown(words[index + 2]) +
-                           "; a further charge is written: and LIMIT KEY");
+      return usage_error(invocation, "one argument too many: " + shown(words[index + 2]) +
+                                         "; a further charge is written: and LIMIT KEY");
     }
-    if (index + kWordsPerCharge == words.size()) return base::invalid("LIMIT and KEY are missing behind 'and'");
+    if (index + kWordsPerCharge == words.size())
+      return usage_error(invocation, "LIMIT and KEY are missing behind 'and'");
   }
   const auto costs = invocation.options.find("cost");
   for (std::size_t index = 0; costs != invocation.options.end() && index < costs->second.size(); ++index) {
     const auto& places = invocation.places.at("cost");
     const std::size_t number = places[index] / kWordsPerCharge;
     if (index > 0 && places[index - 1] / kWordsPerCharge == number) {
-      return base::invalid("option '--cost' is given twice for " + shown(charges[number].limit));
+      return usage_error(invocation, "option '--cost' is given twice for " + shown(charges[number].limit));
     }
     charges[number].cost = wire::parse_integer(costs->second[index]).value();  // the parser has seen that it is one
   }

@@ -14,9 +14,9 @@
 namespace mete::cli {
 
 std::vector<Argument> charge_arguments();
-Option cost_option();
+Argument cost_option();
 
-// Views into the invocation. The error is for fail_usage.
+// Views into the invocation.
 Result<std::vector<Charge>> read_charges(const Invocation& invocation);
 // That of --id; empty where none is given, so none that is given may be.
 Result<std::string> read_id(const Invocation& invocation);

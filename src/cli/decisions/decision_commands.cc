@@ -1,6 +1,4 @@
 // `mete take`, `peek`, `give`, `usage` and `reconcile`.
-#include <ostream>
-
 #include "base/try.h"
 #include "cli/client/target.h"
 #include "cli/commands.h"
@@ -28,50 +26,39 @@ std::string decision_text(const core::Take& take, const core::Verdict& verdict) 
 Result<int> decide(const core::Take& take, Duration patience, const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console, patience));
   const auto verdict = TRY(target.take(take));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      wire::write_decision(writer, verdict, take.charges, take.mode == Mode::kUpTo);
-    });
-  } else {
-    console.out << decision_text(take, verdict) << '\n';
-  }
-  return verdict.is_allowed ? kExitDone : kExitNo;
+  return answer(
+      invocation, console, decision_text(take, verdict) + "\n",
+      [&](wire::JsonWriter& writer) { wire::write_decision(writer, verdict, take.charges, take.mode == Mode::kUpTo); },
+      verdict.is_allowed ? kExitDone : kExitNo);
 }
 
 Result<int> run_take(const Invocation& invocation, Console& console) {
-  const auto charges = read_charges(invocation);
-  if (!charges) return fail_usage(invocation, console, charges.error().message);
+  const auto charges = TRY(read_charges(invocation));
   if (invocation.is_on("up-to") && invocation.is_on("force")) {
-    return fail_usage(invocation, console, "--force takes all, and --up-to what fits: give one of them");
+    return usage_error(invocation, "--force takes all, and --up-to what fits: give one of them");
   }
   const auto id = TRY(read_id(invocation));
-  core::Take take = {.charges = *charges, .id = id};
+  core::Take take = {.charges = charges, .id = id};
   if (invocation.is_on("force")) take.mode = Mode::kForce;
   if (invocation.is_on("up-to")) take.mode = Mode::kUpTo;
   return decide(take, invocation.duration("wait", console), invocation, console);
 }
 
 Result<int> run_peek(const Invocation& invocation, Console& console) {
-  const auto charges = read_charges(invocation);
-  if (!charges) return fail_usage(invocation, console, charges.error().message);
-  return decide({.charges = *charges, .mode = Mode::kPeek}, Duration(), invocation, console);
+  const auto charges = TRY(read_charges(invocation));
+  return decide({.charges = charges, .mode = Mode::kPeek}, Duration(), invocation, console);
 }
 
 Result<int> run_give(const Invocation& invocation, Console& console) {
-  const auto charges = read_charges(invocation);
-  if (!charges) return fail_usage(invocation, console, charges.error().message);
+  const auto charges = TRY(read_charges(invocation));
   const auto id = TRY(read_id(invocation));
   auto target = TRY(Target::open(invocation, console));
-  return print_settlement(target.give(*charges, id), "returned", invocation, console);
+  return print_settlement(target.give(charges, id), "returned", invocation, console);
 }
 
 Result<int> run_usage(const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console));
   const auto usage = TRY(target.usage({invocation.arguments[0], invocation.arguments[1]}));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, usage); });
-    return kExitDone;
-  }
   Table table({{"USED", Table::kRight},
                {"HELD", Table::kRight},
                {"LEFT", Table::kRight},
@@ -79,28 +66,25 @@ Result<int> run_usage(const Invocation& invocation, Console& console) {
                {"FULL AGAIN"}});
   table.add({number_text(usage.used), number_text(usage.held), number_text(usage.remaining), number_text(usage.limit),
              moment_text(usage.reset_after.ms())});
-  table.print(console.out);
-  return kExitDone;
+  return answer(invocation, console, table.text(),
+                [&](wire::JsonWriter& writer) { wire::write_members(writer, usage); });
 }
 
 Result<int> run_reconcile(const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console));
   const auto change =
       TRY(target.reconcile({invocation.arguments[0], invocation.arguments[1]}, invocation.numbers(2)[0]));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, change); });
-  } else {
-    console.out << "used " << number_text(change.used_now) << ", before " << number_text(change.used_before) << '\n';
-  }
-  return kExitDone;
+  return answer(invocation, console,
+                "used " + number_text(change.used_now) + ", before " + number_text(change.used_before) + "\n",
+                [&](wire::JsonWriter& writer) { wire::write_members(writer, change); });
 }
 
 std::vector<Argument> meter_arguments() {
   return {{.name = "LIMIT", .help = "The name of the limit"}, {.name = "KEY", .help = "Whose usage"}};
 }
 
-Option id_option() {
-  return {"id", ValueKind::kText, "ID",
+Argument id_option() {
+  return {"id", ArgumentType::kText, "ID",
           "Names this operation: sent again with the same id, it is answered again but done once"};
 }
 
@@ -116,9 +100,9 @@ Command take_command() {
           .options = target_options(
               {cost_option(),
                id_option(),
-               {.name = "force", .help = "Take it even past the limit: it has happened already"},
-               {.name = "up-to", .help = "Take as much of it as fits; with one charge"},
-               {"wait", ValueKind::kDuration, "DURATION", "Wait until it fits, but no longer than this"}}),
+               flag("force", "Take it even past the limit: it has happened already"),
+               flag("up-to", "Take as much of it as fits; with one charge"),
+               {"wait", ArgumentType::kDuration, "DURATION", "Wait until it fits, but no longer than this"}}),
           .examples = {{"mete take api alice", "One of Alice's requests"},
                        {"mete take api alice and storage acme --cost 4096", "One request and 4096 bytes, or nothing"},
                        {"mete take api alice --cost 5 --wait 10s && send", "Wait for its turn"}},
@@ -159,7 +143,7 @@ Command usage_command() {
 
 Command reconcile_command() {
   std::vector<Argument> arguments = meter_arguments();
-  arguments.push_back({.name = "USED", .help = "How much is used", .kind = ValueKind::kNumber});
+  arguments.push_back({.type = ArgumentType::kInteger, .name = "USED", .help = "How much is used"});
   return {.name = "reconcile",
           .summary = "Set the usage of a key, from a source that knows it",
           .description = {"Held amounts are kept."},

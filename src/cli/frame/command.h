@@ -8,7 +8,6 @@
 #include <mete/result.h>
 #include <mete/time.h>
 
-#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -17,6 +16,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "wire/argument.h"
 
 namespace mete::wire {
 class JsonWriter;
@@ -28,36 +29,9 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitNo = 1;     // the answer is no: denied, or not as it should be
 inline constexpr int kExitError = 2;  // there is no answer: the command line is wrong, or something failed
 
-enum class ValueKind : std::uint8_t {
-  kNone,  // the option is a switch; `--switch=false` takes it back
-  kText,
-  kNumber,    // a decimal integer
-  kDuration,  // "250ms", "5m"
-  kFile,
-  kFolder,
-  kChoice,
-};
-
-struct Option {
-  std::string name;  // without its dashes
-  ValueKind kind = ValueKind::kNone;
-  std::string value_name = {};  // "N", in help
-  std::string help = {};        // a sentence without its full stop
-  std::string default_text = {};
-  std::string environment = {};  // the variable that is read where the option is not given
-  std::vector<std::string> choices = {};
-  bool is_repeatable = false;
-  bool is_required = false;
-};
-
-struct Argument {
-  std::string name;  // "LIMIT"
-  std::string help = {};
-  ValueKind kind = ValueKind::kText;
-  std::vector<std::string> choices = {};
-  bool is_optional = false;
-  bool is_repeated = false;  // the last one may take all that follows
-};
+using wire::Argument;
+using wire::ArgumentType;
+using wire::flag;
 
 struct Example {
   std::string command;
@@ -84,7 +58,7 @@ struct Command {
   std::string summary;                        // a sentence without its full stop
   std::vector<std::string> description = {};  // paragraphs
   std::vector<Argument> arguments = {};
-  std::vector<Option> options = {};
+  std::vector<Argument> options = {};
   std::vector<Example> examples = {};
   std::vector<ExitStatus> statuses = {};                      // besides kExitDone and kExitError
   Result<int> (*run)(const Invocation&, Console&) = nullptr;  // the exit status; an error is told by run() below
@@ -94,22 +68,22 @@ struct Command {
 // What somebody typed, checked against the command's declaration.
 struct Invocation {
   const Command* command = nullptr;
-  std::span<const Command> all;  // for commands about commands
-  std::map<std::string, std::vector<std::string>> options = {};
+  std::span<const Command> all;                                       // for commands about commands
+  std::map<std::string_view, std::vector<std::string>> options = {};  // by their words
   // For each value in `options`, how many of the arguments stood before it.
-  std::map<std::string, std::vector<std::size_t>> places = {};
+  std::map<std::string_view, std::vector<std::size_t>> places = {};
   std::vector<std::string> arguments = {};
   bool wants_help = false;
 
   // Whether the switch is on.
-  [[nodiscard]] bool is_on(const std::string& option) const;
+  [[nodiscard]] bool is_on(std::string_view option) const;
   // As given on the command line.
-  [[nodiscard]] std::optional<std::string> given(const std::string& option) const;
+  [[nodiscard]] std::optional<std::string> given(std::string_view option) const;
   // As given, or else from the option's variable, or else its default; empty where there is none of these.
-  [[nodiscard]] std::string value(const std::string& option, const Console& console) const;
+  [[nodiscard]] std::string value(std::string_view option, const Console& console) const;
   // The same of a number or a duration, as the parser has seen that it is one; 0 where it is empty.
-  [[nodiscard]] std::int64_t number(const std::string& option, const Console& console) const;
-  [[nodiscard]] Duration duration(const std::string& option, const Console& console) const;
+  [[nodiscard]] std::int64_t number(std::string_view option, const Console& console) const;
+  [[nodiscard]] Duration duration(std::string_view option, const Console& console) const;
   // The argument at `index`, or "".
   [[nodiscard]] std::string argument(std::size_t index) const;
   // The arguments from `first` on, which are numbers.
@@ -121,16 +95,21 @@ std::span<const Command> commands();
 
 // "mete: MESSAGE" to the console's errors; returns `status`.
 int fail(Console& console, std::string_view message, int status = kExitError);
-// The same for a command line that the parser could not see to be wrong; tells where help is.
-int fail_usage(const Invocation& invocation, Console& console, std::string_view message);
+// Of a command line that the parser could not see to be wrong; tells where help is.
+Error usage_error(const Invocation& invocation, std::string_view message);
 // One line with a JSON object, whose members `write` writes.
 void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& write);
+// With --json that, and otherwise the text. Returns the status.
+int answer(const Invocation& invocation, Console& console, std::string_view text,
+           const std::function<void(wire::JsonWriter&)>& write, int status = kExitDone);
 
 // The command line into an Invocation. Options stand anywhere after the command, as --option VALUE or --option=VALUE;
 // after -- all words are arguments. The error says what is wrong, after the command's name where that is known:
 // "take: unknown option '--foo'".
 Result<Invocation> parse(std::span<const Command> all, const std::vector<std::string>& words);
 
+// The words that may follow: of commands and groups, or within a group; each once, and none that is hidden.
+std::vector<std::string> words_after(std::span<const Command> all, std::string_view group = {});
 const Command* find_command(std::span<const Command> all, std::string_view name);
 // Whether there are commands "NAME …".
 bool is_group(std::span<const Command> all, std::string_view name);

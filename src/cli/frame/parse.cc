@@ -6,7 +6,7 @@
 #include "base/suggest.h"
 #include "base/try.h"
 #include "cli/frame/text.h"
-#include "wire/text.h"
+#include "cli/help/help.h"
 
 namespace mete::cli {
 
@@ -22,30 +22,14 @@ std::string list_text(const std::vector<std::string>& words) {
 }
 
 // `what` names the option or argument in the error.
-struct Slot {
-  std::string what;
-  ValueKind kind;
-  const std::vector<std::string>& choices;
-};
-
-Result<void> check_value(const Slot& slot, const std::string& value) {
-  if (slot.kind == ValueKind::kNone && value != "true" && value != "false") {
-    return base::invalid(slot.what + " takes no value but true or false, not " + shown(value));
-  }
-  if (slot.kind == ValueKind::kNumber && !wire::parse_integer(value)) {
-    return base::invalid(slot.what + " must be an integer, not " + shown(value));
-  }
-  if (slot.kind == ValueKind::kDuration) {
-    if (const auto duration = wire::parse_duration(value); !duration) {
-      return base::invalid(slot.what + ": " + duration.error().message);
-    }
-  }
-  if (slot.kind == ValueKind::kChoice &&
-      std::find(slot.choices.begin(), slot.choices.end(), value) == slot.choices.end()) {
-    return base::invalid(slot.what + " must be " + list_text(slot.choices) + ", not " + shown(value));
-  }
-  return {};
+Result<void> check_value(const std::string& what, const Argument& argument, const std::string& value) {
+  const auto read = wire::read_argument(argument, value);
+  if (read) return {};
+  const bool is_told = argument.type == ArgumentType::kDuration;  // what is wrong with it, and not how it must be
+  return base::invalid(what + (is_told ? ": " : " ") + read.error().message + (is_told ? "" : ", not " + shown(value)));
 }
+
+std::string dashed(const Argument& option) { return "--" + std::string(option.word); }
 
 class Parser {
  public:
@@ -81,35 +65,34 @@ class Parser {
     }
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const Option* option = find_option(name);
+    const Argument* option = find_option(name);
     if (option == nullptr) return base::invalid("unknown option " + shown(name) + suggest(name));
     std::string value = "true";
     if (equals != std::string::npos) {
       value = word.substr(equals + 1);
-    } else if (option->kind != ValueKind::kNone) {
-      if (words_.empty())
-        return base::invalid("option '" + name + "' needs a value: " + name + " " + option->value_name);
+    } else if (option->type != ArgumentType::kFlag) {
+      if (words_.empty()) return base::invalid("option '" + name + "' needs a value: " + option_head(*option));
       value = words_.front();
       words_ = words_.subspan(1);
     }
-    TRY(check_value({"option '" + name + "'", option->kind, option->choices}, value));
-    std::vector<std::string>& values = invocation_.options[option->name];
-    if (!values.empty() && !option->is_repeatable) return base::invalid("option '" + name + "' is given twice");
+    TRY(check_value("option '" + name + "'", *option, value));
+    std::vector<std::string>& values = invocation_.options[option->word];
+    if (!values.empty() && !option->is_multiple) return base::invalid("option '" + name + "' is given twice");
     values.push_back(std::move(value));
-    invocation_.places[option->name].push_back(invocation_.arguments.size());
+    invocation_.places[option->word].push_back(invocation_.arguments.size());
     return {};
   }
 
-  [[nodiscard]] const Option* find_option(const std::string& word) const {
-    for (const Option& option : invocation_.command->options) {
-      if ("--" + option.name == word) return &option;
+  [[nodiscard]] const Argument* find_option(const std::string& word) const {
+    for (const Argument& option : invocation_.command->options) {
+      if (dashed(option) == word) return &option;
     }
     return nullptr;
   }
 
   [[nodiscard]] std::string suggest(const std::string& word) const {
     std::vector<std::string> names = {"--help"};
-    for (const Option& option : invocation_.command->options) names.push_back("--" + option.name);
+    for (const Argument& option : invocation_.command->options) names.push_back(dashed(option));
     return base::did_you_mean(word, names);
   }
 
@@ -119,22 +102,22 @@ class Parser {
     for (std::size_t index = 0; index < std::max(declared.size(), given.size()); ++index) {
       if (index >= given.size()) {
         if (declared[index].is_optional) break;
-        return base::invalid(declared[index].name + " is missing");
+        return base::invalid(std::string(declared[index].name) + " is missing");
       }
       const bool is_beyond = index >= declared.size();
-      if (is_beyond && (declared.empty() || !declared.back().is_repeated)) {
+      if (is_beyond && (declared.empty() || !declared.back().is_multiple)) {
         return base::invalid("one argument too many: " + shown(given[index]));
       }
       const Argument& argument = is_beyond ? declared.back() : declared[index];
-      TRY(check_value({argument.name, argument.kind, argument.choices}, given[index]));
+      TRY(check_value(std::string(argument.name), argument, given[index]));
     }
     return {};
   }
 
   Result<void> check_required() {
-    for (const Option& option : invocation_.command->options) {
-      if (!option.is_required || invocation_.given(option.name)) continue;
-      return base::invalid("option '--" + option.name + "' is missing: --" + option.name + " " + option.value_name);
+    for (const Argument& option : invocation_.command->options) {
+      if (!option.is_required || invocation_.given(option.word)) continue;
+      return base::invalid("option '" + dashed(option) + "' is missing: " + option_head(option));
     }
     return {};
   }
@@ -143,20 +126,18 @@ class Parser {
   std::span<const std::string> words_;
 };
 
-// The names that may follow: commands and groups, or the commands of one group.
-std::vector<std::string> names_after(std::span<const Command> all, const std::string& group) {
-  std::vector<std::string> names;
-  const std::string prefix = group.empty() ? "" : group + " ";
+}  // namespace
+
+std::vector<std::string> words_after(std::span<const Command> all, std::string_view group) {
+  std::vector<std::string> words;
+  const std::string prefix = group.empty() ? "" : std::string(group) + " ";
   for (const Command& command : all) {
     if (command.is_hidden || !command.name.starts_with(prefix)) continue;
-    const std::string rest = command.name.substr(prefix.size());
-    const std::string name = rest.substr(0, rest.find(' '));
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    const std::string word(wire::container_of(std::string_view(command.name).substr(prefix.size())));
+    if (std::ranges::find(words, word) == words.end()) words.push_back(word);
   }
-  return names;
+  return words;
 }
-
-}  // namespace
 
 const Command* find_command(std::span<const Command> all, std::string_view name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Command& each) { return each.name == name; });
@@ -172,13 +153,13 @@ Result<Invocation> parse(std::span<const Command> all, const std::vector<std::st
   if (words.empty()) return base::invalid("a command is missing");
   const bool is_pair = is_group(all, words[0]);
   if (is_pair && words.size() < 2) {
-    return base::invalid(words[0] + " needs one of: " + list_text(names_after(all, words[0])));
+    return base::invalid(words[0] + " needs one of: " + list_text(words_after(all, words[0])));
   }
   const std::string name = is_pair ? words[0] + " " + words[1] : words[0];
   const Command* command = find_command(all, name);
   if (command == nullptr) {
     const std::string& unknown = is_pair ? words[1] : words[0];
-    const auto names = names_after(all, is_pair ? words[0] : "");
+    const auto names = words_after(all, is_pair ? words[0] : "");
     return base::invalid((is_pair ? words[0] + ": " : "") + "unknown command " + shown(unknown) +
                          base::did_you_mean(unknown, names));
   }

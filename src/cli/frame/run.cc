@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "cli/frame/command.h"
 #include "cli/help/help.h"
 #include "wire/json.h"
@@ -9,27 +10,26 @@
 
 namespace mete::cli {
 
-bool Invocation::is_on(const std::string& option) const { return given(option) == "true"; }
+bool Invocation::is_on(std::string_view option) const { return given(option) == "true"; }
 
-std::optional<std::string> Invocation::given(const std::string& option) const {
+std::optional<std::string> Invocation::given(std::string_view option) const {
   const auto found = options.find(option);
   return found == options.end() ? std::nullopt : std::optional(found->second.back());
 }
 
-std::string Invocation::value(const std::string& option, const Console& console) const {
+std::string Invocation::value(std::string_view option, const Console& console) const {
   if (const auto text = given(option)) return *text;
-  const auto declared = std::find_if(command->options.begin(), command->options.end(),
-                                     [&](const Option& each) { return each.name == option; });
+  const auto declared = std::ranges::find(command->options, option, &Argument::word);
   CHECK(declared != command->options.end());
-  const auto variable = console.environment.find(declared->environment);
-  return variable != console.environment.end() ? variable->second : declared->default_text;
+  const auto variable = console.environment.find(std::string(declared->environment));
+  return variable != console.environment.end() ? variable->second : std::string(declared->default_text);
 }
 
-std::int64_t Invocation::number(const std::string& option, const Console& console) const {
+std::int64_t Invocation::number(std::string_view option, const Console& console) const {
   return wire::parse_integer(value(option, console)).value_or(0);
 }
 
-Duration Invocation::duration(const std::string& option, const Console& console) const {
+Duration Invocation::duration(std::string_view option, const Console& console) const {
   return wire::parse_duration(value(option, console)).value_or(Duration());
 }
 
@@ -50,9 +50,9 @@ int fail(Console& console, std::string_view message, int status) {
   return status;
 }
 
-int fail_usage(const Invocation& invocation, Console& console, std::string_view message) {
+Error usage_error(const Invocation& invocation, std::string_view message) {
   const std::string& name = invocation.command->name;
-  return fail(console, name + ": " + std::string(message) + "\nTry 'mete " + name + " --help'.");
+  return base::invalid(name + ": " + std::string(message) + "\nTry 'mete " + name + " --help'.");
 }
 
 void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& write) {
@@ -62,6 +62,16 @@ void print_json(Console& console, const std::function<void(wire::JsonWriter&)>& 
   write(writer);
   writer.end_object();
   console.out << text << '\n';
+}
+
+int answer(const Invocation& invocation, Console& console, std::string_view text,
+           const std::function<void(wire::JsonWriter&)>& write, int status) {
+  if (invocation.is_on("json")) {
+    print_json(console, write);
+  } else {
+    console.out << text;
+  }
+  return status;
 }
 
 namespace {

@@ -1,7 +1,6 @@
 #include "cli/frame/table.h"
 
 #include <algorithm>
-#include <ostream>
 
 #include "base/check.h"
 #include "cli/frame/text.h"
@@ -42,19 +41,16 @@ std::vector<std::string> Table::lines() const {
   return lines;
 }
 
-void Table::print(std::ostream& out) const {
-  for (const std::string& line : lines()) out << line << '\n';
-}
+std::string Table::text() const { return joined(lines(), "\n") + "\n"; }
 
-void print_fields(const std::vector<Field>& fields, std::ostream& out) {
+std::string fields_text(const std::vector<Field>& fields) {
+  std::string text;
   std::size_t width = 0;
   for (const auto& [name, value] : fields) width = std::max(width, columns_of(name));
   for (const auto& [name, value] : fields) {
-    std::string line = name + padding(name, width);
-    line += kGap;
-    line += value;
-    out << trimmed(std::move(line)) << '\n';
+    text += trimmed(name + padding(name, width) + std::string(kGap) + value) + "\n";
   }
+  return text;
 }
 
 }  // namespace mete::cli

@@ -2,12 +2,11 @@
 //
 //     Table table({{"LIMIT"}, {"USED", Table::kRight}});
 //     table.add({"api", "4"});
-//     table.print(console.out);
+//     console.out << table.text();
 //
 // Cells are printed as they are: whoever adds text from elsewhere makes it printable() first.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -29,7 +28,7 @@ class Table {
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
   // The titles, and a line for each row.
   [[nodiscard]] std::vector<std::string> lines() const;
-  void print(std::ostream& out) const;
+  [[nodiscard]] std::string text() const;
 
  private:
   std::vector<Column> columns_;
@@ -38,6 +37,6 @@ class Table {
 
 // Names and what stands beside them, without titles.
 using Field = std::pair<std::string, std::string>;
-void print_fields(const std::vector<Field>& fields, std::ostream& out);
+std::string fields_text(const std::vector<Field>& fields);
 
 }  // namespace mete::cli

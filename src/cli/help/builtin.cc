@@ -90,8 +90,8 @@ Result<int> run_man(const Invocation& invocation, Console& console) {
   return unknown_command(invocation, name, console);
 }
 
-Argument topic_argument(const std::string& help) {
-  return {.name = "COMMAND", .help = help, .is_optional = true, .is_repeated = true};
+Argument topic_argument(std::string_view help) {
+  return {.name = "COMMAND", .help = help, .is_optional = true, .is_multiple = true};
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ Command help_command() {
           .arguments = {topic_argument(
               "The command to explain: the program's, or one of the server's such as TAKE; 'commands' "
               "lists the server's, 'configuration' explains its settings")},
-          .options = {{.name = "markdown", .help = "Print all of it as Markdown"}},
+          .options = {flag("markdown", "Print all of it as Markdown")},
           .examples = {{"mete help configuration", "Explain the settings of the server"},
                        {"mete help commands", "List the commands of the server"},
                        {"mete help LIMIT SET", "Explain one of them"}},
@@ -115,8 +115,7 @@ Command completion_command() {
   return {.name = "completion",
           .summary = "Print the completions for a shell",
           .description = {"An installed mete has its completions where bash, zsh and fish look for them."},
-          .arguments =
-              {{.name = "SHELL", .help = "The shell", .kind = ValueKind::kChoice, .choices = {"bash", "zsh", "fish"}}},
+          .arguments = {{.type = ArgumentType::kName, .name = "SHELL", .help = "The shell", .names = "bash|zsh|fish"}},
           .examples = {{"source <(mete completion bash)", "Complete in this bash"}},
           .run = run_completion};
 }
@@ -125,7 +124,7 @@ Command man_command() {
   return {.name = "man",
           .summary = "Print a manual page, or write all of them",
           .arguments = {topic_argument("The command to explain; 'configuration' explains the settings of the server")},
-          .options = {{"output", ValueKind::kFolder, "DIRECTORY", "Write all pages into it"}},
+          .options = {{"output", ArgumentType::kFolder, "DIRECTORY", "Write all pages into it"}},
           .run = run_man,
           .is_hidden = true};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/names.h"
 #include "cli/frame/text.h"
 
 namespace mete::cli {
@@ -29,44 +30,30 @@ struct Node {
   std::string summary;
 };
 
-// The words that may follow `prefix` ("" or "limit "), each once.
-std::vector<Node> nodes(std::span<const Command> all, const std::string& prefix) {
+std::vector<Node> nodes(std::span<const Command> all, const std::string& group) {
   std::vector<Node> result;
-  for (const Command& command : all) {
-    if (command.is_hidden || !command.name.starts_with(prefix)) continue;
-    const std::string rest = command.name.substr(prefix.size());
-    const std::size_t space = rest.find(' ');
-    const std::string name = rest.substr(0, space);
-    const bool is_new = std::none_of(result.begin(), result.end(), [&](const Node& node) { return node.name == name; });
-    if (is_new) result.push_back({name, space == std::string::npos ? command.summary : name + " commands"});
+  for (const std::string& word : words_after(all, group)) {
+    const Command* const command = find_command(all, group.empty() ? word : group + " " + word);
+    result.push_back({word, command == nullptr ? word + " commands" : command->summary});
   }
-  return result;
-}
-
-std::vector<std::string> names(const std::vector<Node>& all) {
-  std::vector<std::string> result;
-  result.reserve(all.size());
-  for (const Node& node : all) result.push_back(node.name);
   return result;
 }
 
 std::vector<std::string> groups(std::span<const Command> all) {
-  std::vector<std::string> result;
-  for (const Command& command : all) {
-    const std::size_t space = command.name.find(' ');
-    if (command.is_hidden || space == std::string::npos) continue;
-    const std::string group = command.name.substr(0, space);
-    if (std::find(result.begin(), result.end(), group) == result.end()) result.push_back(group);
-  }
-  return result;
+  std::vector<std::string> words = words_after(all);
+  std::erase_if(words, [&](const std::string& word) { return !is_group(all, word); });
+  return words;
 }
+
+// "hard soft"
+std::string names_of(const Argument& argument) { return joined(base::split_names(argument.names), " "); }
 
 // --- bash ------------------------------------------------------------------------------------------------------------
 
-std::string bash_action(ValueKind kind, const std::vector<std::string>& choices) {
-  if (kind == ValueKind::kFile) return "_mete_files -f";
-  if (kind == ValueKind::kFolder) return "_mete_files -d";
-  return choices.empty() ? ":" : "_mete_words " + shell_quoted(joined(choices, " "));
+std::string bash_action(const Argument& argument) {
+  if (argument.type == ArgumentType::kFile) return "_mete_files -f";
+  if (argument.type == ArgumentType::kFolder) return "_mete_files -d";
+  return argument.names.empty() ? ":" : "_mete_words " + shell_quoted(names_of(argument));
 }
 
 // What may follow as an argument, by its place; nothing if there is nothing to offer at any.
@@ -75,12 +62,12 @@ std::string bash_arguments(const Command& command, const std::string& options_wi
   bool offers_any = false;
   for (std::size_t index = 0; index < command.arguments.size(); ++index) {
     const Argument& argument = command.arguments[index];
-    const std::string action = bash_action(argument.kind, argument.choices);
+    const std::string action = bash_action(argument);
     offers_any = offers_any || action != ":";
-    cases += "        " + (argument.is_repeated ? "*" : std::to_string(index)) + ") " + action + " ;;\n";
+    cases += "        " + (argument.is_multiple ? "*" : std::to_string(index)) + ") " + action + " ;;\n";
   }
   if (!offers_any) return {};
-  const std::string start = command.name.find(' ') == std::string::npos ? "2" : "3";
+  const std::string start = wire::is_subcommand(command.name) ? "3" : "2";
   return "      case $(_mete_place " + start + " " + shell_quoted(options_with_value) + ") in\n" + cases +
          "      esac\n";
 }
@@ -90,11 +77,12 @@ std::string bash_command(const Command& command) {
   std::string options = "--help";
   std::vector<std::string> with_value;
   std::string text;
-  for (const Option& option : command.options) {
-    options += " --" + option.name;
-    if (option.kind == ValueKind::kNone) continue;
-    with_value.push_back("--" + option.name);
-    text += "        --" + option.name + ") " + bash_action(option.kind, option.choices) + "; return ;;\n";
+  for (const Argument& option : command.options) {
+    const std::string word = "--" + std::string(option.word);
+    options += " " + word;
+    if (option.type == ArgumentType::kFlag) continue;
+    with_value.push_back(word);
+    text += "        " + word + ") " + bash_action(option) + "; return ;;\n";
   }
   if (!text.empty()) text = "      case $previous in\n" + text + "      esac\n";
   text += "      if [[ $current == -* ]]; then _mete_words " + shell_quoted(options) + "; return; fi\n";
@@ -149,27 +137,26 @@ std::string zsh_text(std::string_view text) {
   return result;
 }
 
-std::string zsh_action(ValueKind kind, const std::vector<std::string>& choices) {
-  if (kind == ValueKind::kFile) return "_files";
-  if (kind == ValueKind::kFolder) return "_files -/";
-  return choices.empty() ? " " : "(" + joined(choices, " ") + ")";
+std::string zsh_action(const Argument& argument) {
+  if (argument.type == ArgumentType::kFile) return "_files";
+  if (argument.type == ArgumentType::kFolder) return "_files -/";
+  return argument.names.empty() ? " " : "(" + names_of(argument) + ")";
 }
 
 std::string zsh_arguments(const Command& command, const std::string& indent) {
   std::string text = indent + "_arguments -S \\\n" + indent + "  " + shell_quoted("--help[Print a summary]");
-  for (const Option& option : command.options) {
-    const std::string many = option.is_repeatable ? "*" : "";
-    const bool is_switch = option.kind == ValueKind::kNone;
-    std::string spec = many + "--" + option.name + (is_switch ? "" : "=") + "[" + zsh_text(option.help) + "]";
-    if (!is_switch) spec += ":" + zsh_text(option.value_name) + ":" + zsh_action(option.kind, option.choices);
+  for (const Argument& option : command.options) {
+    const bool is_flag = option.type == ArgumentType::kFlag;
+    std::string spec = (option.is_multiple ? "*--" : "--") + std::string(option.word) + (is_flag ? "[" : "=[") +
+                       zsh_text(option.help) + "]";
+    if (!is_flag) spec += ":" + zsh_text(option.name) + ":" + zsh_action(option);
     text += " \\\n" + indent + "  " + shell_quoted(spec);
   }
   for (std::size_t index = 0; index < command.arguments.size(); ++index) {
     const Argument& argument = command.arguments[index];
     const std::string place =
-        argument.is_repeated ? "*" : std::to_string(index + 1) + (argument.is_optional ? ":" : "");
-    text += " \\\n" + indent + "  " +
-            shell_quoted(place + ":" + zsh_text(argument.name) + ":" + zsh_action(argument.kind, argument.choices));
+        argument.is_multiple ? "*" : std::to_string(index + 1) + (argument.is_optional ? ":" : "");
+    text += " \\\n" + indent + "  " + shell_quoted(place + ":" + zsh_text(argument.name) + ":" + zsh_action(argument));
   }
   return text + "\n";
 }
@@ -180,17 +167,15 @@ std::string zsh_describe(const std::vector<Node>& all, const std::string& indent
   return text + indent + ")\n" + indent + "_describe -t commands command commands\n";
 }
 
-// `depth` words name the commands of `prefix`; the shell's list of words is cut down to what follows them.
-std::string zsh_case(std::span<const Command> all, const std::string& prefix, const std::string& indent) {
-  std::string text = indent + "if (( CURRENT == 2 )); then\n" + zsh_describe(nodes(all, prefix), indent + "  ") +
+// Of all commands, or within a group; the shell's list of words is cut down to what follows it.
+std::string zsh_case(std::span<const Command> all, const std::string& group, const std::string& indent) {
+  std::string text = indent + "if (( CURRENT == 2 )); then\n" + zsh_describe(nodes(all, group), indent + "  ") +
                      indent + "  return\n" + indent + "fi\n" + indent + "shift words\n" + indent + "(( CURRENT-- ))\n" +
                      indent + "case $words[1] in\n";
-  for (const Node& node : nodes(all, prefix)) {
-    const std::string name = prefix + node.name;
-    text += indent + "  " + node.name + ")\n";
-    const auto command = std::find_if(all.begin(), all.end(), [&](const Command& each) { return each.name == name; });
-    text +=
-        command == all.end() ? zsh_case(all, name + " ", indent + "    ") : zsh_arguments(*command, indent + "    ");
+  for (const std::string& word : words_after(all, group)) {
+    const Command* const command = find_command(all, group.empty() ? word : group + " " + word);
+    text += indent + "  " + word + ")\n";
+    text += command == nullptr ? zsh_case(all, word, indent + "    ") : zsh_arguments(*command, indent + "    ");
     text += indent + "    ;;\n";
   }
   return text + indent + "esac\n";
@@ -198,15 +183,15 @@ std::string zsh_case(std::span<const Command> all, const std::string& prefix, co
 
 // --- fish ------------------------------------------------------------------------------------------------------------
 
-std::string fish_value(ValueKind kind, const std::vector<std::string>& choices) {
-  if (kind == ValueKind::kFile) return " -r -F";
-  if (kind == ValueKind::kFolder) return " -x -a '(__fish_complete_directories)'";
-  return choices.empty() ? " -x" : " -x -a " + shell_quoted(joined(choices, " "), true);
+std::string fish_value(const Argument& option) {
+  if (option.type == ArgumentType::kFlag) return "";
+  if (option.type == ArgumentType::kFile) return " -r -F";
+  if (option.type == ArgumentType::kFolder) return " -x -a '(__fish_complete_directories)'";
+  return option.names.empty() ? " -x" : " -x -a " + shell_quoted(names_of(option), true);
 }
 
-std::string fish_option(const Option& option) {
-  const std::string value = option.kind == ValueKind::kNone ? "" : fish_value(option.kind, option.choices);
-  return " -l " + option.name + value + " -d " + shell_quoted(option.help, true) + "\n";
+std::string fish_option(const Argument& option) {
+  return " -l " + std::string(option.word) + fish_value(option) + " -d " + shell_quoted(option.help, true) + "\n";
 }
 
 std::string fish_command(const Command& command) {
@@ -217,10 +202,10 @@ std::string fish_command(const Command& command) {
   }
   const std::string start = "complete -c mete -n " + shell_quoted(condition, true);
   std::string text = start + " -l help -s h -d 'Print a summary'\n";
-  for (const Option& option : command.options) text += start + fish_option(option);
+  for (const Argument& option : command.options) text += start + fish_option(option);
   for (const Argument& argument : command.arguments) {
-    if (argument.kind == ValueKind::kFile) text += start + " -F\n";
-    if (!argument.choices.empty()) text += start + " -a " + shell_quoted(joined(argument.choices, " "), true) + "\n";
+    if (argument.type == ArgumentType::kFile) text += start + " -F\n";
+    if (!argument.names.empty()) text += start + " -a " + shell_quoted(names_of(argument), true) + "\n";
   }
   return text;
 }
@@ -229,11 +214,11 @@ std::string fish_command(const Command& command) {
 
 std::string bash_completion(std::span<const Command> all) {
   std::string text(kBashStart);
-  text += "  if ((COMP_CWORD == 1)); then _mete_words " + shell_quoted(joined(names(nodes(all, "")), " ")) +
-          "; return; fi\n";
+  text +=
+      "  if ((COMP_CWORD == 1)); then _mete_words " + shell_quoted(joined(words_after(all), " ")) + "; return; fi\n";
   for (const std::string& group : groups(all)) {
     text += "  if [[ $command == " + group + " ]]; then\n    if ((COMP_CWORD == 2)); then _mete_words " +
-            shell_quoted(joined(names(nodes(all, group + " ")), " ")) +
+            shell_quoted(joined(words_after(all, group), " ")) +
             "; return; fi\n    command+=\" ${COMP_WORDS[2]}\"\n  fi\n";
   }
   text += "  case $command in\n";
@@ -256,10 +241,9 @@ std::string fish_completion(std::span<const Command> all) {
         "complete -c mete -n __fish_use_subcommand -a " + node.name + " -d " + shell_quoted(node.summary, true) + "\n";
   }
   for (const std::string& group : groups(all)) {
-    const auto inner = nodes(all, group + " ");
-    const std::string condition =
-        "__fish_seen_subcommand_from " + group + "; and not __fish_seen_subcommand_from " + joined(names(inner), " ");
-    for (const Node& node : inner) {
+    const std::string condition = "__fish_seen_subcommand_from " + group + "; and not __fish_seen_subcommand_from " +
+                                  joined(words_after(all, group), " ");
+    for (const Node& node : nodes(all, group)) {
       text += "complete -c mete -n " + shell_quoted(condition, true) + " -a " + node.name + " -d " +
               shell_quoted(node.summary, true) + "\n";
     }

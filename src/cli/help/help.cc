@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/names.h"
 #include "cli/frame/text.h"
 
 namespace mete::cli {
@@ -42,13 +43,16 @@ std::string row(std::string_view head, std::string_view text) {
 
 std::string sentence(const std::string& text) { return text + "."; }
 
+// "hard, soft"
+std::string names_text(const Argument& argument) { return joined(base::split_names(argument.names), ", "); }
+
 std::string argument_head(const Argument& argument) {
-  const std::string name = argument.is_repeated ? argument.name + "..." : argument.name;
+  const std::string name = std::string(argument.name) + (argument.is_multiple ? "..." : "");
   return argument.is_optional ? "[" + name + "]" : name;
 }
 
 std::string argument_help(const Argument& argument) {
-  return argument.help + (argument.choices.empty() ? "" : ": " + joined(argument.choices, ", "));
+  return std::string(argument.help) + (argument.names.empty() ? "" : ": " + names_text(argument));
 }
 
 std::string command_rows(const std::vector<Listed>& commands) {
@@ -100,24 +104,26 @@ std::string command_markdown(const Command& command) {
 std::string usage_line(const Command& command) {
   std::string text = "mete " + command.name;
   if (!command.options.empty()) text += " [OPTIONS]";
-  for (const Option& option : command.options) {
+  for (const Argument& option : command.options) {
     if (option.is_required) text += " " + option_head(option);
   }
   for (const Argument& argument : command.arguments) text += " " + argument_head(argument);
   return text;
 }
 
-std::string option_head(const Option& option) {
-  return "--" + option.name + (option.kind == ValueKind::kNone ? "" : " " + option.value_name);
+std::string option_head(const Argument& option) {
+  return "--" + std::string(option.word) + (option.name.empty() ? "" : " ") + std::string(option.name);
 }
 
-std::string option_help(const Option& option) {
+std::string option_help(const Argument& option) {
   std::string notes;
-  const auto note = [&](const std::string& text) { notes += (notes.empty() ? " (" : "; ") + text; };
-  if (!option.choices.empty()) note("one of " + joined(option.choices, ", "));
-  if (!option.default_text.empty()) note("default: " + option.default_text);
-  if (!option.environment.empty()) note("variable: " + option.environment);
-  return option.help + notes + (notes.empty() ? "" : ")");
+  const auto note = [&](std::string_view what, std::string_view text) {
+    if (!text.empty()) notes.append(notes.empty() ? " (" : "; ").append(what).append(text);
+  };
+  note("one of ", option.names.empty() ? "" : names_text(option));
+  note("default: ", option.default_text);
+  note("variable: ", option.environment);
+  return std::string(option.help) + notes + (notes.empty() ? "" : ")");
 }
 
 std::vector<ExitStatus> all_statuses(const Command& command) {
@@ -156,7 +162,7 @@ std::string help_text(const Command& command) {
   if (!command.arguments.empty()) text += "\nArguments:\n";
   for (const Argument& each : command.arguments) text += row(argument_head(each), argument_help(each));
   text += "\nOptions:\n";
-  for (const Option& each : command.options) text += row(option_head(each), option_help(each));
+  for (const Argument& each : command.options) text += row(option_head(each), option_help(each));
   text += row("-h, --help", "Print this");
   if (!command.examples.empty()) text += "\nExamples:\n";
   for (const Example& each : command.examples) text += "  " + each.command + "\n" + wrap(each.purpose, 6);

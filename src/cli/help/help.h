@@ -18,9 +18,9 @@ std::string help_text(const Command& command);
 std::string commands_markdown(std::span<const Command> all);
 
 // The parts that the other formats share.
-std::string usage_line(const Command& command);  // "mete take [OPTIONS] LIMIT KEY"
-std::string option_head(const Option& option);   // "--cost N"
-std::string option_help(const Option& option);   // with default, choices and variable
+std::string usage_line(const Command& command);   // "mete take [OPTIONS] LIMIT KEY"
+std::string option_head(const Argument& option);  // "--cost N"
+std::string option_help(const Argument& option);  // with default, names and variable
 std::vector<ExitStatus> all_statuses(const Command& command);
 // The commands and groups that are listed, each with its summary.
 struct Listed {

@@ -77,9 +77,9 @@ std::string command_page(const Command& command) {
   if (!command.arguments.empty()) text += ".SH ARGUMENTS\n";
   for (const Argument& each : command.arguments) text += tagged("\\fI" + plain(each.name) + "\\fR", each.help);
   text += ".SH OPTIONS\n";
-  for (const Option& each : command.options) {
-    const std::string value = each.kind == ValueKind::kNone ? "" : " \\fI" + plain(each.value_name) + "\\fR";
-    text += tagged(bold("--" + each.name) + value, option_help(each));
+  for (const Argument& each : command.options) {
+    const std::string value = each.name.empty() ? "" : " \\fI" + plain(each.name) + "\\fR";
+    text += tagged(bold("--" + std::string(each.word)) + value, option_help(each));
   }
   text += tagged(bold("-h") + ", " + bold("--help"), "Print a summary");
   text += ".SH \"EXIT STATUS\"\n";

@@ -119,10 +119,10 @@ Result<int> tell(const Import& import, const Invocation& invocation, Console& co
 
 Result<int> run_import_redis(const Invocation& invocation, Console& console) {
   const auto names = names_of(invocation);
-  if (!names) return fail_usage(invocation, console, names.error().message);
+  if (!names) return usage_error(invocation, names.error().message);
   const auto form = std::holds_alternative<KeyPattern>(*names) ? CounterForm::kMonths : CounterForm::kPairs;
-  auto client = TRY(Client::open(invocation, console));
-  auto target = TRY(ImportTarget::open(std::move(client), invocation.value("as", console), form));
+  auto connection = TRY(connect(invocation, console));
+  auto target = TRY(ImportTarget::open(std::move(connection), invocation.value("as", console), form));
   auto source = RedisSource::open(invocation.value("from", console));
   if (!source) return fail(console, "--from: " + source.error().message);
   Import import(std::move(*source), std::move(target), invocation.is_on("dry-run"), console);
@@ -134,20 +134,20 @@ Result<int> run_import_redis(const Invocation& invocation, Console& console) {
   return tell(import, invocation, console, *names);
 }
 
-std::vector<Option> import_options() {
+std::vector<Argument> import_options() {
   return {
-      {.name = "as",
-       .kind = ValueKind::kText,
-       .value_name = "LIMIT",
+      {.word = "as",
+       .type = ArgumentType::kText,
+       .name = "LIMIT",
        .help = "The limit to import into, which exists: a stock, or for MONTHS a calendar per month",
        .is_required = true},
-      {"used", ValueKind::kText, "PATTERN", "The names of what is used, with a star in the place of the key"},
-      {"limit", ValueKind::kText, "PATTERN", "The names of what there is in all for a key, written in the same way"},
-      {"from", ValueKind::kText, "URL",
+      {"used", ArgumentType::kText, "PATTERN", "The names of what is used, with a star in the place of the key"},
+      {"limit", ArgumentType::kText, "PATTERN", "The names of what there is in all for a key, written in the same way"},
+      {"from", ArgumentType::kText, "URL",
        "The Redis, which is only read: redis://:PASSWORD@HOST:PORT/DATABASE, rediss://, redis+sentinel://, "
        "redis+cluster://; ?timeout=5s for one that is slow to answer",
        "redis://127.0.0.1:6379", "METE_IMPORT_FROM"},
-      {.name = "dry-run", .help = "Tell what would be imported, and change nothing"}};
+      flag("dry-run", "Tell what would be imported, and change nothing")};
 }
 
 }  // namespace

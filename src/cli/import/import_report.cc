@@ -56,7 +56,7 @@ void ImportReport::print_changes(std::ostream& out) const {
     table.add({printable(change.key), step_text(change.before.used, change.after.used),
                step_text(change.before.amount, change.after.amount)});
   }
-  table.print(out);
+  out << table.text();
   print_rest(imported_, changes_.size(), out);
   out << '\n';
 }
@@ -68,14 +68,14 @@ void ImportReport::print_totals(std::ostream& out) const {
                                {"unchanged", count_text(unchanged_)},
                                {"skipped", count_text(skipped_)}};
   if (earlier_months_ > 0) fields.emplace_back("skipped, of earlier months", count_text(earlier_months_));
-  print_fields(fields, out);
+  out << fields_text(fields);
 }
 
 void ImportReport::print_skipped(std::ostream& out) const {
   out << '\n';
   Table table({{"SKIPPED"}, {"WHY"}});
   for (const SkippedName& skipped : skipped_names_) table.add({printable(skipped.name), skipped.reason});
-  table.print(out);
+  out << table.text();
   print_rest(skipped_, skipped_names_.size(), out);
 }
 

@@ -67,8 +67,8 @@ std::vector<std::vector<std::string>> commands_for(const Limit& limit, const std
   return commands;
 }
 
-Result<ImportTarget> ImportTarget::open(Client client, const std::string& limit, CounterForm form) {
-  auto server = std::make_unique<ServerStore>(std::move(client));
+Result<ImportTarget> ImportTarget::open(Connection connection, const std::string& limit, CounterForm form) {
+  auto server = std::make_unique<ServerStore>(std::move(connection));
   auto definition = TRY(server->limit(limit).map_error(explain));
   if (!definition) return no_target_limit(limit, form);
   TRY(check_fits(*definition, form));
@@ -82,7 +82,7 @@ Result<Month> ImportTarget::current_month() {
 Result<std::vector<Standing>> ImportTarget::standings(std::span<const Entry> entries) {
   std::vector<std::vector<std::string>> commands;
   for (const Entry& entry : entries) commands.push_back({"USAGE", std::string(limit_.name()), entry.key});
-  const auto replies = TRY(server_->client().call_all(commands));
+  const auto replies = TRY(ask_all(server_->connection(), commands));
   std::vector<Standing> standings;
   for (const wire::RespValue& reply : replies) {
     ReplyReader reader(reply);
@@ -96,7 +96,7 @@ Result<std::vector<Standing>> ImportTarget::standings(std::span<const Entry> ent
 }
 
 Result<void> ImportTarget::apply(std::span<const std::vector<std::string>> commands) {
-  return server_->client().call_all(commands).map([](const auto&) {});
+  return ask_all(server_->connection(), commands).map([](const auto&) {});
 }
 
 }  // namespace mete::cli

@@ -50,7 +50,7 @@ std::vector<std::vector<std::string>> commands_for(const Limit& limit, const std
 class ImportTarget {
  public:
   // An error if there is no such limit, or one that the counters do not fit.
-  static Result<ImportTarget> open(Client client, const std::string& limit, CounterForm form);
+  static Result<ImportTarget> open(Connection connection, const std::string& limit, CounterForm form);
 
   [[nodiscard]] const Limit& limit() const { return limit_; }
   // That of the server's clock and the limit's time zone.

@@ -1,8 +1,6 @@
 // `mete limit set`, `get`, `list`, `del` and `override`.
 #include <algorithm>
-#include <ostream>
 
-#include "base/names.h"
 #include "base/try.h"
 #include "cli/client/target.h"
 #include "cli/commands.h"
@@ -38,37 +36,29 @@ Result<std::optional<wire::NamedValues>> look_at(Target& target, std::string_vie
 Result<int> show_limit(Target& target, const Invocation& invocation, Console& console) {
   const auto values = TRY(look_at(target, invocation.arguments[0]));
   if (!values) return no_limit(invocation.arguments[0]);
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { writer.members(*values); });
-    return kExitDone;
-  }
   std::vector<Field> fields;
   for (const auto& [name, value] : *values) fields.emplace_back(name, text_of(value));
-  print_fields(fields, console.out);
-  return kExitDone;
+  return answer(invocation, console, fields_text(fields), [&](wire::JsonWriter& writer) { writer.members(*values); });
 }
 
-Option option_of(const core::LimitField& field) {
-  Option option{.name = std::string(field.option),
-                .kind = ValueKind::kText,
-                .value_name = std::string(field.value_name),
-                .help = std::string(field.help)};
-  if (field.type == core::FieldType::kFlag) option.kind = ValueKind::kNone;
-  if (field.type == core::FieldType::kAmount || field.type == core::FieldType::kNumber) {
-    option.kind = ValueKind::kNumber;
-  }
-  if (!field.names.empty()) {
-    option.kind = ValueKind::kChoice;
-    option.choices = base::split_names(field.names);
-  }
-  return option;
+Argument option_of(const core::LimitField& field) {
+  using core::FieldType;
+  const bool is_number = field.type == FieldType::kAmount || field.type == FieldType::kNumber;
+  return {.word = field.option,
+          .type = field.type == FieldType::kFlag ? ArgumentType::kFlag
+                  : is_number                    ? ArgumentType::kInteger
+                  : !field.names.empty()         ? ArgumentType::kName
+                                                 : ArgumentType::kText,
+          .name = field.value_name,
+          .help = field.help,
+          .names = field.names};
 }
 
 Result<int> run_limit_set(const Invocation& invocation, Console& console) {
   wire::NamedValues values = {{"kind", invocation.argument(1)}, {"amount", invocation.numbers(2)[0]}};
   for (const std::size_t place : core::kLimitOptions) {
     const core::LimitField& field = core::kLimitFields[place];
-    const auto value = invocation.given(std::string(field.option));
+    const auto value = invocation.given(field.option);
     if (value && *value != "false") values.push_back({field.name, server::value_of_word(field, *value)});
   }
   const auto limit = TRY(server::make_limit(invocation.argument(0), values).map_error(explain));
@@ -107,25 +97,17 @@ std::string other_values(const wire::NamedValues& values) {
 
 Result<int> run_limit_list(const Invocation& invocation, Console& console) {
   const auto limits = TRY(list_limits(invocation, console));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      writer.name("limits").begin_array();
-      for (const wire::NamedValues& values : limits) writer.begin_object().members(values).end_object();
-      writer.end_array();
-    });
-    return kExitDone;
-  }
-  if (limits.empty()) {
-    console.out << "no limits yet: define one with: mete limit set api bucket 100 --per 1m\n";
-    return kExitDone;
-  }
   Table table({{"NAME"}, {"KIND"}, {"AMOUNT", Table::kRight}, {"PER"}, {"OPTIONS"}});
   for (const wire::NamedValues& values : limits) {
     table.add({text_of(values, "name"), text_of(values, "kind"), text_of(values, "amount"), text_of(values, "period"),
                other_values(values)});
   }
-  table.print(console.out);
-  return kExitDone;
+  constexpr std::string_view kNone = "no limits yet: define one with: mete limit set api bucket 100 --per 1m\n";
+  return answer(invocation, console, limits.empty() ? std::string(kNone) : table.text(), [&](wire::JsonWriter& writer) {
+    writer.name("limits").begin_array();
+    for (const wire::NamedValues& values : limits) writer.begin_object().members(values).end_object();
+    writer.end_array();
+  });
 }
 
 Result<int> run_limit_del(const Invocation& invocation, Console& console) {
@@ -133,12 +115,8 @@ Result<int> run_limit_del(const Invocation& invocation, Console& console) {
   auto target = TRY(Target::open(invocation, console));
   const bool is_deleted = TRY(target.drop(name));
   if (!is_deleted) return no_limit(name);
-  if (invocation.is_on("json")) {
-    print_json(console, [](wire::JsonWriter& writer) { writer.member("deleted", true); });
-  } else {
-    console.out << "deleted " << printable(name) << '\n';
-  }
-  return kExitDone;
+  return answer(invocation, console, "deleted " + printable(name) + "\n",
+                [](wire::JsonWriter& writer) { writer.member("deleted", true); });
 }
 
 Result<int> run_limit_override(const Invocation& invocation, Console& console) {
@@ -146,19 +124,16 @@ Result<int> run_limit_override(const Invocation& invocation, Console& console) {
   const bool is_none = wire::equals_ignoring_case(amount, "none");
   const auto number = wire::parse_integer(amount);
   if (!is_none && !number) {
-    return fail_usage(invocation, console, "AMOUNT must be an integer or none, not " + shown(amount));
+    return usage_error(invocation, "AMOUNT must be an integer or none, not " + shown(amount));
   }
   auto target = TRY(Target::open(invocation, console));
   TRY(target.set_override({invocation.arguments[0], invocation.arguments[1]}, is_none ? std::nullopt : number));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) {
-      writer.name("amount").value(is_none ? wire::JsonValue{} : wire::JsonValue{*number});
-    });
-    return kExitDone;
-  }
-  console.out << printable(invocation.argument(0)) << ": " << printable(invocation.argument(1))
-              << (is_none ? " has the limit's amount\n" : " has " + number_text(*number) + " of its own\n");
-  return kExitDone;
+  return answer(invocation, console,
+                printable(invocation.argument(0)) + ": " + printable(invocation.argument(1)) +
+                    (is_none ? " has the limit's amount\n" : " has " + number_text(*number) + " of its own\n"),
+                [&](wire::JsonWriter& writer) {
+                  writer.name("amount").value(is_none ? wire::JsonValue{} : wire::JsonValue{*number});
+                });
 }
 
 Argument name_argument() { return {.name = "NAME", .help = "The name of the limit"}; }
@@ -166,7 +141,7 @@ Argument name_argument() { return {.name = "NAME", .help = "The name of the limi
 }  // namespace
 
 Command limit_set_command() {
-  std::vector<Option> options;
+  std::vector<Argument> options;
   options.reserve(core::kLimitOptions.size());
   for (const std::size_t place : core::kLimitOptions) options.push_back(option_of(core::kLimitFields[place]));
   return {
@@ -175,12 +150,10 @@ Command limit_set_command() {
       .description = {"A bucket fills continuously, up to its burst. A window gives all back at each multiple of its "
                       "period; sliding, as the last period slides on; a calendar, at each hour, day, week, month "
                       "or year of a time zone. A stock gets back only what is given back."},
-      .arguments = {name_argument(),
-                    {.name = "KIND",
-                     .help = "How capacity comes back",
-                     .kind = ValueKind::kChoice,
-                     .choices = base::split_names(core::kKindNames)},
-                    {.name = "AMOUNT", .help = "How much there is, in a period", .kind = ValueKind::kNumber}},
+      .arguments =
+          {name_argument(),
+           {.type = ArgumentType::kName, .name = "KIND", .help = "How capacity comes back", .names = core::kKindNames},
+           {.type = ArgumentType::kInteger, .name = "AMOUNT", .help = "How much there is, in a period"}},
       .options = target_options(std::move(options)),
       .examples = {{"mete limit set api bucket 100 --per 1m --burst 200", "100 a minute, 200 at once"},
                    {"mete limit set links calendar 20 --per month --zone Europe/Berlin", "20 a month"},

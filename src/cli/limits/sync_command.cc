@@ -81,7 +81,7 @@ void print_differences(const sync::Report& report, std::ostream& out) {
     table.add(
         {printable(each.key), number_text(each.used), number_text(each.truth), sign + number_text(each.change())});
   }
-  table.print(out);
+  out << table.text();
   const std::uint64_t rest = report.differing_keys - report.largest.size();
   if (rest > 0) out << "and " << count_text(rest, "key") << " more\n";
 }
@@ -143,10 +143,10 @@ Command sync_command() {
       .arguments = {{.name = "LIMIT",
                      .help = "The limits; all that have a [[sync]] where none is given",
                      .is_optional = true,
-                     .is_repeated = true}},
-      .options = config_options({{.name = "dry-run", .help = "Tell what would change, and change nothing"},
-                                 {.name = "force", .help = "Change more than max_change allows"},
-                                 {.name = "json", .help = "Print a line of JSON for each limit"}}),
+                     .is_multiple = true}},
+      .options = config_options({flag("dry-run", "Tell what would change, and change nothing"),
+                                 flag("force", "Change more than max_change allows"),
+                                 flag("json", "Print a line of JSON for each limit")}),
       .examples = {{"mete sync storage --config /etc/mete/mete.toml --dry-run", "See what would change"},
                    {"mete sync --config /etc/mete/mete.toml", "All syncs of a file"}},
       .statuses = {{kExitNo, "nothing was changed: more would change than max_change allows, or another is at it"}},

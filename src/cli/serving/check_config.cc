@@ -15,7 +15,7 @@ Result<int> run_check_config(const Invocation& invocation, Console& console) {
   const std::string file = invocation.argument(0);
   if (!file.empty()) {
     if (invocation.given("config")) {
-      return fail_usage(invocation, console, "FILE and --config are the same; give one of them");
+      return usage_error(invocation, "FILE and --config are the same; give one of them");
     }
     sources.file = file;
   }
@@ -41,12 +41,12 @@ Command check_config_command() {
       .description = {"Reads the file, the environment and the flags as 'mete serve' does, with the files that they "
                       "name, and says what is wrong with them: file, line and column, or variable or flag. What is "
                       "good can be started, but for addresses that are taken."},
-      .arguments = {{.name = "FILE",
+      .arguments = {{.type = ArgumentType::kFile,
+                     .name = "FILE",
                      .help = "The configuration, in TOML; instead of --config",
-                     .kind = ValueKind::kFile,
                      .is_optional = true}},
       .options = config_options(
-          {{.name = "print", .help = "Print all settings and limits first, as TOML; passwords as ***, in comments"}}),
+          {flag("print", "Print all settings and limits first, as TOML; passwords as ***, in comments")}),
       .examples = {{"mete check-config /etc/mete/mete.toml", "Check a file before the server reloads it"}},
       .statuses = {{kExitNo, "the configuration is wrong, or cannot be read"}},
       .run = run_check_config};

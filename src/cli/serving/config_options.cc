@@ -1,5 +1,8 @@
 #include "cli/serving/config_options.h"
 
+#include <deque>
+#include <utility>
+
 #include "base/names.h"
 #include "cli/frame/text.h"
 #include "server/configuration/config.h"
@@ -12,65 +15,39 @@ namespace {
 using server::Setting;
 using server::SettingKind;
 
+// Kept for as long as the program runs, as the table of commands is.
+std::string_view kept(std::string text) {
+  static std::deque<std::string> texts;
+  return texts.emplace_back(std::move(text));
+}
+
+// What stands behind the option, in the order of SettingKind; a boolean has nothing.
+constexpr std::string_view kValueNames = "TEXT|URL|FILE|DIRECTORY|WORD||N|SIZE|DURATION|NAME|ADDRESS|ADDRESS";
+
 // Numbers, sizes and addresses are checked where the setting is: there the error tells the range too.
-Option option_of(const Setting& setting) {
-  Option option{.name = server::flag_name(setting),
-                .kind = ValueKind::kText,
-                .value_name = "TEXT",
-                .help = std::string(setting.help),
-                .default_text = server::default_text(setting),
-                .environment = server::environment_name(setting)};
-  switch (setting.kind) {
-    case SettingKind::kBoolean:
-      option.kind = ValueKind::kNone;
-      option.value_name.clear();
-      option.default_text.clear();
-      break;
-    case SettingKind::kInteger:
-      option.value_name = "N";
-      break;
-    case SettingKind::kSize:
-      option.value_name = "SIZE";
-      break;
-    case SettingKind::kDuration:
-      option.value_name = "DURATION";
-      break;
-    case SettingKind::kName:
-      option.value_name = "NAME";
-      break;
-    case SettingKind::kAddress:
-      option.value_name = "ADDRESS";
-      break;
-    case SettingKind::kAddresses:
-      option.value_name = "ADDRESS";
-      option.is_repeatable = true;
-      break;
-    case SettingKind::kFile:
-      option.kind = ValueKind::kFile;
-      option.value_name = "FILE";
-      break;
-    case SettingKind::kFolder:
-      option.kind = ValueKind::kFolder;
-      option.value_name = "DIRECTORY";
-      break;
-    case SettingKind::kChoice:
-      option.kind = ValueKind::kChoice;
-      option.value_name = "WORD";
-      option.choices = base::split_names(setting.choices);
-      break;
-    case SettingKind::kUrl:
-      option.value_name = "URL";
-      break;
-    case SettingKind::kSecret:
-      break;
-  }
-  return option;
+ArgumentType type_of(SettingKind kind) {
+  if (kind == SettingKind::kBoolean) return ArgumentType::kFlag;
+  if (kind == SettingKind::kFile) return ArgumentType::kFile;
+  if (kind == SettingKind::kFolder) return ArgumentType::kFolder;
+  return kind == SettingKind::kChoice ? ArgumentType::kName : ArgumentType::kText;
+}
+
+Argument option_of(const Setting& setting) {
+  const bool is_flag = setting.kind == SettingKind::kBoolean;
+  return {.word = kept(server::flag_name(setting)),
+          .type = type_of(setting.kind),
+          .name = base::name_of(kValueNames, setting.kind),
+          .help = setting.help,
+          .default_text = is_flag ? "" : kept(server::default_text(setting)),
+          .environment = kept(server::environment_name(setting)),
+          .names = setting.choices,
+          .is_multiple = setting.kind == SettingKind::kAddresses};
 }
 
 }  // namespace
 
-std::vector<Option> config_options(std::vector<Option> own) {
-  own.push_back({"config", ValueKind::kFile, "FILE",
+std::vector<Argument> config_options(std::vector<Argument> own) {
+  own.push_back({"config", ArgumentType::kFile, "FILE",
                  "The configuration, in TOML; docs/configuration.md has the settings", "", "METE_CONFIG"});
   for (const Setting& setting : server::settings()) own.push_back(option_of(setting));
   return own;

@@ -12,7 +12,7 @@ struct ConfigSources;
 namespace mete::cli {
 
 // Behind a command's own options.
-std::vector<Option> config_options(std::vector<Option> own = {});
+std::vector<Argument> config_options(std::vector<Argument> own = {});
 
 // Where such a command's configuration comes from; for server::load_config.
 server::ConfigSources config_sources(const Invocation& invocation, const Console& console);

@@ -114,15 +114,15 @@ Result<void> read_holds(const wire::RespValue& list, Reading& reading) {
   return {};
 }
 
-Result<void> read_peers(Client& client, Reading& reading) {
+Result<void> read_peers(Connection& server, Reading& reading) {
   if (!reading.cluster.is_node()) return {};
-  const auto nodes = TRY(client.call({"CLUSTER", "NODES"}));
+  const auto nodes = TRY(ask(server, {"CLUSTER", "NODES"}));
   reading.cluster.peers = TRY(parse_peers(nodes));
   return {};
 }
 
-Result<void> read_lists(Client& client, std::size_t count, Reading& reading) {
-  const auto top = client.call({"TOP", "COUNT", std::to_string(count)});
+Result<void> read_lists(Connection& server, std::size_t count, Reading& reading) {
+  const auto top = ask(server, {"TOP", "COUNT", std::to_string(count)});
   // A node that cannot reach the shared store has no lists to tell, and this is when one wants to see the rest.
   if (!top && top.error().code == ErrorCode::kUnavailable && reading.cluster.is_node()) return {};
   if (!top) return top.error();
@@ -174,14 +174,14 @@ Result<std::vector<PeerReading>> parse_peers(const wire::RespValue& reply) {
   return peers;
 }
 
-Result<Reading> read_server(Client& client, std::size_t count) {
-  const auto info = TRY(client.call({"INFO"}));
+Result<Reading> read_server(Connection& server, std::size_t count) {
+  const auto info = TRY(ask(server, {"INFO"}));
   ReplyReader whole(info);
   Reading reading = parse_info(whole.text());
   TRY(whole.finish());
   reading.at_ns = base::monotonic_ns();
-  TRY(read_peers(client, reading));
-  TRY(read_lists(client, count, reading));
+  TRY(read_peers(server, reading));
+  TRY(read_lists(server, count, reading));
   return reading;
 }
 

@@ -13,7 +13,7 @@
 
 namespace mete::cli {
 
-class Client;
+class Connection;
 
 // Another node, as this one sees it.
 struct PeerReading {
@@ -87,7 +87,7 @@ struct Reading {
 };
 
 // At most `count` keys and holds.
-Result<Reading> read_server(Client& client, std::size_t count);
+Result<Reading> read_server(Connection& server, std::size_t count);
 
 // Without keys, holds and peers, which INFO does not tell. Lines that are not known are passed over.
 Reading parse_info(std::string_view text);

@@ -27,21 +27,18 @@ struct TopOptions {
 };
 
 // Two readings, so that there are rates to tell.
-Result<Frame> measure(Client& client, const TopOptions& options) {
-  const auto before = TRY(read_server(client, kListedPlain));
+Result<Frame> measure(Connection& server, const TopOptions& options) {
+  const auto before = TRY(read_server(server, kListedPlain));
   std::this_thread::sleep_for(std::chrono::nanoseconds(options.interval.ns()));
-  auto after = TRY(read_server(client, kListedPlain));
+  auto after = TRY(read_server(server, kListedPlain));
   return next_frame(options.server, before, std::move(after));
 }
 
-Result<int> print_once(Client& client, const TopOptions& options, const Invocation& invocation, Console& console) {
-  const auto frame = TRY(measure(client, options));
-  if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { write_frame(frame, writer); });
-    return kExitDone;
-  }
-  for (const ScreenLine& line : render(frame, {})) console.out << line.text << '\n';
-  return kExitDone;
+Result<int> print_once(Connection& server, const TopOptions& options, const Invocation& invocation, Console& console) {
+  const auto frame = TRY(measure(server, options));
+  std::string text;
+  for (const ScreenLine& line : render(frame, {})) text += line.text + "\n";
+  return answer(invocation, console, text, [&](wire::JsonWriter& writer) { write_frame(frame, writer); });
 }
 
 void show(const Frame& frame) {
@@ -67,19 +64,19 @@ bool is_quit_within(Duration interval, const Frame& frame) {
   }
 }
 
-Result<Reading> read_for_screen(Client& client) {
-  return read_server(client, std::clamp<std::size_t>(Terminal::size().rows, 1, kListedMax));
+Result<Reading> read_for_screen(Connection& server) {
+  return read_server(server, std::clamp<std::size_t>(Terminal::size().rows, 1, kListedMax));
 }
 
 // The error is told when the terminal is as it was.
-Result<void> run_live(Client& client, const TopOptions& options) {
-  auto reading = TRY(read_for_screen(client));
+Result<void> run_live(Connection& server, const TopOptions& options) {
+  auto reading = TRY(read_for_screen(server));
   const Terminal terminal;
   Frame frame = first_frame(options.server, std::move(reading));
   for (;;) {
     show(frame);
     if (is_quit_within(options.interval, frame)) return {};
-    auto next = TRY(read_for_screen(client));
+    auto next = TRY(read_for_screen(server));
     frame = next_frame(options.server, frame.reading, std::move(next));
   }
 }
@@ -88,12 +85,12 @@ Result<int> run_top(const Invocation& invocation, Console& console) {
   const TopOptions options{.server = invocation.value("server", console),
                            .interval = invocation.duration("interval", console)};
   if (options.interval < kIntervalMin || options.interval > kIntervalMax) {
-    return fail_usage(invocation, console, "option '--interval' must be 100ms to 1h");
+    return usage_error(invocation, "option '--interval' must be 100ms to 1h");
   }
-  auto client = TRY(Client::open(invocation, console));
+  auto server = TRY(connect(invocation, console));
   const bool is_live = Terminal::is_there() && !invocation.is_on("once") && !invocation.is_on("json");
-  if (!is_live) return print_once(client, options, invocation, console);
-  const auto done = run_live(client, options);
+  if (!is_live) return print_once(server, options, invocation, console);
+  const auto done = run_live(server, options);
   return done ? kExitDone : fail(console, done.error().message);
 }
 
@@ -106,9 +103,9 @@ Command top_command() {
                           "second, and how many of its decisions were made from shares, without asking anybody.",
                           "q or Ctrl-C quits. Without a terminal, with --once or with --json it measures for one "
                           "interval, prints what it found and ends."},
-          .options = client_options({{"interval", ValueKind::kDuration, "DURATION",
+          .options = client_options({{"interval", ArgumentType::kDuration, "DURATION",
                                       "How often the screen is drawn, and over which time rates are measured", "1s"},
-                                     {.name = "once", .help = "Print one frame as text"}}),
+                                     flag("once", "Print one frame as text")}),
           .examples = {{"mete top", "On the screen, each second"},
                        {"mete top --json --interval 10s", "Rates over ten seconds, for a script"}},
           .run = run_top};

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "cli/client/client.h"
 #include "lab/bench/bench.h"
 #include "lab/bench/scenarios.h"
@@ -17,17 +18,17 @@ std::uint64_t number_of(const cli::Invocation& invocation, cli::Console& console
   return static_cast<std::uint64_t>(invocation.number(option, console));
 }
 
-bool none_is_negative(const cli::Invocation& invocation, cli::Console& console) {
-  for (const cli::Option& option : invocation.command->options) {
-    if (option.kind != cli::ValueKind::kNumber || !invocation.value(option.name, console).starts_with('-')) continue;
-    cli::fail_usage(invocation, console, "option '--" + option.name + "' must not be negative");
-    return false;
+Result<void> none_is_negative(const cli::Invocation& invocation, cli::Console& console) {
+  for (const cli::Argument& option : invocation.command->options) {
+    if (option.type != cli::ArgumentType::kInteger || !invocation.value(option.word, console).starts_with('-'))
+      continue;
+    return cli::usage_error(invocation, "option '--" + std::string(option.word) + "' must not be negative");
   }
-  return true;
+  return {};
 }
 
 Result<int> run_bench_command(const cli::Invocation& invocation, cli::Console& console) {
-  if (!none_is_negative(invocation, console)) return cli::kExitError;
+  TRY(none_is_negative(invocation, console));
   BenchOptions options;
   options.server.address = invocation.value("server", console);
   options.server.password = invocation.value("password", console);
@@ -46,15 +47,18 @@ Result<int> run_bench_command(const cli::Invocation& invocation, cli::Console& c
   options.process_id = number_of(invocation, console, "pid");
   options.json = invocation.is_on("json");
   if (!options.command.empty() && invocation.given("scenario")) {
-    return cli::fail_usage(invocation, console, "give --scenario or the words of a command, not both");
+    return cli::usage_error(invocation, "give --scenario or the words of a command, not both");
   }
   return run_bench(options, console.out, console.error);
 }
 
-std::vector<std::string> scenario_names() {
-  std::vector<std::string> names;
-  for (const Scenario& scenario : scenarios()) names.emplace_back(scenario.name);
-  return names;
+std::string_view scenario_names() {
+  static const std::string kNames = [] {
+    std::string names;
+    for (const Scenario& scenario : scenarios()) names.append(names.empty() ? "" : "|").append(scenario.name);
+    return names;
+  }();
+  return kNames;
 }
 
 std::string scenario_list() {
@@ -65,25 +69,25 @@ std::string scenario_list() {
   return list + ".";
 }
 
-std::vector<cli::Option> bench_options() {
-  using Kind = cli::ValueKind;
+std::vector<cli::Argument> bench_options() {
+  using Kind = cli::ArgumentType;
   return {
       cli::server_option(),
       cli::password_option(),
       {"http", Kind::kText, "URL", "Where HTTP scenarios go; they are set up over RESP", "http://127.0.0.1:8380"},
-      {"scenario", Kind::kChoice, "NAME", "What is sent", "take-bucket", "", scenario_names()},
-      {"connections", Kind::kNumber, "N", "Connections at once", "50"},
-      {"pipeline", Kind::kNumber, "N", "Requests that a connection sends at once", "1"},
-      {"threads", Kind::kNumber, "N", "Threads of the generator", "1"},
-      {"keys", Kind::kNumber, "N", "{key} is one of so many, at random", "100000"},
-      {"fill", Kind::kNone, "", "Use every key once before the warm-up"},
+      {"scenario", Kind::kName, "NAME", "What is sent", "take-bucket", "", scenario_names()},
+      {"connections", Kind::kInteger, "N", "Connections at once", "50"},
+      {"pipeline", Kind::kInteger, "N", "Requests that a connection sends at once", "1"},
+      {"threads", Kind::kInteger, "N", "Threads of the generator", "1"},
+      {"keys", Kind::kInteger, "N", "{key} is one of so many, at random", "100000"},
+      {"fill", Kind::kFlag, "", "Use every key once before the warm-up"},
       {"warm-up", Kind::kDuration, "DURATION", "Load that is not measured yet", "1s"},
       {"duration", Kind::kDuration, "DURATION", "How long it is measured", "5s"},
-      {"requests", Kind::kNumber, "N", "Measure so many requests instead, in whole batches of --pipeline; 0: by time",
+      {"requests", Kind::kInteger, "N", "Measure so many requests instead, in whole batches of --pipeline; 0: by time",
        "0"},
-      {"rate", Kind::kNumber, "N", "Requests a second, whether replies come or not; 0: as fast as it goes", "0"},
-      {"pid", Kind::kNumber, "N", "The server's process on this machine; 0: the server is asked", "0"},
-      {"json", Kind::kNone, "", "Print one line of JSON"},
+      {"rate", Kind::kInteger, "N", "Requests a second, whether replies come or not; 0: as fast as it goes", "0"},
+      {"pid", Kind::kInteger, "N", "The server's process on this machine; 0: the server is asked", "0"},
+      {"json", Kind::kFlag, "", "Print one line of JSON"},
   };
 }
 
@@ -104,7 +108,7 @@ cli::Command bench_command() {
            "Instead of a scenario, the words of a command can be given: {key} in them is a random number below "
            "--keys, {seq} a number that no other request has."},
       .arguments =
-          {{.name = "WORD", .help = "The words of a command to send", .is_optional = true, .is_repeated = true}},
+          {{.name = "WORD", .help = "The words of a command to send", .is_optional = true, .is_multiple = true}},
       .options = bench_options(),
       .examples = {{"mete bench --pipeline 64", "Take from a bucket, 64 requests at a time"},
                    {"mete bench --rate 20000 TAKE api 'user:{key}'", "Latency of a command at a given load"}},

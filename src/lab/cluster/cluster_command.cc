@@ -48,7 +48,7 @@ Result<int> run_cluster(const cli::Invocation& invocation, cli::Console& console
                                             .port = invocation.value("port", console),
                                             .shared = invocation.value("shared", console)},
                                            etcd);
-  if (!options) return cli::fail_usage(invocation, console, options.error().message);
+  if (!options) return cli::usage_error(invocation, options.error().message);
   const auto directory = TRY(Directory::make(invocation.value("data", console)));
   const auto plan = TRY(plan_here(*options, etcd, directory));
   return run_planned(plan, directory, console);
@@ -69,16 +69,16 @@ cli::Command cluster_command() {
            "--escrow-shared URL --escrow-node NAME --escrow-listen ADDRESS', which is what a real cluster has on each "
            "machine."},
       .options =
-          {{"nodes", cli::ValueKind::kNumber, "N", "How many", "3"},
-           {.name = "shared",
-            .kind = cli::ValueKind::kText,
-            .value_name = "WHAT",
+          {{"nodes", cli::ArgumentType::kInteger, "N", "How many", "3"},
+           {.word = "shared",
+            .type = cli::ArgumentType::kText,
+            .name = "WHAT",
             .help =
                 "What they share: etcd or mete, which is started for them, or the URL of a store that runs; without "
                 "it etcd, if that is installed, and else mete"},
-           {"port", cli::ValueKind::kNumber, "N",
+           {"port", cli::ArgumentType::kInteger, "N",
             "Where the first node listens for RESP; the others have the following ports", "6380"},
-           {"data", cli::ValueKind::kFolder, "DIRECTORY",
+           {"data", cli::ArgumentType::kFolder, "DIRECTORY",
             "Where data and logs stay; without it they are in a temporary directory, which is removed"}},
       .examples = {{"mete cluster", "Three nodes, on ports 6380 to 6382"},
                    {"mete cluster --nodes 5 --shared redis://127.0.0.1:6379", "Five, which share what Redis keeps"}},

@@ -50,9 +50,9 @@ Result<int> run_sim_command(const cli::Invocation& invocation, cli::Console& con
   const auto seeds = unsigned_number(invocation, console, "seeds");
   const auto from = unsigned_number(invocation, console, "from");
   const auto nodes = unsigned_number(invocation, console, "nodes");
-  if (!seeds || !from || !nodes) return cli::fail_usage(invocation, console, "a number is negative or too large");
+  if (!seeds || !from || !nodes) return cli::usage_error(invocation, "a number is negative or too large");
   if (*nodes > sim::kNodesMax) {
-    return cli::fail_usage(invocation, console, "--nodes: at most " + std::to_string(sim::kNodesMax));
+    return cli::usage_error(invocation, "--nodes: at most " + std::to_string(sim::kNodesMax));
   }
   if (invocation.is_on("measure")) {
     console.out << sim::measure_all();
@@ -64,7 +64,7 @@ Result<int> run_sim_command(const cli::Invocation& invocation, cli::Console& con
       .trace = invocation.is_on("trace") ? &console.out : nullptr};
   if (!invocation.given("seed")) return run_many(*from, *seeds, options, console);
   const auto seed = unsigned_number(invocation, console, "seed");
-  if (!seed) return cli::fail_usage(invocation, console, "--seed: a number is negative or too large");
+  if (!seed) return cli::usage_error(invocation, "--seed: a number is negative or too large");
   return run_one(*seed, options, console);
 }
 
@@ -77,15 +77,15 @@ cli::Command sim_command() {
       .description = {"Each seed is a run of a cluster, always the same: nodes, the network between them and their "
                       "shared store, clients, and faults, in one thread and without real time. It ends at the "
                       "first seed that fails, and says how to see it again. docs/simulator.md has the details."},
-      .options = {{"seeds", cli::ValueKind::kNumber, "N", "How many seeds", "1000"},
-                  {"from", cli::ValueKind::kNumber, "N", "The first of them", "1"},
-                  {"seed", cli::ValueKind::kNumber, "N", "This seed alone"},
-                  {.name = "trace", .help = "Print every step"},
-                  {"nodes", cli::ValueKind::kNumber, "N", "How many nodes there are at first; 0: as each seed says",
+      .options = {{"seeds", cli::ArgumentType::kInteger, "N", "How many seeds", "1000"},
+                  {"from", cli::ArgumentType::kInteger, "N", "The first of them", "1"},
+                  {"seed", cli::ArgumentType::kInteger, "N", "This seed alone"},
+                  cli::flag("trace", "Print every step"),
+                  {"nodes", cli::ArgumentType::kInteger, "N", "How many nodes there are at first; 0: as each seed says",
                    "0"},
-                  {"planted", cli::ValueKind::kChoice, "BUG", "Run with a bug that must be found", "none", "",
-                   base::split_names(sim::kPlantedNames)},
-                  {.name = "measure", .help = "Tell how much of a limit can be used, and at what cost"}},
+                  {"planted", cli::ArgumentType::kName, "BUG", "Run with a bug that must be found", "none", "",
+                   sim::kPlantedNames},
+                  cli::flag("measure", "Tell how much of a limit can be used, and at what cost")},
       .examples = {{"mete sim --seeds 100000", "Run many seeds"},
                    {"mete sim --seed 42 --trace", "See one of them again"}},
       .statuses = {{cli::kExitNo, "a seed failed"}},

@@ -85,10 +85,11 @@ TEST(Commands, AreDeclaredWhole) {
     EXPECT_NE(command.run, nullptr) << command.name;
     EXPECT_FALSE(command.summary.empty() || command.summary.ends_with('.')) << command.name;
     std::set<std::string> options = {"help"};
-    for (const Option& option : command.options) {
-      EXPECT_TRUE(options.insert(option.name).second) << command.name << " --" << option.name;
-      EXPECT_EQ(option.kind == ValueKind::kNone, option.value_name.empty()) << command.name << " --" << option.name;
-      EXPECT_FALSE(option.help.empty()) << command.name << " --" << option.name;
+    for (const Argument& option : command.options) {
+      EXPECT_TRUE(options.insert(std::string(option.word)).second) << command.name << " --" << option.word;
+      EXPECT_EQ(option.type == ArgumentType::kFlag, option.name.empty()) << command.name << " --" << option.word;
+      EXPECT_EQ(option.type == ArgumentType::kName, !option.names.empty()) << command.name << " --" << option.word;
+      EXPECT_FALSE(option.help.empty()) << command.name << " --" << option.word;
     }
   }
 }

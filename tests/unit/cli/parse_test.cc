@@ -81,7 +81,7 @@ TEST(Parse, AsksForWhatIsRequired) {
   const std::vector<Command> commands = {
       {.name = "extend",
        .summary = "Longer",
-       .options = {{.name = "ttl", .kind = ValueKind::kDuration, .value_name = "DURATION", .is_required = true}},
+       .options = {{.word = "ttl", .type = ArgumentType::kDuration, .name = "DURATION", .is_required = true}},
        .run = echo_invocation}};
   EXPECT_EQ(run_words(commands, {"extend", "--ttl=1m"}).out, "extend ttl=1m\n");
   const Ran ran = run_words(commands, {"extend"});

@@ -14,7 +14,7 @@ Error syntax_error() { return base::invalid("syntax error"); }
 // What stands behind the last argument; as Redis says it where a command has no options that it could be one of.
 Error too_much(const Command& command) {
   for (const Argument& argument : command.arguments) {
-    if (!argument.token.empty() || argument.type == ArgumentType::kCharges) return syntax_error();
+    if (argument.is_option() || argument.type == ArgumentType::kCharges) return syntax_error();
   }
   return base::invalid("wrong number of arguments for '" + redis_name(command.name) + "' command");
 }
@@ -28,7 +28,7 @@ Result<void> Arguments::read(const Command& command, std::span<const std::string
   charge_count_ = 0;
   rest_ = {};
   std::size_t index = 0;
-  for (; index < command.arguments.size() && command.arguments[index].token.empty(); ++index) {
+  for (; index < command.arguments.size() && !command.arguments[index].is_option(); ++index) {
     const Argument& argument = command.arguments[index];
     if (argument.type == ArgumentType::kCharges) {
       if (words.size() < 2) return syntax_error();
@@ -43,7 +43,7 @@ Result<void> Arguments::read(const Command& command, std::span<const std::string
       std::size_t count = 0;
       const auto is_token = [&](std::string_view word) {
         for (const Argument& option : command.arguments) {
-          if (!option.token.empty() && wire::equals_ignoring_case(option.token, word)) return true;
+          if (option.is_option() && wire::equals_ignoring_case(option.word, word)) return true;
         }
         return false;
       };
@@ -81,7 +81,7 @@ Result<void> Arguments::read_option(const Command& command, std::span<const std:
   }
   for (std::size_t index = 0; index < command.arguments.size(); ++index) {
     const Argument& argument = command.arguments[index];
-    if (argument.token.empty() || !wire::equals_ignoring_case(argument.token, token)) continue;
+    if (!argument.is_option() || !wire::equals_ignoring_case(argument.word, token)) continue;
     for (std::size_t other = 0; other < command.arguments.size(); ++other) {
       const bool excludes =
           other == index || (argument.choice != 0 && command.arguments[other].choice == argument.choice);
@@ -104,27 +104,12 @@ Result<void> Arguments::read_value(const Argument& argument, std::size_t index, 
   Value& value = values_[index];
   value.text = word;
   present_ |= 1U << index;
-  switch (argument.type) {
-    case ArgumentType::kInteger: {
-      const auto integer = wire::parse_integer(word);
-      if (!integer) return not_an_integer();
-      value.integer = *integer;
-      return {};
-    }
-    case ArgumentType::kDuration: {
-      const auto duration = TRY(wire::parse_duration(word));
-      value.integer = duration.ns();
-      return {};
-    }
-    case ArgumentType::kDecimal: {
-      const auto duration = parse_decimal_seconds(word);
-      if (!duration) return base::invalid("value is not a valid number of seconds");
-      value.integer = duration->ns();
-      return {};
-    }
-    default:
-      return {};
-  }
+  if (argument.type == ArgumentType::kText || argument.type == ArgumentType::kKey) return {};
+  const auto number = wire::read_argument(argument, word);
+  // As Redis says it.
+  if (!number && argument.type == ArgumentType::kInteger) return not_an_integer();
+  value.integer = TRY(number);
+  return {};
 }
 
 Result<void> Arguments::add_charge(std::span<const std::string_view>& words) {
@@ -142,29 +127,6 @@ Result<std::int64_t> parse_integer(std::string_view word) {
   const auto integer = wire::parse_integer(word);
   if (!integer) return not_an_integer();
   return *integer;
-}
-
-std::optional<Duration> parse_decimal_seconds(std::string_view text) {
-  constexpr std::size_t kFractionDigitsMax = 9;
-  const std::size_t point = text.find('.');
-  const auto whole = wire::parse_integer(text.substr(0, point));
-  if (!whole || *whole < 0) return std::nullopt;
-  std::int64_t fraction_ns = 0;
-  if (point != std::string_view::npos) {
-    const std::string_view digits = text.substr(point + 1);
-    if (digits.empty() || digits.size() > kFractionDigitsMax) return std::nullopt;
-    for (std::size_t index = 0; index < kFractionDigitsMax; ++index) {
-      const char digit = index < digits.size() ? digits[index] : '0';
-      if (digit < '0' || digit > '9') return std::nullopt;
-      fraction_ns = fraction_ns * 10 + (digit - '0');
-    }
-  }
-  std::int64_t ns = 0;
-  if (__builtin_mul_overflow(*whole, std::int64_t{1'000'000'000}, &ns) ||
-      __builtin_add_overflow(ns, fraction_ns, &ns)) {
-    return std::nullopt;
-  }
-  return Duration::from_ns(ns);
 }
 
 }  // namespace mete::server

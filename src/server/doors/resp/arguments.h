@@ -8,7 +8,6 @@
 #include <mete/result.h>
 
 #include <array>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -58,7 +57,5 @@ class Arguments {
 
 // An integer of 64 bits; the error is as Redis says it.
 Result<std::int64_t> parse_integer(std::string_view word);
-// "0.5" as a duration of seconds, exact to the nanosecond; none if it is not one.
-std::optional<Duration> parse_decimal_seconds(std::string_view text);
 
 }  // namespace mete::server

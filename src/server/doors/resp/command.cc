@@ -9,7 +9,7 @@ namespace mete::server {
 namespace {
 
 std::string syntax_of(const Argument& argument) {
-  std::string text = std::string(argument.token);
+  std::string text = std::string(argument.word);
   if (argument.type == ArgumentType::kCharges) return "limit key [COST n] [AND limit key [COST n]]…";
   if (argument.type != ArgumentType::kFlag) {
     if (!text.empty()) text += ' ';
@@ -36,7 +36,7 @@ int Command::arity() const {
     } else if (argument.may_be_absent()) {
       is_fixed = false;
     } else if (argument.choice == 0 || argument.choice != choice) {
-      words += argument.token.empty() || argument.type == ArgumentType::kFlag ? 1 : 2;
+      words += !argument.is_option() || argument.type == ArgumentType::kFlag ? 1 : 2;
       is_fixed = is_fixed && !argument.is_multiple;
       choice = argument.choice;
     }

@@ -18,28 +18,28 @@ namespace args {
 
 using enum ArgumentType;
 
-constexpr Argument charges = {.name = "charges", .type = kCharges};
-constexpr Argument key = {.name = "key", .type = kKey};
-constexpr Argument word(std::string_view name, ArgumentType type = kText) { return {.name = name, .type = type}; }
+constexpr Argument charges = {.type = kCharges, .name = "charges"};
+constexpr Argument key = {.type = kKey, .name = "key"};
+constexpr Argument word(std::string_view name, ArgumentType type = kText) { return {.type = type, .name = name}; }
 constexpr Argument optional(std::string_view name, ArgumentType type = kText) {
-  return {.name = name, .type = type, .is_optional = true};
+  return {.type = type, .name = name, .is_optional = true};
 }
 constexpr Argument several(std::string_view name, ArgumentType type = kText) {
-  return {.name = name, .type = type, .is_multiple = true};
+  return {.type = type, .name = name, .is_multiple = true};
 }
 constexpr Argument any_number(std::string_view name, ArgumentType type = kText) {
-  return {.name = name, .type = type, .is_optional = true, .is_multiple = true};
+  return {.type = type, .name = name, .is_optional = true, .is_multiple = true};
 }
 // Options of one choice exclude each other.
-constexpr Argument option(std::string_view token, std::string_view name, ArgumentType type = kText,
+constexpr Argument option(std::string_view word, std::string_view name, ArgumentType type = kText,
                           std::uint8_t choice = 0) {
-  return {.name = name, .type = type, .token = token, .choice = choice};
+  return {.word = word, .type = type, .name = name, .choice = choice};
 }
-constexpr Argument required(std::string_view token, std::string_view name, ArgumentType type, std::uint8_t choice = 0) {
-  return {.name = name, .type = type, .token = token, .choice = choice, .is_required = true};
+constexpr Argument required(std::string_view word, std::string_view name, ArgumentType type, std::uint8_t choice = 0) {
+  return {.word = word, .type = type, .name = name, .is_required = true, .choice = choice};
 }
-constexpr Argument flag(std::string_view name, std::string_view token, std::uint8_t choice = 0) {
-  return {.name = name, .type = kFlag, .token = token, .choice = choice};
+constexpr Argument flag(std::string_view name, std::string_view word, std::uint8_t choice = 0) {
+  return {.word = word, .type = kFlag, .name = name, .choice = choice};
 }
 
 constexpr std::array take = {charges, option("ID", "op"), flag("force", "FORCE", 1), flag("upto", "UPTO", 1),

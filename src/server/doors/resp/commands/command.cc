@@ -97,11 +97,11 @@ std::string_view redis_type(const Argument& argument) {
 
 constexpr std::array kChargeParts = {
     Argument{.name = "limit"},
-    Argument{.name = "key", .type = ArgumentType::kKey},
-    Argument{.name = "n", .type = ArgumentType::kInteger, .token = "COST"},
+    Argument{.type = ArgumentType::kKey, .name = "key"},
+    Argument{.word = "COST", .type = ArgumentType::kInteger, .name = "n"},
 };
 constexpr Argument kFurtherCharges = {
-    .name = "charge", .type = ArgumentType::kCharges, .token = "AND", .is_multiple = true};
+    .word = "AND", .type = ArgumentType::kCharges, .name = "charge", .is_multiple = true};
 
 // Charges are a block of parts, the last of which is the block of further charges; redis-cli relies on there being
 // parts.
@@ -112,14 +112,14 @@ void write_argument(wire::RespWriter& reply, const Argument& argument, bool is_o
   if (is_optional) flags.emplace_back("optional");
   if (argument.is_multiple) flags.emplace_back("multiple");
   if (is_further) flags.emplace_back("multiple_token");
-  reply.map(2U + (argument.token.empty() ? 0U : 1U) + (flags.empty() ? 0U : 1U) + (is_block ? 1U : 0U));
+  reply.map(2U + (argument.is_option() ? 1U : 0U) + (flags.empty() ? 0U : 1U) + (is_block ? 1U : 0U));
   reply.bulk("name");
   reply.bulk(argument.name);
   reply.bulk("type");
   reply.bulk(redis_type(argument));
-  if (!argument.token.empty()) {
+  if (argument.is_option()) {
     reply.bulk("token");
-    reply.bulk(argument.token);
+    reply.bulk(argument.word);
   }
   if (!flags.empty()) {
     reply.bulk("flags");

@@ -25,7 +25,7 @@ std::string read_with(Arguments& arguments, std::string_view request) {
   for (std::size_t index = 0; index < found.command->arguments.size(); ++index) {
     const Argument& argument = found.command->arguments[index];
     if (!arguments.has(index)) continue;
-    text += argument.token.empty() ? argument.name : argument.token;
+    text += argument.is_option() ? argument.word : argument.name;
     if (argument.is_multiple) {
       for (const std::string_view word : arguments.rest()) text += "," + std::string(word);
     } else if (argument.type == ArgumentType::kInteger) {
@@ -109,41 +109,6 @@ TEST(Arguments, HaveSixteenChargesAtMost) {
   EXPECT_TRUE(read_with(arguments, request).ends_with(" l15/k/15"));
   EXPECT_EQ(arguments.charges().size(), kChargesMax);
   EXPECT_EQ(read_with(arguments, request + " AND l16 k"), "error: more than 16 charges in one operation");
-}
-
-TEST(Arguments, SecondsMayHaveAFraction) {
-  const struct {
-    std::string_view text;
-    std::optional<std::int64_t> ns;
-  } rows[] = {
-      {"0", 0},
-      {"1", 1'000'000'000},
-      {"0.5", 500'000'000},
-      {"1.000000001", 1'000'000'001},
-      {"60.25", 60'250'000'000},
-      {"9223372036.854775807", std::numeric_limits<std::int64_t>::max()},
-      {"9223372036.854775808", std::nullopt},
-      {"9223372037", std::nullopt},
-      {"", std::nullopt},
-      {".", std::nullopt},
-      {".5", std::nullopt},
-      {"1.", std::nullopt},
-      {"-1", std::nullopt},
-      {"-0.5", std::nullopt},
-      {"+1", std::nullopt},
-      {"01", std::nullopt},
-      {"1e3", std::nullopt},
-      {"1.0000000001", std::nullopt},
-      {"1.5x", std::nullopt},
-      {"1.5.5", std::nullopt},
-      {"1,5", std::nullopt},
-  };
-  for (const auto& row : rows) {
-    const auto parsed = parse_decimal_seconds(row.text);
-    ASSERT_EQ(parsed.has_value(), row.ns.has_value()) << row.text;
-    if (!parsed) continue;
-    EXPECT_EQ(parsed->ns(), *row.ns) << row.text;
-  }
 }
 
 }  // namespace

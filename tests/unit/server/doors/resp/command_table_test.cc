@@ -140,15 +140,15 @@ TEST(CommandTable, IsDeclaredWhole) {
     bool is_optional_seen = false;
     for (const Argument& argument : command.arguments) {
       EXPECT_FALSE(argument.name.empty()) << command.name;
-      if (argument.token.empty()) {
+      if (!argument.is_option()) {
         EXPECT_FALSE(is_option_seen) << command.name << ": a positional argument behind an option";
         EXPECT_TRUE(!is_optional_seen) << command.name << ": an argument behind one that may be absent";
         EXPECT_NE(argument.type, ArgumentType::kFlag) << command.name;
         EXPECT_EQ(argument.choice, 0) << command.name;
         is_optional_seen = is_optional_seen || argument.is_optional || argument.is_multiple;
       } else {
-        EXPECT_TRUE(tokens.insert(argument.token).second) << command.name << " " << argument.token;
-        EXPECT_EQ(in_case(argument.token, std::toupper), argument.token) << command.name;
+        EXPECT_TRUE(tokens.insert(argument.word).second) << command.name << " " << argument.word;
+        EXPECT_EQ(in_case(argument.word, std::toupper), argument.word) << command.name;
         EXPECT_FALSE(argument.is_multiple) << command.name;
         is_option_seen = true;
       }
