@@ -75,7 +75,7 @@ Result<std::unique_ptr<Store>> open_closed_store(std::string_view url, const Opt
 
 }  // namespace store
 
-Result<Limiter> open(std::string_view url, const Options& options) {
+Result<Limiter> open(Text url, const Options& options) {
   return store::open_store(url, options).map([](std::unique_ptr<store::Store> store) {
     return Limiter(std::move(store));
   });
