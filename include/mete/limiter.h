@@ -144,7 +144,8 @@ class Limiter {
 };
 
 // Opens a store by its URL: "embedded:" keeps everything in this process's memory, "embedded:DIR" in the directory too.
-// There, what a limit or an operation wants durable is on disk before a call returns. One process at a time.
+// There, what a limit or an operation wants durable is on disk before a call returns. One process at a time. All other
+// stores (redis:, postgres:, etcd:, mete:) are in mete::stores, a library to link beside mete::mete.
 Result<Limiter> open(Text url, const Options& options = {});
 
 }  // namespace mete

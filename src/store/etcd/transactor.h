@@ -5,9 +5,9 @@
 //                 └────────── one has: etcd answers with how they are now ───────┘
 //
 // Calls on the same meter do not race each other within this process: those that come while one is under way wait for
-// it (store/combiner.h), and then are decided one after the other on the same scratch engine, and written at once. So
-// that calls on different meters go beside each other there are several such lanes, by the hash of the first meter.
-// A lane remembers how it left its keys: as long as nobody else writes them, the reading is spared. What is told
+// it (store/network/combiner.h), and then are decided one after the other on the same scratch engine, and written at
+// once. So that calls on different meters go beside each other there are several such lanes, by the hash of the first
+// meter. A lane remembers how it left its keys: as long as nobody else writes them, the reading is spared. What is told
 // without a change is read first, always.
 //
 // Thread safety: every call from any thread.
@@ -24,9 +24,9 @@
 #include <string>
 #include <vector>
 
-#include "store/combiner.h"
 #include "store/etcd/client.h"
 #include "store/etcd/image.h"
+#include "store/network/combiner.h"
 #include "store/store_clock.h"
 
 namespace mete::store::etcd {

@@ -1,9 +1,9 @@
 // Node: one server of Redis, with the connections to it and its breaker.
 //
-// Calls of the fibers of one event loop share a few connections (store/resp_pipeline.h): as many calls as there are can
-// be under way. A plain thread has a connection to itself for the time of a call; the one given back last is borrowed
-// first, so that those beyond need grow old and go. A connection with a reply that is still to come, and that nobody
-// will read, is closed.
+// Calls of the fibers of one event loop share a few connections (store/network/resp_pipeline.h): as many calls as there
+// are can be under way. A plain thread has a connection to itself for the time of a call; the one given back last is
+// borrowed first, so that those beyond need grow old and go. A connection with a reply that is still to come, and that
+// nobody will read, is closed.
 //
 // Thread safety: every call from any thread.
 #pragma once
@@ -24,10 +24,10 @@
 #include "net/event_loop.h"
 #include "net/signal.h"
 #include "store/breaker.h"
+#include "store/network/resp_client.h"
+#include "store/network/resp_pipeline.h"
 #include "store/redis/client/scripts.h"
 #include "store/redis/client/url.h"
-#include "store/resp_client.h"
-#include "store/resp_pipeline.h"
 
 namespace mete::store::redis {
 

@@ -26,7 +26,7 @@
 #include <string_view>
 
 #include "net/signal.h"
-#include "store/resp_client.h"
+#include "store/network/resp_client.h"
 
 namespace mete::store {
 
