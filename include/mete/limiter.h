@@ -9,12 +9,15 @@
 // and destroying it must be kept apart from them. Each call is atomic: it happens whole or not at all, and an error has
 // changed nothing; but kUnavailable may mean that the disk failed on the way, and then nobody knows whether it
 // happened.
+//
+// Programs with an event loop of their own, which must not wait for a disk or a network, hand their calls to start().
 #pragma once
 
 #include <mete/clock.h>
 #include <mete/decision.h>
 #include <mete/limit.h>
 #include <mete/result.h>
+#include <mete/started_call.h>
 #include <mete/text.h>
 
 #include <cstddef>
@@ -23,13 +26,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mete {
 
-namespace store {
-class Store;
+namespace core {
+struct Execution;
 }
+namespace store {
+class Host;
+class Store;
+}  // namespace store
 
 struct Options {
   // The store's clock; the system's where there is none. Not owned: it must outlive the limiter.
@@ -62,6 +70,7 @@ class Limiter {
   explicit Limiter(std::unique_ptr<store::Store> store);
   Limiter(Limiter&&) noexcept;
   Limiter& operator=(Limiter&&) noexcept;
+  // Calls that were started are completed first: those under way with their answer, the others with kUnavailable.
   ~Limiter();
 
   // Defines the limit, or changes it: what is in use stays in use.
@@ -139,8 +148,41 @@ class Limiter {
   // The keys that use most of a limit, the heaviest first.
   [[nodiscard]] Result<std::vector<KeyUsage>> top(Text limit, std::size_t count) const;
 
+  // For a thread that must not wait: carries out `call`, and calls `completion` with its Result, exactly once.
+  //
+  //     limiter.start([user](mete::Limiter& limiter) { return limiter.take("api", user); },
+  //                   [&loop](mete::Result<mete::Decision> decision) { loop.post(…); });
+  //
+  // The call is given a Limiter to ask, as often as it likes, and owns the texts that it needs. A Failure that it
+  // throws, as value() does, is its Result; it and the completion let no other exception out.
+  //
+  // Where and when: a store in memory decides on the calling thread, and `completion` is called before start()
+  // returns, without an allocation. So does one with a disk, but where the answer must be on it first, the completion
+  // comes later, from a thread of the limiter's own; start() itself waits for the disk only while megabytes of the
+  // journal are behind. A store elsewhere is asked on a fiber of a thread of the limiter's own, which calls the
+  // completion as well. Neither call nor completion may block that thread, other than by asking the Limiter, use more
+  // than some 100 KiB of its stack, or destroy the Limiter. They may start() further calls.
+  //
+  // At most kStartedMax calls are under way. What is started beyond them is not carried out: it is completed at once,
+  // with kUnavailable.
+  template <class Call, class Completion>
+  void start(Call call, Completion completion) {
+    StartedCallOf<Call, Completion> started(std::move(call), std::move(completion));
+    start_call(started);
+  }
+
  private:
-  std::unique_ptr<store::Store> store_;
+  friend class store::Host;
+
+  // For the calls of one start(): it is borrowed from the host, and they share the execution.
+  Limiter(store::Host& host, core::Execution& execution);
+
+  template <class Operation>
+  Result<typename Operation::Answer> run(const Operation& operation) const;
+  void start_call(StartedCall& call);
+
+  std::unique_ptr<store::Host, void (*)(store::Host*)> host_;
+  core::Execution* execution_ = nullptr;  // null: each call has one of its own
 };
 
 // Opens a store by its URL: "embedded:" keeps everything in this process's memory, "embedded:DIR" in the directory too.

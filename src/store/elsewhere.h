@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "store/host.h"
 #include "store/store.h"
 
 namespace mete::store {
@@ -18,6 +19,7 @@ namespace mete::store {
 struct Elsewhere {
   Result<void> (*check_url)(std::string_view url);
   Result<std::unique_ptr<Store>> (*open)(std::string_view url, const Options& options);
+  std::unique_ptr<Host> (*make_host)(std::unique_ptr<Store> store);
 };
 
 }  // namespace mete::store

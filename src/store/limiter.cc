@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
-#include "store/store.h"
+#include "store/host.h"
 
 namespace mete {
 
@@ -28,51 +28,58 @@ bool uses_more(const KeyUsage& a, const KeyUsage& b) {
 
 }  // namespace
 
-Limiter::Limiter(std::unique_ptr<store::Store> store) : store_(std::move(store)) {}
+Limiter::Limiter(std::unique_ptr<store::Store> store)
+    : host_(store::make_host(std::move(store)).release(), [](store::Host* host) { delete host; }) {}
+Limiter::Limiter(store::Host& host, core::Execution& execution)
+    : host_(&host, [](store::Host* /*host*/) {}), execution_(&execution) {}
 Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 Limiter::~Limiter() = default;
 
-Result<void> Limiter::define(const Limit& limit) {
-  TRY(store::check_scope(*store_, limit));
-  return store_->run(core::Define{limit});
+void Limiter::start_call(StartedCall& call) { host_->start(call); }
+
+template <class Operation>
+Result<typename Operation::Answer> Limiter::run(const Operation& operation) const {
+  store::Store& store = host_->store();
+  return execution_ != nullptr ? store.run(operation, *execution_) : store.run(operation);
 }
 
-Result<bool> Limiter::drop(Text name) { return store_->run(core::Drop{name}); }
+Result<void> Limiter::define(const Limit& limit) {
+  TRY(store::check_scope(host_->store(), limit));
+  return run(core::Define{limit});
+}
 
-Result<std::optional<Limit>> Limiter::limit(Text name) const { return store_->run(core::FindLimit{name}); }
+Result<bool> Limiter::drop(Text name) { return run(core::Drop{name}); }
 
-Result<std::vector<std::string>> Limiter::limits() const { return store_->run(core::ListLimits()); }
+Result<std::optional<Limit>> Limiter::limit(Text name) const { return run(core::FindLimit{name}); }
+
+Result<std::vector<std::string>> Limiter::limits() const { return run(core::ListLimits()); }
 
 Result<void> Limiter::override_amount(Text limit, Text key, Amount amount) {
-  return store_->run(core::Override{{limit, key}, amount});
+  return run(core::Override{{limit, key}, amount});
 }
 
-Result<void> Limiter::clear_override(Text limit, Text key) {
-  return store_->run(core::Override{{limit, key}, std::nullopt});
-}
+Result<void> Limiter::clear_override(Text limit, Text key) { return run(core::Override{{limit, key}, std::nullopt}); }
 
 bool Limiter::allow(Text limit, Text key, Amount cost) {
   const Charge charge = {limit, key, cost};
-  return store_->run(core::Take{.charges = {&charge, 1}})->is_allowed;
+  return run(core::Take{.charges = {&charge, 1}})->is_allowed;
 }
 
 Result<Decision> Limiter::take(std::span<const Charge> charges, const TakeOptions& options) {
-  const auto verdict = TRY(store_->run(core::Take{.charges = charges, .mode = options.mode, .id = options.id}));
+  const auto verdict = TRY(run(core::Take{.charges = charges, .mode = options.mode, .id = options.id}));
   Decision decision;
   describe(verdict, charges, decision);
   return decision;
 }
 
-Result<Settlement> Limiter::give(std::span<const Charge> charges, Text id) {
-  return store_->run(core::Give{charges, id});
-}
+Result<Settlement> Limiter::give(std::span<const Charge> charges, Text id) { return run(core::Give{charges, id}); }
 
 Result<HoldDecision> Limiter::hold(std::span<const Charge> charges, Duration ttl, const HoldOptions& options) {
   HoldDecision decision;
   const bool is_id_random = options.id.empty();
-  decision.id = is_id_random ? store_->new_hold_id(charges) : std::string(options.id);
-  const auto verdict = TRY(store_->run(
+  decision.id = is_id_random ? host_->store().new_hold_id(charges) : std::string(options.id);
+  const auto verdict = TRY(run(
       core::Hold{.charges = charges, .ttl = ttl, .id = decision.id, .is_id_random = is_id_random, .tag = options.tag}));
   describe(verdict, charges, decision);
   if (!decision.allowed() && is_id_random) decision.id.clear();
@@ -80,33 +87,33 @@ Result<HoldDecision> Limiter::hold(std::span<const Charge> charges, Duration ttl
 }
 
 Result<Settlement> Limiter::commit(Text id, std::span<const Amount> amounts) {
-  return store_->run(core::Commit{.id = id, .amounts = amounts});
+  return run(core::Commit{.id = id, .amounts = amounts});
 }
 
 Result<Settlement> Limiter::commit_with_overage(Text id, std::span<const Amount> amounts) {
-  return store_->run(core::Commit{.id = id, .amounts = amounts, .allow_overage = true});
+  return run(core::Commit{.id = id, .amounts = amounts, .allow_overage = true});
 }
 
-Result<Settlement> Limiter::cancel(Text id) { return store_->run(core::Cancel{id}); }
+Result<Settlement> Limiter::cancel(Text id) { return run(core::Cancel{id}); }
 
-Result<Duration> Limiter::extend(Text id, Duration ttl) { return store_->run(core::Extend{id, ttl}); }
+Result<Duration> Limiter::extend(Text id, Duration ttl) { return run(core::Extend{id, ttl}); }
 
-Result<std::optional<HoldInfo>> Limiter::find_hold(Text id) const { return store_->run(core::FindHold{id}); }
+Result<std::optional<HoldInfo>> Limiter::find_hold(Text id) const { return run(core::FindHold{id}); }
 
 Result<std::vector<std::string>> Limiter::holds(Text limit, Text key, std::size_t count_max) const {
-  return store_->run(core::ListHolds{{limit, key}, count_max});
+  return run(core::ListHolds{{limit, key}, count_max});
 }
 
-Result<std::vector<std::string>> Limiter::holds_tagged(Text tag) const { return store_->run(core::ListTagged{tag}); }
+Result<std::vector<std::string>> Limiter::holds_tagged(Text tag) const { return run(core::ListTagged{tag}); }
 
-Result<Usage> Limiter::usage(Text limit, Text key) const { return store_->run(core::ReadUsage{{limit, key}}); }
+Result<Usage> Limiter::usage(Text limit, Text key) const { return run(core::ReadUsage{{limit, key}}); }
 
 Result<Reconciliation> Limiter::reconcile(Text limit, Text key, Amount used) {
-  return store_->run(core::Reconcile{{limit, key}, used});
+  return run(core::Reconcile{{limit, key}, used});
 }
 
 Result<UsagePage> Limiter::scan(Text limit, std::uint64_t cursor, std::size_t count) const {
-  return store_->run(core::ScanUsage{limit, cursor, count});
+  return run(core::ScanUsage{limit, cursor, count});
 }
 
 Result<std::vector<KeyUsage>> Limiter::top(Text limit, std::size_t count) const {

@@ -70,11 +70,17 @@ PAIRS = [
     ('use(limiter.hold("api", "alice", 1h, 1h));', 'use(limiter.hold("api", "alice", 1, 1h));'),
     ('use(limiter.hold("api", "alice", 1, 3600));', 'use(limiter.hold("api", "alice", 1, 3600s));'),
     ('use(limiter.commit("id", {1, 2.5}));', 'use(limiter.commit("id", {1, 2}));'),
+    # A completion takes the Result of its call, and asks it as any other.
+    ('limiter.start(take, [](mete::Result<mete::Usage>) {});',
+     'limiter.start(take, [](mete::Result<mete::Decision>) {});'),
+    ('limiter.start(take, [](auto decision) { if (decision) {} });',
+     'limiter.start(take, [](auto decision) { if (decision->allowed()) {} });'),
 ]
 
 FRAME = """#include <mete/mete.h>
 using namespace std::chrono_literals;
 inline void use(const auto& /*value*/) {}
+inline auto take = [](mete::Limiter& limiter) { return limiter.take("api", "alice"); };
 """
 
 

@@ -5,6 +5,7 @@
 #include "store/etcd/url.h"
 #include "store/mete/mete_store.h"
 #include "store/mete/url.h"
+#include "store/network/fiber_host.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/url.h"
 #include "store/redis/client/url.h"
@@ -34,11 +35,16 @@ Result<std::unique_ptr<Store>> open_elsewhere(std::string_view url, const Option
   return redis::RedisStore::open(url, options);
 }
 
+std::unique_ptr<Host> make_fiber_host(std::unique_ptr<Store> store) {
+  return std::make_unique<FiberHost>(std::move(store));
+}
+
 }  // namespace
 
 }  // namespace mete::store
 
 const mete::store::Elsewhere* mete_stores() {
-  static constexpr mete::store::Elsewhere kElsewhere = {mete::store::check_url_elsewhere, mete::store::open_elsewhere};
+  static constexpr mete::store::Elsewhere kElsewhere = {mete::store::check_url_elsewhere, mete::store::open_elsewhere,
+                                                        mete::store::make_fiber_host};
   return &kElsewhere;
 }
