@@ -48,7 +48,9 @@ void MedianReporter::ReportRuns(const std::vector<Run>& runs) {
     if (run.aggregate_name != "median" && !is_only) continue;
     const std::string name = run.run_name.function_name + (run.run_name.args.empty() ? "" : "/" + run.run_name.args);
     medians_[name] = run.GetAdjustedCPUTime();
-    for (const auto& [counter, value] : run.counters) medians_[name + "/" + counter] = value.value;
+    for (const auto& [counter, value] : run.counters) {
+      medians_[std::string(name).append("/").append(counter)] = value.value;
+    }
   }
 }
 

@@ -4,12 +4,11 @@
 //
 // Prints one line of JSON for each number of keys.
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <string>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,14 @@ JsonWriter& write_members(JsonWriter& writer, const Answer& answer, const More&.
   };
   describe_fields(answer, write, more...);
   return writer;
+}
+
+// A decision about these charges, into an object that is open; with what was taken, if as much as fits was asked for.
+inline JsonWriter& write_decision(JsonWriter& writer, const core::Verdict& verdict, std::span<const Charge> charges,
+                                  bool tells_taken) {
+  write_members(writer, verdict);
+  if (tells_taken) writer.member("taken", verdict.taken);
+  return writer.texts("violated", core::violated_limits(charges, verdict));
 }
 
 template <class Value>

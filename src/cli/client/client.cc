@@ -63,9 +63,13 @@ Result<Client> Client::open(const Invocation& invocation, const Console& console
 }
 
 Result<wire::RespValue> Client::call(const std::vector<std::string>& words) {
-  const std::vector<std::string_view> views(words.begin(), words.end());
-  auto reply = connection_.call(views);
-  if (reply && reply->is_error()) return explain(reply->text);
+  return exchange(wire::encode_command(std::vector<std::string_view>(words.begin(), words.end()))).map_error(explain);
+}
+
+Result<wire::RespValue> Client::exchange(std::string_view command) {
+  TRY(connection_.send(command));
+  auto reply = connection_.receive();
+  if (reply && reply->is_error()) return error_of(reply->text);
   return reply;
 }
 
@@ -82,25 +86,13 @@ Result<std::vector<wire::RespValue>> Client::call_all(std::span<const std::vecto
     TRY(connection_.send(bytes));
     for (std::size_t i = 0; i < some.size(); ++i) {
       auto reply = TRY(connection_.receive());
-      if (reply.is_error() && !refusal) refusal = explain(reply.text);
+      if (reply.is_error() && !refusal) refusal = explain(error_of(reply.text));
       replies.push_back(std::move(reply));
     }
     if (refusal) return std::move(*refusal);
     commands = commands.subspan(some.size());
   }
   return replies;
-}
-
-Result<wire::RespValue> ask(const Invocation& invocation, const Console& console, const std::vector<std::string>& words,
-                            Duration patience) {
-  auto client = TRY(Client::open(invocation, console, patience));
-  return client.call(words);
-}
-
-Result<std::optional<LimitDefinition>> find_limit(Client& client, const std::string& name) {
-  const auto reply = TRY(client.call({"LIMIT", "GET", name}));
-  if (is_nil(reply)) return std::nullopt;
-  return read_limit(reply).map([](LimitDefinition limit) { return std::optional(std::move(limit)); });
 }
 
 }  // namespace mete::cli

@@ -9,9 +9,9 @@
 
 #include <mete/result.h>
 
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/client/connection.h"
@@ -36,6 +36,8 @@ class Client {
   static Result<Client> open(const Invocation& invocation, const Console& console, Duration patience = {});
 
   Result<wire::RespValue> call(const std::vector<std::string>& words);
+  // The same for a command as wire::append_command() writes it, and without explain(): the error is the store's.
+  Result<wire::RespValue> exchange(std::string_view command);
   // Many commands, sent without waiting for each other's replies: replies[i] answers command i. An error reply is the
   // Error, once the others have come too; the commands behind it may have been carried out.
   Result<std::vector<wire::RespValue>> call_all(std::span<const std::vector<std::string>> commands);
@@ -45,12 +47,5 @@ class Client {
 
   Connection connection_;
 };
-
-// For commands that ask once.
-Result<wire::RespValue> ask(const Invocation& invocation, const Console& console, const std::vector<std::string>& words,
-                            Duration patience = {});
-
-// None if there is no such limit.
-Result<std::optional<LimitDefinition>> find_limit(Client& client, const std::string& name);
 
 }  // namespace mete::cli

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "base/names.h"
 #include "cli/frame/text.h"
 
 namespace mete::cli {
@@ -15,7 +14,7 @@ namespace {
 
 bool is_text(const RespValue& value) {
   return value.type == RespType::kBulk || value.type == RespType::kSimple || value.type == RespType::kVerbatim ||
-         is_nil(value);
+         value.type == RespType::kNull;
 }
 
 struct Advice {
@@ -79,60 +78,41 @@ void ReplyReader::read(Duration& length) {
   length = milliseconds < 0 ? Duration::never() : Duration(std::chrono::milliseconds(milliseconds));
 }
 
-void ReplyReader::read(HoldState& state) {
-  const auto known = base::named<HoldState>(kHoldStateNames, text());
-  is_bad_ = is_bad_ || !known;
-  state = known.value_or(HoldState::kHeld);
-}
-
-void ReplyReader::read(std::vector<HeldCharge>& charges) {
-  for (const RespValue& each : any().elements) {
-    ReplyReader reader(each);
-    reader.read_fields(charges.emplace_back());
-    is_bad_ = is_bad_ || !reader.finish();
-  }
-}
-
 Result<void> ReplyReader::finish() const {
   if (is_bad_ || has_more()) return unexpected_reply();
   return {};
-}
-
-Result<LimitDefinition> read_limit(const RespValue& reply) {
-  LimitDefinition definition;
-  ReplyReader reader(reply);
-  while (reader.has_more()) {
-    std::string member = reader.text();
-    definition.push_back({std::move(member), reader.any()});
-  }
-  return reader.finish().map([&] { return definition; });
 }
 
 bool is_aggregate(const RespValue& value) {
   return value.type == RespType::kArray || value.type == RespType::kMap || value.type == RespType::kSet;
 }
 
-bool is_nil(const RespValue& value) { return value.type == RespType::kNull; }
-
 Error unexpected_reply() {
   return base::invalid("the server answered what this program does not understand; is it a Mete of this version?");
 }
 
-Error explain(std::string_view reply) {
+Error error_of(std::string_view reply) {
   const std::size_t space = std::min(reply.find(' '), reply.size());
   const std::string_view code = reply.substr(0, space);
-  const std::string_view text = reply.substr(std::min(space + 1, reply.size()));
-  if (code == "NOLIMIT") return no_limit(quoted_part(text));
-  if (code == "NOHOLD" && text.starts_with("no hold")) return no_hold(quoted_part(text));
-  std::string message = escaped(text);
-  if (code == "ERR" && text.starts_with("unknown command")) {
-    message += "; is the server a Mete, and not older than this program?";
+  Error error = {ErrorCode::kInvalid, std::string(reply.substr(std::min(space + 1, reply.size())))};
+  for (int number = 0; number <= static_cast<int>(ErrorCode::kUnavailable); ++number) {
+    if (const auto known = static_cast<ErrorCode>(number); to_string(known) == code) error.code = known;
   }
-  if (code == "EXCEEDS" && text.ends_with("allow overage")) message += " with --overage";
+  if (code == "ERR" && error.message.starts_with("unknown command")) {
+    error.message += "; is the server a Mete, and not older than this program?";
+  }
   for (const Advice& advice : kAdvice) {
-    if (advice.code == code) message += advice.next;
+    if (advice.code == code) error.message += advice.next;
   }
-  return {code == "UNAVAILABLE" ? ErrorCode::kUnavailable : ErrorCode::kInvalid, std::move(message)};
+  return error;
+}
+
+Error explain(const Error& error) {
+  const auto& [code, text] = error;
+  if (code == ErrorCode::kNoLimit) return no_limit(quoted_part(text));
+  if (code == ErrorCode::kNoHold && text.starts_with("no hold")) return no_hold(quoted_part(text));
+  const bool has_remedy = code == ErrorCode::kExceeds && text.ends_with("allow overage");
+  return {code, escaped(text) + (has_remedy ? " with --overage" : "")};
 }
 
 std::string word_for_shell(std::string_view name) {

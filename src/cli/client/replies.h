@@ -29,27 +29,6 @@ class ReplyReader {
   std::vector<std::string> texts();
   void read(Amount& number) { number = integer(); }
   void read(Duration& length);  // in milliseconds
-  void read(std::string& words) { words = text(); }
-  void read(HoldState& state);
-  void read(std::vector<HeldCharge>& charges);
-  // The fields of an answer, in their order.
-  template <class Answer, class... More>
-  void read_fields(Answer& answer, const More&... more) {
-    describe_fields(
-        answer, [&](std::string_view /*name*/, auto& value, std::string_view /*meaning*/) { read(value); }, more...);
-  }
-  // All of them by their names, which stand before them. A later server may have more to tell.
-  template <class Answer>
-  void read_pairs(Answer& answer) {
-    while (has_more()) {
-      const std::string pair = text();
-      const std::size_t at = next_;
-      describe_fields(answer, [&](std::string_view name, auto& value, std::string_view /*meaning*/) {
-        if (name == pair) read(value);
-      });
-      if (next_ == at) any();
-    }
-  }
   // The next part, whatever it is.
   const wire::RespValue& any();
 
@@ -64,28 +43,13 @@ class ReplyReader {
   bool is_bad_ = false;
 };
 
-template <class Answer>
-Result<Answer> read_answer(const wire::RespValue& reply) {
-  ReplyReader reader(reply);
-  Answer answer;
-  reader.read_fields(answer);
-  return reader.finish().map([&] { return answer; });
-}
-
-struct LimitMember {
-  std::string name;
-  wire::RespValue value;  // an integer or a text
-};
-// A limit as the server tells it: name, kind, amount, and what else was said when it was defined.
-using LimitDefinition = std::vector<LimitMember>;
-Result<LimitDefinition> read_limit(const wire::RespValue& reply);
-
 bool is_aggregate(const wire::RespValue& value);
-bool is_nil(const wire::RespValue& value);
 Error unexpected_reply();
 
-// What an error reply means, and what to do next. `reply` as the server sent it: "NOLIMIT unknown limit 'api'".
-Error explain(std::string_view reply);
+// The Error that an error reply tells: "NOLIMIT unknown limit 'api'". What is about the server says what to do.
+Error error_of(std::string_view reply);
+// What the error of a store or a server means to somebody at the command line, and what to do next.
+Error explain(const Error& error);
 
 // As a word of a shell; a name that would need quotes stays for the reader to fill in: NAME.
 std::string word_for_shell(std::string_view name);

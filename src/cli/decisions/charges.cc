@@ -30,9 +30,9 @@ Option cost_option() {
           .is_repeatable = true};
 }
 
-Result<std::vector<WrittenCharge>> read_charges(const Invocation& invocation) {
+Result<std::vector<Charge>> read_charges(const Invocation& invocation) {
   const std::vector<std::string>& words = invocation.arguments;
-  std::vector<WrittenCharge> charges;
+  std::vector<Charge> charges;
   for (std::size_t index = 0; index < words.size(); index += kWordsPerCharge) {
     if (index + 1 >= words.size()) return base::invalid("KEY is missing behind " + shown(words[index]));
     charges.push_back({.limit = words[index], .key = words[index + 1]});
@@ -45,27 +45,20 @@ Result<std::vector<WrittenCharge>> read_charges(const Invocation& invocation) {
   }
   const auto costs = invocation.options.find("cost");
   for (std::size_t index = 0; costs != invocation.options.end() && index < costs->second.size(); ++index) {
-    WrittenCharge& charge = charges[invocation.places.at("cost")[index] / kWordsPerCharge];
-    if (!charge.cost.empty()) return base::invalid("option '--cost' is given twice for " + shown(charge.limit));
-    charge.cost = costs->second[index];
+    const auto& places = invocation.places.at("cost");
+    const std::size_t number = places[index] / kWordsPerCharge;
+    if (index > 0 && places[index - 1] / kWordsPerCharge == number) {
+      return base::invalid("option '--cost' is given twice for " + shown(charges[number].limit));
+    }
+    charges[number].cost = wire::parse_integer(costs->second[index]).value();  // the parser has seen that it is one
   }
   return charges;
 }
 
-std::int64_t only_cost(const std::vector<WrittenCharge>& charges) {
-  if (charges.size() > 1) return 0;
-  return charges[0].cost.empty() ? 1 : wire::parse_integer(charges[0].cost).value_or(0);
-}
-
-std::vector<std::string> words_of(const std::string& command, const std::vector<WrittenCharge>& charges) {
-  std::vector<std::string> words = {command};
-  for (const WrittenCharge& charge : charges) {
-    if (words.size() > 1) words.emplace_back("AND");
-    words.push_back(charge.limit);
-    words.push_back(charge.key);
-    if (!charge.cost.empty()) words.insert(words.end(), {"COST", charge.cost});
-  }
-  return words;
+Result<std::string> read_id(const Invocation& invocation) {
+  const auto id = invocation.given("id");
+  if (id == "") return base::invalid("id must not be empty");
+  return id.value_or("");
 }
 
 }  // namespace mete::cli

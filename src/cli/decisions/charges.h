@@ -3,9 +3,9 @@
 // A --cost belongs to the charge that it follows, as COST does in RESP; before the first one it is the first one's.
 #pragma once
 
+#include <mete/decision.h>
 #include <mete/result.h>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,22 +13,12 @@
 
 namespace mete::cli {
 
-struct WrittenCharge {
-  std::string limit;
-  std::string key;
-  std::string cost = {};  // an integer; empty: not said
-};
-
 std::vector<Argument> charge_arguments();
 Option cost_option();
 
-// The error is for fail_usage.
-Result<std::vector<WrittenCharge>> read_charges(const Invocation& invocation);
-
-// The cost of the only charge; 0 if there are several, since a decision is about all of them.
-std::int64_t only_cost(const std::vector<WrittenCharge>& charges);
-
-// The command with these charges, as words of RESP.
-std::vector<std::string> words_of(const std::string& command, const std::vector<WrittenCharge>& charges);
+// Views into the invocation. The error is for fail_usage.
+Result<std::vector<Charge>> read_charges(const Invocation& invocation);
+// That of --id; empty where none is given, so none that is given may be.
+Result<std::string> read_id(const Invocation& invocation);
 
 }  // namespace mete::cli

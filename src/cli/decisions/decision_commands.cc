@@ -2,7 +2,7 @@
 #include <ostream>
 
 #include "base/try.h"
-#include "cli/client/client.h"
+#include "cli/client/target.h"
 #include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/decisions/charges.h"
@@ -15,72 +15,59 @@ namespace mete::cli {
 
 namespace {
 
-struct TakeQuestion {
-  std::vector<std::string> words;
-  std::int64_t cost = 0;  // see only_cost
-  bool is_up_to = false;
-  bool is_peek = false;
-  Duration patience = {};
-};
-
-std::string decision_text(const Decision& decision, const TakeQuestion& question) {
-  const std::string mood = question.is_peek ? "would be " : "";
-  if (!decision.is_allowed) return mood + denial_text(decision, question.cost);
-  std::string verdict = mood + "allowed  ";
-  if (question.is_up_to) verdict = "took " + number_text(decision.taken) + " of " + number_text(question.cost) + ", ";
-  return verdict + standing_text(decision);
+std::string decision_text(const core::Take& take, const core::Verdict& verdict) {
+  const std::string mood = take.mode == Mode::kPeek ? "would be " : "";
+  if (!verdict.is_allowed) return mood + denial_text(verdict, take.charges);
+  std::string start = mood + "allowed  ";
+  if (take.mode == Mode::kUpTo) {
+    start = "took " + number_text(verdict.taken) + " of " + number_text(take.charges[0].cost) + ", ";
+  }
+  return start + standing_text(verdict);
 }
 
-Result<int> decide(const TakeQuestion& question, const Invocation& invocation, Console& console) {
-  const auto reply = TRY(ask(invocation, console, question.words, question.patience));
-  const auto decision = TRY(read_decision(reply, false));
+Result<int> decide(const core::Take& take, Duration patience, const Invocation& invocation, Console& console) {
+  auto target = TRY(Target::open(invocation, console, patience));
+  const auto verdict = TRY(target.take(take));
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
-      write_decision(decision, writer);
-      if (question.is_up_to) writer.member("taken", decision.taken);
+      wire::write_decision(writer, verdict, take.charges, take.mode == Mode::kUpTo);
     });
   } else {
-    console.out << decision_text(decision, question) << '\n';
+    console.out << decision_text(take, verdict) << '\n';
   }
-  return decision.is_allowed ? kExitDone : kExitNo;
+  return verdict.is_allowed ? kExitDone : kExitNo;
 }
 
 Result<int> run_take(const Invocation& invocation, Console& console) {
   const auto charges = read_charges(invocation);
   if (!charges) return fail_usage(invocation, console, charges.error().message);
-  TakeQuestion question{
-      .words = words_of("TAKE", *charges), .cost = only_cost(*charges), .is_up_to = invocation.is_on("up-to")};
-  if (question.is_up_to && invocation.is_on("force")) {
+  if (invocation.is_on("up-to") && invocation.is_on("force")) {
     return fail_usage(invocation, console, "--force takes all, and --up-to what fits: give one of them");
   }
-  if (const auto id = invocation.given("id")) question.words.insert(question.words.end(), {"ID", *id});
-  if (invocation.is_on("force")) question.words.emplace_back("FORCE");
-  if (question.is_up_to) question.words.emplace_back("UPTO");
-  if (const auto wait = invocation.given("wait")) {
-    question.words.insert(question.words.end(), {"WAIT", *wait});
-    question.patience = wire::parse_duration(*wait).value();  // the parser has seen that it is one
-  }
-  return decide(question, invocation, console);
+  const auto id = TRY(read_id(invocation));
+  core::Take take = {.charges = *charges, .id = id};
+  if (invocation.is_on("force")) take.mode = Mode::kForce;
+  if (invocation.is_on("up-to")) take.mode = Mode::kUpTo;
+  return decide(take, invocation.duration("wait", console), invocation, console);
 }
 
 Result<int> run_peek(const Invocation& invocation, Console& console) {
   const auto charges = read_charges(invocation);
   if (!charges) return fail_usage(invocation, console, charges.error().message);
-  return decide({.words = words_of("PEEK", *charges), .cost = only_cost(*charges), .is_peek = true}, invocation,
-                console);
+  return decide({.charges = *charges, .mode = Mode::kPeek}, Duration(), invocation, console);
 }
 
 Result<int> run_give(const Invocation& invocation, Console& console) {
   const auto charges = read_charges(invocation);
   if (!charges) return fail_usage(invocation, console, charges.error().message);
-  std::vector<std::string> words = words_of("GIVE", *charges);
-  if (const auto id = invocation.given("id")) words.insert(words.end(), {"ID", *id});
-  return print_settlement(ask(invocation, console, words), "returned", invocation, console);
+  const auto id = TRY(read_id(invocation));
+  auto target = TRY(Target::open(invocation, console));
+  return print_settlement(target.give(*charges, id), "returned", invocation, console);
 }
 
 Result<int> run_usage(const Invocation& invocation, Console& console) {
-  const auto reply = TRY(ask(invocation, console, {"USAGE", invocation.argument(0), invocation.argument(1)}));
-  const auto usage = TRY(read_answer<Usage>(reply));
+  auto target = TRY(Target::open(invocation, console));
+  const auto usage = TRY(target.usage({invocation.arguments[0], invocation.arguments[1]}));
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, usage); });
     return kExitDone;
@@ -97,9 +84,9 @@ Result<int> run_usage(const Invocation& invocation, Console& console) {
 }
 
 Result<int> run_reconcile(const Invocation& invocation, Console& console) {
-  const auto reply = TRY(
-      ask(invocation, console, {"RECONCILE", invocation.argument(0), invocation.argument(1), invocation.argument(2)}));
-  const auto change = TRY(read_answer<Reconciliation>(reply));
+  auto target = TRY(Target::open(invocation, console));
+  const auto change =
+      TRY(target.reconcile({invocation.arguments[0], invocation.arguments[1]}, invocation.numbers(2)[0]));
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer, change); });
   } else {
@@ -126,7 +113,7 @@ Command take_command() {
               {"Several charges, each with its own --cost behind it, are one step: all of them are taken, or none. "
                "What is told to be left is the least that is left of any."},
           .arguments = charge_arguments(),
-          .options = client_options(
+          .options = target_options(
               {cost_option(),
                id_option(),
                {.name = "force", .help = "Take it even past the limit: it has happened already"},
@@ -143,7 +130,7 @@ Command peek_command() {
   return {.name = "peek",
           .summary = "Ask what 'mete take' would answer, and change nothing",
           .arguments = charge_arguments(),
-          .options = client_options({cost_option()}),
+          .options = target_options({cost_option()}),
           .examples = {{"mete peek api alice --cost 5", "Would five more requests be allowed?"}},
           .statuses = {{kExitDone, "it would be allowed"}, {kExitNo, "it would be denied"}},
           .run = run_peek};
@@ -156,7 +143,7 @@ Command give_command() {
       .description = {"Returns at most what is used. What was taken in a window that is over does not count any more, "
                       "and cannot be given back."},
       .arguments = charge_arguments(),
-      .options = client_options({cost_option(), id_option()}),
+      .options = target_options({cost_option(), id_option()}),
       .examples = {{"mete give storage acme --cost 4096", "4096 bytes are free again"}},
       .run = run_give};
 }
@@ -165,7 +152,7 @@ Command usage_command() {
   return {.name = "usage",
           .summary = "Tell how much of a limit a key has used",
           .arguments = meter_arguments(),
-          .options = client_options(),
+          .options = target_options(),
           .examples = {{"mete usage api alice", "Used, held and left"}},
           .run = run_usage};
 }
@@ -177,7 +164,7 @@ Command reconcile_command() {
           .summary = "Set the usage of a key, from a source that knows it",
           .description = {"Held amounts are kept."},
           .arguments = std::move(arguments),
-          .options = client_options(),
+          .options = target_options(),
           .examples = {{"mete reconcile storage acme 1200000", "As many bytes are really there"}},
           .run = run_reconcile};
 }

@@ -2,66 +2,67 @@
 #include <ostream>
 
 #include "base/try.h"
-#include "cli/client/client.h"
+#include "cli/client/target.h"
 #include "cli/commands.h"
 #include "cli/decisions/answers.h"
 #include "cli/decisions/charges.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
+#include "wire/answers.h"
 
 namespace mete::cli {
 
 namespace {
 
-// `cost` as for denial_text.
-void print_hold(const HoldDecision& hold, Amount cost, const Invocation& invocation, Console& console) {
+void print_hold(const core::Hold& hold, const core::Verdict& verdict, const Invocation& invocation, Console& console) {
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
-      if (hold.is_allowed) writer.member("id", hold.id);
-      write_decision(hold, writer);
+      if (verdict.is_allowed) writer.member("id", hold.id);
+      wire::write_decision(writer, verdict, hold.charges, false);
     });
-  } else if (hold.is_allowed) {
-    print_fields({{"held", standing_text(hold)}, {"id", printable(hold.id)}}, console.out);
+  } else if (verdict.is_allowed) {
+    print_fields({{"held", standing_text(verdict)}, {"id", printable(hold.id)}}, console.out);
   } else {
-    console.out << denial_text(hold, cost) << '\n';
+    console.out << denial_text(verdict, hold.charges) << '\n';
   }
 }
 
 Result<int> run_hold(const Invocation& invocation, Console& console) {
   const auto charges = read_charges(invocation);
   if (!charges) return fail_usage(invocation, console, charges.error().message);
-  std::vector<std::string> words = words_of("HOLD", *charges);
-  words.insert(words.end(), {"TTL", invocation.value("ttl", console)});
-  if (const auto id = invocation.given("id")) words.insert(words.end(), {"ID", *id});
-  if (const auto tag = invocation.given("tag")) words.insert(words.end(), {"TAG", *tag});
-  const auto reply = TRY(ask(invocation, console, words));
-  const auto hold = TRY(read_decision(reply, true));
-  print_hold(hold, only_cost(*charges), invocation, console);
-  return hold.is_allowed ? kExitDone : kExitNo;
+  std::string id = TRY(read_id(invocation));
+  const bool is_id_random = id.empty();
+  auto target = TRY(Target::open(invocation, console));
+  if (is_id_random) id = target.store().new_hold_id(*charges);
+  const std::string tag = invocation.value("tag", console);
+  const core::Hold hold{.charges = *charges,
+                        .ttl = invocation.duration("ttl", console),
+                        .id = id,
+                        .is_id_random = is_id_random,
+                        .tag = tag};
+  const auto verdict = TRY(target.hold(hold));
+  print_hold(hold, verdict, invocation, console);
+  return verdict.is_allowed ? kExitDone : kExitNo;
 }
 
 Result<int> run_commit(const Invocation& invocation, Console& console) {
-  std::vector<std::string> words = {"COMMIT"};
-  words.insert(words.end(), invocation.arguments.begin(), invocation.arguments.end());
-  if (invocation.is_on("overage")) words.emplace_back("OVERAGE");
-  return print_settlement(ask(invocation, console, words), "committed", invocation, console);
+  auto target = TRY(Target::open(invocation, console));
+  return print_settlement(target.commit({invocation.arguments[0], invocation.numbers(1), invocation.is_on("overage")}),
+                          "committed", invocation, console);
 }
 
 Result<int> run_cancel(const Invocation& invocation, Console& console) {
-  return print_settlement(ask(invocation, console, {"CANCEL", invocation.argument(0)}), "returned", invocation,
-                          console);
+  auto target = TRY(Target::open(invocation, console));
+  return print_settlement(target.cancel(invocation.arguments[0]), "returned", invocation, console);
 }
 
 Result<int> run_extend(const Invocation& invocation, Console& console) {
-  const auto reply =
-      TRY(ask(invocation, console, {"EXTEND", invocation.argument(0), "TTL", invocation.value("ttl", console)}));
-  ReplyReader reader(reply);
-  const std::int64_t expires_in_ms = reader.integer();
-  TRY(reader.finish());
+  auto target = TRY(Target::open(invocation, console));
+  const auto expires_in = TRY(target.extend(invocation.arguments[0], invocation.duration("ttl", console)));
   if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { writer.member("expires_in_ms", expires_in_ms); });
+    print_json(console, [&](wire::JsonWriter& writer) { writer.member("expires_in_ms", expires_in.ms()); });
   } else {
-    console.out << "expires " << moment_text(expires_in_ms) << '\n';
+    console.out << "expires " << moment_text(expires_in.ms()) << '\n';
   }
   return kExitDone;
 }
@@ -85,7 +86,7 @@ Command hold_command() {
       .description = {"Then 'mete commit' pays for all or a part of it, and 'mete cancel' gives it back. A hold that "
                       "nobody ends expires, which gives it back too."},
       .arguments = charge_arguments(),
-      .options = client_options(
+      .options = target_options(
           {cost_option(),
            ttl_option(),
            {"id", ValueKind::kText, "ID", "A name for the hold: sent again with the same one, it is held once"},
@@ -104,7 +105,7 @@ Command commit_command() {
                          .kind = ValueKind::kNumber,
                          .is_optional = true,
                          .is_repeated = true}},
-          .options = client_options({{.name = "overage", .help = "May be more than is held, if the difference fits"}}),
+          .options = target_options({{.name = "overage", .help = "May be more than is held, if the difference fits"}}),
           .examples = {{"mete commit job-7 8", "Pay for 8, and return the rest"}},
           .run = run_commit};
 }
@@ -113,7 +114,7 @@ Command cancel_command() {
   return {.name = "cancel",
           .summary = "Give back what was held",
           .arguments = {hold_argument()},
-          .options = client_options(),
+          .options = target_options(),
           .run = run_cancel};
 }
 
@@ -121,7 +122,7 @@ Command extend_command() {
   return {.name = "extend",
           .summary = "Let a hold last longer",
           .arguments = {hold_argument()},
-          .options = client_options({ttl_option()}),
+          .options = target_options({ttl_option()}),
           .examples = {{"mete extend job-7 --ttl 1h", "One hour from now"}},
           .run = run_extend};
 }

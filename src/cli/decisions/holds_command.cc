@@ -1,12 +1,10 @@
 // `mete holds`: the holds of a key or of a tag, or one of them.
-#include <optional>
 #include <ostream>
 
+#include "base/errors.h"
 #include "base/try.h"
-#include "cli/client/client.h"
-#include "cli/client/replies.h"
+#include "cli/client/target.h"
 #include "cli/commands.h"
-#include "cli/decisions/answers.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
 #include "wire/answers.h"
@@ -15,16 +13,8 @@ namespace mete::cli {
 
 namespace {
 
-// None if the server does not know it.
-Result<std::optional<HoldInfo>> find_hold(Client& client, const std::string& id) {
-  const auto reply = TRY(client.call({"HOLD.GET", id}));
-  if (is_nil(reply)) return std::nullopt;
-  ReplyReader reader(reply);
-  HoldInfo hold;
-  hold.id = id;
-  reader.read_pairs(hold);
-  return reader.finish().map([&] { return std::optional(hold); });
-}
+// As the server does for HOLDS.
+constexpr std::int64_t kHoldsListedMax = 100'000;
 
 std::string charges_text(const HoldInfo& hold) {
   std::string text;
@@ -42,8 +32,8 @@ std::string expiry_text(const HoldInfo& hold) {
 std::string tag_text(const HoldInfo& hold) { return hold.tag.empty() ? "-" : printable(hold.tag); }
 
 Result<int> show_hold(const std::string& id, const Invocation& invocation, Console& console) {
-  auto client = TRY(Client::open(invocation, console));
-  const auto hold = TRY(find_hold(client, id));
+  auto target = TRY(Target::open(invocation, console));
+  const auto hold = TRY(target.find_hold(id));
   if (!hold) return no_hold(id);
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) { wire::write_members(writer.member("id", id), *hold); });
@@ -59,21 +49,21 @@ Result<int> show_hold(const std::string& id, const Invocation& invocation, Conso
 }
 
 // Those that end between the list and the look at them are left out.
-Result<std::vector<HoldInfo>> list_holds(const std::vector<std::string>& words, const Invocation& invocation,
-                                         Console& console) {
-  auto client = TRY(Client::open(invocation, console));
-  const auto reply = TRY(client.call(words));
+template <class List>
+Result<std::vector<HoldInfo>> find_holds(Target& target, const List& list) {
+  const auto ids = TRY(target.run(list));
   std::vector<HoldInfo> holds;
-  ReplyReader reader(reply);
-  while (reader.has_more()) {
-    auto hold = TRY(find_hold(client, reader.text()));
+  for (const std::string& id : ids) {
+    auto hold = TRY(target.find_hold(id));
     if (hold) holds.push_back(std::move(*hold));
   }
-  return reader.finish().map([&] { return holds; });
+  return holds;
 }
 
-Result<int> show_holds(const std::vector<std::string>& words, const Invocation& invocation, Console& console) {
-  const auto holds = TRY(list_holds(words, invocation, console));
+template <class List>
+Result<int> show_holds(const List& list, const Invocation& invocation, Console& console) {
+  auto target = TRY(Target::open(invocation, console));
+  const auto holds = TRY(find_holds(target, list));
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
       writer.name("holds").begin_array();
@@ -103,13 +93,16 @@ Result<int> run_holds(const Invocation& invocation, Console& console) {
   if (invocation.given("count") && given != 2) return fail_usage(invocation, console, "--count goes with LIMIT KEY");
   if (tag) {
     if (given > 0) return fail_usage(invocation, console, "--tag goes without LIMIT, KEY and ID");
-    return show_holds({"HOLDS", "TAG", *tag}, invocation, console);
+    return show_holds(core::ListTagged{*tag}, invocation, console);
   }
   if (given == 0) return fail_usage(invocation, console, "which holds? Give LIMIT KEY, --tag TEXT, or the ID of one");
   if (given == 1) return show_hold(invocation.argument(0), invocation, console);
-  return show_holds(
-      {"HOLDS", invocation.argument(0), invocation.argument(1), "COUNT", invocation.value("count", console)},
-      invocation, console);
+  const std::int64_t count = invocation.number("count", console);
+  if (count < 1 || count > kHoldsListedMax) {
+    return base::invalid("COUNT must be from 1 to " + std::to_string(kHoldsListedMax));
+  }
+  const core::MeterName meter = {invocation.arguments[0], invocation.arguments[1]};
+  return show_holds(core::ListHolds{meter, static_cast<std::size_t>(count)}, invocation, console);
 }
 
 }  // namespace
@@ -120,7 +113,7 @@ Command holds_command() {
       .summary = "List the holds of a key or with a tag, or show one",
       .arguments = {{.name = "ID|LIMIT", .help = "Alone: the hold to show. Before KEY: the limit", .is_optional = true},
                     {.name = "KEY", .help = "Whose holds", .is_optional = true}},
-      .options = client_options({{"tag", ValueKind::kText, "TEXT", "List the holds with this mark"},
+      .options = target_options({{"tag", ValueKind::kText, "TEXT", "List the holds with this mark"},
                                  {"count", ValueKind::kNumber, "N", "List at most so many, of a key", "100"}}),
       .examples = {{"mete holds credits alice", "What is held of Alice's credits"},
                    {"mete holds --tag 'job 7'", "What one job holds"},

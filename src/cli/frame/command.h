@@ -6,6 +6,7 @@
 #pragma once
 
 #include <mete/result.h>
+#include <mete/time.h>
 
 #include <cstdint>
 #include <functional>
@@ -106,8 +107,13 @@ struct Invocation {
   [[nodiscard]] std::optional<std::string> given(const std::string& option) const;
   // As given, or else from the option's variable, or else its default; empty where there is none of these.
   [[nodiscard]] std::string value(const std::string& option, const Console& console) const;
+  // The same of a number or a duration, as the parser has seen that it is one; 0 where it is empty.
+  [[nodiscard]] std::int64_t number(const std::string& option, const Console& console) const;
+  [[nodiscard]] Duration duration(const std::string& option, const Console& console) const;
   // The argument at `index`, or "".
   [[nodiscard]] std::string argument(std::size_t index) const;
+  // The arguments from `first` on, which are numbers.
+  [[nodiscard]] std::vector<std::int64_t> numbers(std::size_t first) const;
 };
 
 // All subcommands of `mete`, in the order in which help lists them.

@@ -5,6 +5,7 @@
 #include "cli/frame/command.h"
 #include "cli/help/help.h"
 #include "wire/json.h"
+#include "wire/text.h"
 
 namespace mete::cli {
 
@@ -22,6 +23,22 @@ std::string Invocation::value(const std::string& option, const Console& console)
   CHECK(declared != command->options.end());
   const auto variable = console.environment.find(declared->environment);
   return variable != console.environment.end() ? variable->second : declared->default_text;
+}
+
+std::int64_t Invocation::number(const std::string& option, const Console& console) const {
+  return wire::parse_integer(value(option, console)).value_or(0);
+}
+
+Duration Invocation::duration(const std::string& option, const Console& console) const {
+  return wire::parse_duration(value(option, console)).value_or(Duration());
+}
+
+std::vector<std::int64_t> Invocation::numbers(std::size_t first) const {
+  std::vector<std::int64_t> numbers;
+  for (std::size_t index = first; index < arguments.size(); ++index) {
+    numbers.push_back(wire::parse_integer(arguments[index]).value_or(0));
+  }
+  return numbers;
 }
 
 std::string Invocation::argument(std::size_t index) const {

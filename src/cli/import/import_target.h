@@ -6,13 +6,14 @@
 #include <mete/result.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/client/client.h"
+#include "cli/client/server_store.h"
 #include "cli/import/findings.h"
 
 namespace mete::cli {
@@ -39,32 +40,19 @@ enum class CounterForm : std::uint8_t {
   kMonths,  // what was used in a month
 };
 
-// What must be known of the limit.
-struct TargetLimit {
-  std::string name;
-  std::string kind;
-  Amount amount = 0;
-  std::string period = {};
-  std::string zone = "UTC";
-  std::int64_t anchor = 1;
-
-  bool operator==(const TargetLimit&) const = default;
-};
-TargetLimit target_limit(const LimitDefinition& definition);
 // Whether such counters fit the limit; the error says how to define one that they do.
-Result<void> check_fits(const TargetLimit& limit, CounterForm form);
+Result<void> check_fits(const Limit& limit, CounterForm form);
 Error no_target_limit(std::string_view name, CounterForm form);
 
 // Sets what the change says. Who has just the limit's amount needs none of his own.
-std::vector<std::vector<std::string>> commands_for(const TargetLimit& limit, const std::string& key,
-                                                   const Change& change);
+std::vector<std::vector<std::string>> commands_for(const Limit& limit, const std::string& key, const Change& change);
 
 class ImportTarget {
  public:
   // An error if there is no such limit, or one that the counters do not fit.
   static Result<ImportTarget> open(Client client, const std::string& limit, CounterForm form);
 
-  [[nodiscard]] const TargetLimit& limit() const { return limit_; }
+  [[nodiscard]] const Limit& limit() const { return limit_; }
   // That of the server's clock and the limit's time zone.
   Result<Month> current_month();
   // standings[i] is that of entry i.
@@ -72,10 +60,11 @@ class ImportTarget {
   Result<void> apply(std::span<const std::vector<std::string>> commands);
 
  private:
-  ImportTarget(Client client, TargetLimit limit) : client_(std::move(client)), limit_(std::move(limit)) {}
+  ImportTarget(std::unique_ptr<ServerStore> server, Limit limit)
+      : server_(std::move(server)), limit_(std::move(limit)) {}
 
-  Client client_;
-  TargetLimit limit_;
+  std::unique_ptr<ServerStore> server_;
+  Limit limit_;
 };
 
 }  // namespace mete::cli

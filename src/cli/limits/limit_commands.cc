@@ -1,14 +1,15 @@
 // `mete limit set`, `get`, `list`, `del` and `override`.
+#include <algorithm>
 #include <ostream>
 
 #include "base/names.h"
 #include "base/try.h"
-#include "cli/client/client.h"
-#include "cli/client/replies.h"
+#include "cli/client/target.h"
 #include "cli/commands.h"
 #include "cli/frame/table.h"
 #include "cli/frame/text.h"
 #include "core/limit_fields.h"
+#include "server/limits/limit_fields.h"
 #include "wire/json.h"
 #include "wire/text.h"
 
@@ -16,44 +17,33 @@ namespace mete::cli {
 
 namespace {
 
-std::string text_of(const LimitMember& member) {
-  return member.value.type == wire::RespType::kInteger ? number_text(member.value.integer)
-                                                       : printable(member.value.text);
+std::string text_of(const wire::Scalar& value) {
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) return number_text(*number);
+  const auto* const text = std::get_if<std::string>(&value);
+  return text == nullptr ? "yes" : printable(*text);
 }
 
-// "-" where there is no such member.
-std::string text_of(const LimitDefinition& definition, std::string_view name) {
-  for (const LimitMember& member : definition) {
-    if (member.name == name) return text_of(member);
-  }
-  return "-";
+// "-" where there is no such value.
+std::string text_of(const wire::NamedValues& values, std::string_view name) {
+  const auto found = std::ranges::find(values, name, &wire::NamedValue::name);
+  return found == values.end() ? "-" : text_of(found->value);
 }
 
-// In JSON shadow is a boolean, which RESP2 does not have.
-void write_definition(const LimitDefinition& definition, wire::JsonWriter& writer) {
-  for (const LimitMember& member : definition) {
-    if (member.name == "shadow") {
-      writer.member(member.name, member.value.integer != 0);
-    } else if (member.value.type == wire::RespType::kInteger) {
-      writer.member(member.name, member.value.integer);
-    } else {
-      writer.member(member.name, member.value.text);
-    }
-  }
+// None if there is no such limit.
+Result<std::optional<wire::NamedValues>> look_at(Target& target, std::string_view name) {
+  const auto limit = TRY(target.limit(name));
+  return limit ? std::optional(server::tell_limit(target.store(), *limit)) : std::nullopt;
 }
 
-Result<int> show_limit(Client& client, const Invocation& invocation, Console& console) {
-  const std::string name = invocation.argument(0);
-  const auto definition = TRY(find_limit(client, name));
-  if (!definition) return no_limit(name);
+Result<int> show_limit(Target& target, const Invocation& invocation, Console& console) {
+  const auto values = TRY(look_at(target, invocation.arguments[0]));
+  if (!values) return no_limit(invocation.arguments[0]);
   if (invocation.is_on("json")) {
-    print_json(console, [&](wire::JsonWriter& writer) { write_definition(*definition, writer); });
+    print_json(console, [&](wire::JsonWriter& writer) { writer.members(*values); });
     return kExitDone;
   }
   std::vector<Field> fields;
-  for (const LimitMember& member : *definition) {
-    fields.emplace_back(printable(member.name), member.name == "shadow" ? "yes" : text_of(member));
-  }
+  for (const auto& [name, value] : *values) fields.emplace_back(name, text_of(value));
   print_fields(fields, console.out);
   return kExitDone;
 }
@@ -75,47 +65,44 @@ Option option_of(const core::LimitField& field) {
 }
 
 Result<int> run_limit_set(const Invocation& invocation, Console& console) {
-  std::vector<std::string> words = {"LIMIT", "SET", invocation.argument(0), invocation.argument(1),
-                                    invocation.argument(2)};
+  wire::NamedValues values = {{"kind", invocation.argument(1)}, {"amount", invocation.numbers(2)[0]}};
   for (const std::size_t place : core::kLimitOptions) {
     const core::LimitField& field = core::kLimitFields[place];
     const auto value = invocation.given(std::string(field.option));
-    if (!value || *value == "false") continue;
-    words.emplace_back(field.word);
-    if (field.type != core::FieldType::kFlag) words.push_back(*value);
+    if (value && *value != "false") values.push_back({field.name, server::value_of_word(field, *value)});
   }
-  auto client = TRY(Client::open(invocation, console));
-  TRY(client.call(words));
-  return show_limit(client, invocation, console);
+  const auto limit = TRY(server::make_limit(invocation.argument(0), values).map_error(explain));
+  auto target = TRY(Target::open(invocation, console));
+  TRY(store::check_scope(target.store(), limit));
+  TRY(target.define(limit));
+  return show_limit(target, invocation, console);
 }
 
 Result<int> run_limit_get(const Invocation& invocation, Console& console) {
-  auto client = Client::open(invocation, console);
-  return client ? show_limit(*client, invocation, console) : fail(console, client.error().message);
+  auto target = TRY(Target::open(invocation, console));
+  return show_limit(target, invocation, console);
 }
 
 // Those that are deleted between the list and the look at them are left out.
-Result<std::vector<LimitDefinition>> list_limits(const Invocation& invocation, Console& console) {
-  auto client = TRY(Client::open(invocation, console));
-  const auto reply = TRY(client.call({"LIMIT", "LIST"}));
-  std::vector<LimitDefinition> limits;
-  ReplyReader reader(reply);
-  while (reader.has_more()) {
-    auto definition = TRY(find_limit(client, reader.text()));
-    if (definition) limits.push_back(std::move(*definition));
+Result<std::vector<wire::NamedValues>> list_limits(const Invocation& invocation, Console& console) {
+  auto target = TRY(Target::open(invocation, console));
+  const auto names = TRY(target.limits());
+  std::vector<wire::NamedValues> limits;
+  for (const std::string& name : names) {
+    auto values = TRY(look_at(target, name));
+    if (values) limits.push_back(std::move(*values));
   }
-  return reader.finish().map([&] { return limits; });
+  return limits;
 }
 
 // What has no column of its own: "burst 200, shadow".
-std::string other_members(const LimitDefinition& definition) {
-  std::string text;
-  for (const LimitMember& member : definition) {
-    if (member.name == "name" || member.name == "kind" || member.name == "amount" || member.name == "period") continue;
-    text += (text.empty() ? "" : ", ") + printable(member.name);
-    if (member.name != "shadow") text += " " + text_of(member);
+std::string other_values(const wire::NamedValues& values) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : values) {
+    if (name == "name" || name == "kind" || name == "amount" || name == "period") continue;
+    texts.push_back(std::string(name) + (std::holds_alternative<bool>(value) ? "" : " " + text_of(value)));
   }
-  return text;
+  return joined(texts, ", ");
 }
 
 Result<int> run_limit_list(const Invocation& invocation, Console& console) {
@@ -123,11 +110,7 @@ Result<int> run_limit_list(const Invocation& invocation, Console& console) {
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
       writer.name("limits").begin_array();
-      for (const LimitDefinition& definition : limits) {
-        writer.begin_object();
-        write_definition(definition, writer);
-        writer.end_object();
-      }
+      for (const wire::NamedValues& values : limits) writer.begin_object().members(values).end_object();
       writer.end_array();
     });
     return kExitDone;
@@ -137,9 +120,9 @@ Result<int> run_limit_list(const Invocation& invocation, Console& console) {
     return kExitDone;
   }
   Table table({{"NAME"}, {"KIND"}, {"AMOUNT", Table::kRight}, {"PER"}, {"OPTIONS"}});
-  for (const LimitDefinition& definition : limits) {
-    table.add({text_of(definition, "name"), text_of(definition, "kind"), text_of(definition, "amount"),
-               text_of(definition, "period"), other_members(definition)});
+  for (const wire::NamedValues& values : limits) {
+    table.add({text_of(values, "name"), text_of(values, "kind"), text_of(values, "amount"), text_of(values, "period"),
+               other_values(values)});
   }
   table.print(console.out);
   return kExitDone;
@@ -147,10 +130,8 @@ Result<int> run_limit_list(const Invocation& invocation, Console& console) {
 
 Result<int> run_limit_del(const Invocation& invocation, Console& console) {
   const std::string name = invocation.argument(0);
-  const auto reply = TRY(ask(invocation, console, {"LIMIT", "DEL", name}));
-  ReplyReader reader(reply);
-  const bool is_deleted = reader.integer() > 0;
-  TRY(reader.finish());
+  auto target = TRY(Target::open(invocation, console));
+  const bool is_deleted = TRY(target.drop(name));
   if (!is_deleted) return no_limit(name);
   if (invocation.is_on("json")) {
     print_json(console, [](wire::JsonWriter& writer) { writer.member("deleted", true); });
@@ -167,8 +148,8 @@ Result<int> run_limit_override(const Invocation& invocation, Console& console) {
   if (!is_none && !number) {
     return fail_usage(invocation, console, "AMOUNT must be an integer or none, not " + shown(amount));
   }
-  const auto reply =
-      TRY(ask(invocation, console, {"LIMIT", "OVERRIDE", invocation.argument(0), invocation.argument(1), amount}));
+  auto target = TRY(Target::open(invocation, console));
+  TRY(target.set_override({invocation.arguments[0], invocation.arguments[1]}, is_none ? std::nullopt : number));
   if (invocation.is_on("json")) {
     print_json(console, [&](wire::JsonWriter& writer) {
       writer.name("amount").value(is_none ? wire::JsonValue{} : wire::JsonValue{*number});
@@ -200,7 +181,7 @@ Command limit_set_command() {
                      .kind = ValueKind::kChoice,
                      .choices = base::split_names(core::kKindNames)},
                     {.name = "AMOUNT", .help = "How much there is, in a period", .kind = ValueKind::kNumber}},
-      .options = client_options(std::move(options)),
+      .options = target_options(std::move(options)),
       .examples = {{"mete limit set api bucket 100 --per 1m --burst 200", "100 a minute, 200 at once"},
                    {"mete limit set links calendar 20 --per month --zone Europe/Berlin", "20 a month"},
                    {"mete limit set storage stock 5000000000", "5 GB, until they are given back"}},
@@ -211,14 +192,14 @@ Command limit_get_command() {
   return {.name = "limit get",
           .summary = "Show the definition of a limit",
           .arguments = {name_argument()},
-          .options = client_options(),
+          .options = target_options(),
           .run = run_limit_get};
 }
 
 Command limit_list_command() {
   return {.name = "limit list",
           .summary = "List the limits and their definitions",
-          .options = client_options(),
+          .options = target_options(),
           .run = run_limit_list};
 }
 
@@ -226,7 +207,7 @@ Command limit_del_command() {
   return {.name = "limit del",
           .summary = "Delete a limit, and what was used of it",
           .arguments = {name_argument()},
-          .options = client_options(),
+          .options = target_options(),
           .run = run_limit_del};
 }
 
@@ -236,7 +217,7 @@ Command limit_override_command() {
           .arguments = {name_argument(),
                         {.name = "KEY", .help = "For whom"},
                         {.name = "AMOUNT", .help = "How much; 'none' takes it back"}},
-          .options = client_options(),
+          .options = target_options(),
           .examples = {{"mete limit override api alice 1000", "Alice has bought more"},
                        {"mete limit override api alice none", "And does not pay for it any more"}},
           .run = run_limit_override};

@@ -11,7 +11,6 @@
 #include "cli/top/frame.h"
 #include "cli/top/terminal.h"
 #include "wire/json.h"
-#include "wire/text.h"
 
 namespace mete::cli {
 
@@ -86,9 +85,8 @@ Result<void> run_live(Client& client, const TopOptions& options) {
 }
 
 Result<int> run_top(const Invocation& invocation, Console& console) {
-  const TopOptions options{
-      .server = invocation.value("server", console),
-      .interval = wire::parse_duration(invocation.value("interval", console)).value_or(Duration())};
+  const TopOptions options{.server = invocation.value("server", console),
+                           .interval = invocation.duration("interval", console)};
   if (options.interval < kIntervalMin || options.interval > kIntervalMax) {
     return fail_usage(invocation, console, "option '--interval' must be 100ms to 1h");
   }

@@ -7,19 +7,14 @@
 #include "lab/bench/bench.h"
 #include "lab/bench/scenarios.h"
 #include "lab/commands.h"
-#include "wire/text.h"
 
 namespace mete::lab {
 
 namespace {
 
-// The parser has seen that they are numbers and durations, and none_is_negative() the rest.
+// None is negative: none_is_negative() has seen to that.
 std::uint64_t number_of(const cli::Invocation& invocation, cli::Console& console, const std::string& option) {
-  return static_cast<std::uint64_t>(wire::parse_integer(invocation.value(option, console)).value_or(0));
-}
-
-Duration duration_of(const cli::Invocation& invocation, cli::Console& console, const std::string& option) {
-  return wire::parse_duration(invocation.value(option, console)).value_or(Duration());
+  return static_cast<std::uint64_t>(invocation.number(option, console));
 }
 
 bool none_is_negative(const cli::Invocation& invocation, cli::Console& console) {
@@ -43,8 +38,8 @@ Result<int> run_bench_command(const cli::Invocation& invocation, cli::Console& c
   options.pipeline = number_of(invocation, console, "pipeline");
   options.threads = number_of(invocation, console, "threads");
   options.keys = number_of(invocation, console, "keys");
-  options.warm_up = duration_of(invocation, console, "warm-up");
-  options.duration = duration_of(invocation, console, "duration");
+  options.warm_up = invocation.duration("warm-up", console);
+  options.duration = invocation.duration("duration", console);
   options.requests = number_of(invocation, console, "requests");
   options.rate = number_of(invocation, console, "rate");
   options.fill = invocation.is_on("fill");

@@ -47,7 +47,7 @@ Result<wire::RespValue> ask_node(const PlannedNode& node, const std::vector<std:
 
 bool has_limit(const PlannedNode& node) {
   const auto limit = ask_node(node, {"LIMIT", "GET", std::string(kClusterLimit)});
-  return limit && !cli::is_nil(*limit);
+  return limit && limit->type != wire::RespType::kNull;
 }
 
 std::string counted_peers(const cli::ClusterReading& reading) {

@@ -26,6 +26,14 @@ std::string meter_of(const Charge& charge) {
 
 }  // namespace
 
+Duration retry_wait(const core::Verdict& denial) {
+  return std::clamp(denial.retry_after, kRetryMin, denial.retry_after.is_never() ? kRetryMaxUntimed : kRetryMax);
+}
+
+bool can_never_fit(std::span<const Charge> charges, const core::Verdict& verdict) {
+  return charges.size() == 1 && verdict.retry_after.is_never() && charges[0].cost > verdict.limit;
+}
+
 WaitQueue::Waiter::Waiter(const core::Take& request, Duration patience)
     : mode_(request.mode), id_(request.id), patience_(patience) {
   names_.reserve(request.charges.size() * 2);  // The views below must not move.
@@ -129,13 +137,12 @@ void WaitQueue::attempt(std::uint64_t caller) {
     return store_.run(request, execution);
   };
   ask(found->second, caller, take, [this, caller](Queued& queued, const Result<core::Verdict>& verdict) {
-    if (!verdict.has_value() || verdict->is_allowed || can_never_fit(*queued.waiter, *verdict)) return true;
+    if (!verdict.has_value() || verdict->is_allowed || can_never_fit(queued.waiter->charges(), *verdict)) return true;
     if (queued.is_over) {
       give_up(caller);
       return false;
     }
-    const Duration latest = verdict->retry_after.is_never() ? kRetryMaxUntimed : kRetryMax;
-    const Duration wait = queued.is_nudged ? Duration() : std::clamp(verdict->retry_after, kRetryMin, latest);
+    const Duration wait = queued.is_nudged ? Duration() : retry_wait(*verdict);
     loop_.cancel(queued.retry);
     queued.retry = loop_.after(wait, [this, caller] { attempt(caller); });
     return false;
@@ -188,11 +195,6 @@ void WaitQueue::try_first(const std::vector<std::string>& meters) {
     const auto queue = queues_.find(meter);
     if (queue != queues_.end()) attempt(queue->second.front());
   }
-}
-
-// Of one charge this can be told: more than a fresh meter has.
-bool WaitQueue::can_never_fit(const Waiter& waiter, const core::Verdict& verdict) {
-  return waiter.charges().size() == 1 && verdict.retry_after.is_never() && waiter.charges()[0].cost > verdict.limit;
 }
 
 }  // namespace mete::server

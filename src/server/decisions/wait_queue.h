@@ -31,6 +31,11 @@
 
 namespace mete::server {
 
+// How long after a denial a take that waits is tried again, unless something is given back before.
+Duration retry_wait(const core::Verdict& denial);
+// Of one charge this can be told: more than a fresh meter has.
+bool can_never_fit(std::span<const Charge> charges, const core::Verdict& verdict);
+
 class WaitQueue {
  public:
   // With the ticket of what the verdict has changed: it must be on disk before anybody is told.
@@ -95,7 +100,6 @@ class WaitQueue {
   // Gives the place of the caller up, and to the next in line.
   void leave(std::uint64_t caller);
   void try_first(const std::vector<std::string>& meters);
-  [[nodiscard]] static bool can_never_fit(const Waiter& waiter, const core::Verdict& verdict);
 
   net::EventLoop& loop_;
   net::Fibers* const fibers_;

@@ -1,6 +1,7 @@
 #include "server/limits/limit_fields.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -8,7 +9,6 @@
 #include "base/names.h"
 #include "base/time_text.h"
 #include "base/try.h"
-#include "core/limit_fields.h"
 #include "core/validate.h"
 #include "wire/text.h"
 
@@ -110,11 +110,33 @@ Result<Limit> make_limit(std::string name, std::span<const wire::NamedValue> val
   return limit;
 }
 
+wire::Scalar value_of_word(const LimitField& field, std::string_view word) {
+  if (field.type == FieldType::kFlag) return true;
+  if (field.type == FieldType::kAmount || field.type == FieldType::kNumber) {
+    if (const auto number = wire::parse_integer(word)) return *number;
+  }
+  std::string text(word);
+  const bool is_verbatim = field.type == FieldType::kText || (!text.empty() && text[0] >= '0' && text[0] <= '9');
+  for (char& letter : text) {
+    if (!is_verbatim) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return text;
+}
+
 wire::NamedValues describe_limit(const Limit& limit) {
   wire::NamedValues values;
   for (const LimitField& field : core::kLimitFields) {
     if (const auto value = field.told(limit)) values.push_back({field.name, scalar_of(field, *value)});
   }
+  return values;
+}
+
+wire::NamedValues tell_limit(store::Store& store, const Limit& limit) {
+  wire::NamedValues values = describe_limit(limit);
+  values.insert(values.begin(), {"name", std::string(limit.name())});
+  if (limit.scope() != Scope::kEscrow) return values;
+  const auto outstanding = store.outstanding(limit.name());
+  if (outstanding.has_value() && *outstanding) values.push_back({"outstanding", **outstanding});
   return values;
 }
 

@@ -10,7 +10,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
+#include "base/try.h"
+#include "core/operation_fields.h"
 #include "net/address.h"
 #include "wire/resp_reply.h"
 
@@ -51,5 +55,27 @@ class ReplySource {
 
 // How each charge's meter stands, to whoever has room for it. An answer from before does not tell.
 void tell_usages(std::span<const Usage> told, std::span<Usage> usages);
+
+// The answer to an operation. `check` gets whether the reply has just its fields, and the server's time, and says what
+// is wrong then.
+template <class What, class Check>
+Result<typename What::Answer> read_answer(const What& operation, const wire::RespValue& reply, Check check) {
+  core::FieldReader<ReplySource> reader{ReplySource(reply.elements)};
+  Instant now;
+  reader(now);
+  if constexpr (std::is_void_v<typename What::Answer>) {
+    return check(reader.is_whole(), now);
+  } else {
+    typename What::Answer answer{};
+    reader(answer);
+    if constexpr (requires { operation.usages; }) {
+      std::vector<Usage> usages;
+      reader(usages);
+      tell_usages(usages, operation.usages);
+    }
+    TRY(check(reader.is_whole(), now));
+    return answer;
+  }
+}
 
 }  // namespace mete::store::servers

@@ -14,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/try.h"
 #include "store/mete/call.h"
 #include "store/mete/rendezvous.h"
 #include "store/mete/replies.h"
@@ -51,22 +50,11 @@ class ServerGroup {
   Result<typename What::Answer> read(const Server& server, const What& operation,
                                      const Result<wire::RespValue>& reply) {
     if (!reply) return reply.error();
-    core::FieldReader<ReplySource> reader{ReplySource(reply->elements)};
-    Instant now;
-    reader(now);
-    if constexpr (std::is_void_v<typename What::Answer>) {
-      return finish_reading(reader, server, What::kTraits.name, now);
-    } else {
-      typename What::Answer answer{};
-      reader(answer);
-      if constexpr (requires { operation.usages; }) {
-        std::vector<Usage> usages;
-        reader(usages);
-        tell_usages(usages, operation.usages);
-      }
-      TRY(finish_reading(reader, server, What::kTraits.name, now));
-      return answer;
-    }
+    return read_answer(operation, *reply, [&](bool is_whole, Instant now) -> Result<void> {
+      if (!is_whole) return unexpected_reply(What::kTraits.name, server.address());
+      clock_.tell(now.ns() / kNsPerMicro);
+      return {};
+    });
   }
 
   [[nodiscard]] Instant now() const { return clock_.now(); }
@@ -75,12 +63,6 @@ class ServerGroup {
  private:
   ServerGroup(const ServerUrl& url, std::unique_ptr<net::TlsClient> tls, std::span<const std::string> names);
   Result<void> greet(Server& server);
-  Result<void> finish_reading(const core::FieldReader<ReplySource>& reader, const Server& server, std::string_view name,
-                              Instant now) {
-    if (!reader.is_whole()) return unexpected_reply(name, server.address());
-    clock_.tell(now.ns() / kNsPerMicro);
-    return {};
-  }
 
   std::unique_ptr<net::TlsClient> tls_;  // the servers refer to it
   std::vector<std::unique_ptr<Server>> servers_;

@@ -17,28 +17,37 @@ const std::vector<Command>& take_only() {
   return kCommands;
 }
 
+// "api/alice/1": limit, key and cost.
+Words texts_of(const std::vector<Charge>& charges) {
+  Words texts;
+  for (const Charge& charge : charges) {
+    texts.push_back(std::string(charge.limit) + "/" + std::string(charge.key) + "/" + std::to_string(charge.cost));
+  }
+  return texts;
+}
+
 TEST(Charges, AreWrittenAsInResp) {
   const struct {
     Words typed;
-    Words sent;
+    Words read;
   } rows[] = {
-      {{"api", "alice"}, {"TAKE", "api", "alice"}},
-      {{"api", "alice", "--cost", "2"}, {"TAKE", "api", "alice", "COST", "2"}},
-      {{"--cost=2", "api", "alice"}, {"TAKE", "api", "alice", "COST", "2"}},
-      {{"api", "a:b", "and", "tenant", "acme"}, {"TAKE", "api", "a:b", "AND", "tenant", "acme"}},
-      {{"api", "a", "--cost=2", "and", "b", "c"}, {"TAKE", "api", "a", "COST", "2", "AND", "b", "c"}},
-      {{"api", "a", "and", "b", "c", "--cost=2"}, {"TAKE", "api", "a", "AND", "b", "c", "COST", "2"}},
-      {{"api", "a", "AND", "--cost=3", "b", "c", "and", "d", "e", "--cost=4"},
-       {"TAKE", "api", "a", "AND", "b", "c", "COST", "3", "AND", "d", "e", "COST", "4"}},
-      {{"and", "and", "and", "and", "and"}, {"TAKE", "and", "and", "AND", "and", "and"}},
-      {{"api", "--cost=2", "--", "--key"}, {"TAKE", "api", "--key", "COST", "2"}},
+      {{"api", "alice"}, {"api/alice/1"}},
+      {{"api", "alice", "--cost", "2"}, {"api/alice/2"}},
+      {{"--cost=2", "api", "alice"}, {"api/alice/2"}},
+      {{"api", "a:b", "and", "tenant", "acme"}, {"api/a:b/1", "tenant/acme/1"}},
+      {{"api", "a", "--cost=2", "and", "b", "c"}, {"api/a/2", "b/c/1"}},
+      {{"api", "a", "and", "b", "c", "--cost=2"}, {"api/a/1", "b/c/2"}},
+      {{"api", "a", "AND", "--cost=3", "b", "c", "and", "d", "e", "--cost=4"}, {"api/a/1", "b/c/3", "d/e/4"}},
+      {{"and", "and", "and", "and", "and"}, {"and/and/1", "and/and/1"}},
+      {{"api", "--cost=2", "--", "--key"}, {"api/--key/2"}},
   };
   for (const auto& row : rows) {
     Words words = {"take"};
     words.insert(words.end(), row.typed.begin(), row.typed.end());
-    const auto charges = read_charges(parse(take_only(), words).value());
+    const Invocation invocation = parse(take_only(), words).value();
+    const auto charges = read_charges(invocation);
     ASSERT_TRUE(charges) << charges.error().message;
-    EXPECT_EQ(words_of("TAKE", *charges), row.sent);
+    EXPECT_EQ(texts_of(*charges), row.read);
   }
 }
 

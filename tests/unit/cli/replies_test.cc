@@ -31,7 +31,7 @@ TEST(Explain, SaysWhatToDoNext) {
       {"ERR \033[2Jboo", R"(\x1b[2Jboo)"},
       {"ODD", ""},
   };
-  for (const auto& row : rows) EXPECT_EQ(explain(row.reply).message, row.message);
+  for (const auto& row : rows) EXPECT_EQ(explain(error_of(row.reply)).message, row.message);
 }
 
 wire::RespValue integer(std::int64_t number) { return {.type = wire::RespType::kInteger, .integer = number}; }

@@ -122,9 +122,7 @@ void add_decision_headers(HttpCall& call, const HttpDecision& decision, wire::Ht
 }
 
 void write_decision(const HttpDecision& decision, wire::JsonWriter& writer) {
-  wire::write_members(writer, decision.verdict);
-  if (decision.tells_taken) writer.member("taken", decision.verdict.taken);
-  writer.texts("violated", violated_limits(decision.charges, decision.verdict));
+  wire::write_decision(writer, decision.verdict, decision.charges, decision.tells_taken);
 }
 
 wire::HttpResponse denial(const HttpDecision& decision) {

@@ -19,13 +19,7 @@ wire::HttpResponse no_limit(std::string_view name) {
 }
 
 wire::HttpResponse limit_answer(store::Store& store, const Limit& limit, int status) {
-  const auto outstanding = store.outstanding(limit.name());
-  return json_answer(
-      [&](wire::JsonWriter& writer) {
-        writer.member("name", limit.name()).members(describe_limit(limit));
-        if (outstanding.has_value() && *outstanding) writer.member("outstanding", **outstanding);
-      },
-      status);
+  return json_answer([&](wire::JsonWriter& writer) { writer.members(tell_limit(store, limit)); }, status);
 }
 
 // The schema allows only the types that a Scalar has.

@@ -68,6 +68,10 @@ Result<core::Shifted> run(CommandContext& context, const core::OneShift& operati
   return answer;
 }
 
+// A peek decides nothing.
+bool is_peek(const core::Take& take) { return take.mode == Mode::kPeek; }
+bool is_peek(const core::Hold& /*hold*/) { return false; }
+
 template <class What>
 void run_and_answer(CommandContext& context, What& operation) {
   // The other server's client, or its password, may have less reach than the other.
@@ -79,7 +83,7 @@ void run_and_answer(CommandContext& context, What& operation) {
   if constexpr (std::is_void_v<typename What::Answer>) {
     write_fields(context);
   } else if constexpr (requires { operation.usages; }) {
-    note_decision(context.metrics, operation.charges, *answer);
+    if (!is_peek(operation)) note_decision(context.metrics, operation.charges, *answer);
     write_fields(context, *answer, std::span<const Usage>(operation.usages));
   } else {
     write_fields(context, *answer);

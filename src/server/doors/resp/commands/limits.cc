@@ -24,21 +24,6 @@ constexpr std::size_t kFirstOption = kFirstKind + base::count_names(core::kKindN
 enum SyncArgument : std::uint8_t { kSyncName, kSyncDryRun, kSyncForce };
 enum OverrideArgument : std::uint8_t { kOverrideName, kOverrideKey, kOverrideAmount };
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return lower;
-}
-
-// Names are read in any case; a zone is written as it is, and so is the unit of a duration.
-wire::Scalar option_value(const Arguments& arguments, std::size_t index, core::FieldType type) {
-  if (type == core::FieldType::kFlag) return true;
-  if (type == core::FieldType::kAmount || type == core::FieldType::kNumber) return arguments.integer(index);
-  const std::string_view text = arguments.text(index);
-  const bool is_verbatim = type == core::FieldType::kText || (!text.empty() && text[0] >= '0' && text[0] <= '9');
-  return is_verbatim ? std::string(text) : lower_case(text);
-}
-
 Result<Limit> read_limit(const Arguments& arguments) {
   wire::NamedValues values;
   for (std::size_t index = kFirstKind; index < kFirstOption; ++index) {
@@ -52,7 +37,7 @@ Result<Limit> read_limit(const Arguments& arguments) {
   std::size_t index = kFirstOption;
   for (const std::size_t place : core::kLimitOptions) {
     const core::LimitField& field = core::kLimitFields[place];
-    if (arguments.has(index)) values.push_back({field.name, option_value(arguments, index, field.type)});
+    if (arguments.has(index)) values.push_back({field.name, value_of_word(field, arguments.text(index))});
     ++index;
   }
   return make_limit(std::string(arguments.text(kName)), values);
@@ -102,13 +87,8 @@ void limit_get(CommandContext& context) {
     context.reply.null_array();
     return;
   }
-  auto fields = describe_limit(**limit);
-  // What cannot be known now is left out: the definition is known all the same.
-  const auto outstanding = context.store.store().outstanding((*limit)->name());
-  if (outstanding.has_value() && *outstanding) fields.push_back({"outstanding", **outstanding});
-  context.reply.map(fields.size() + 1);
-  context.reply.bulk("name");
-  context.reply.bulk((*limit)->name());
+  const auto fields = tell_limit(context.store.store(), **limit);
+  context.reply.map(fields.size());
   write_fields(context.reply, fields);
 }
 
