@@ -1,8 +1,9 @@
-# What `cmake --install` puts where: the library and its headers, the program, the license, and the two files by which
-# other projects find the library: a CMake package and a pkg-config file. Both follow the tree when it is moved.
+# What `cmake --install` puts where: the two libraries and their headers, the program, the license, and the files by which
+# other projects find the libraries: a CMake package and pkg-config files. They follow the tree when it is moved.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS mete EXPORT mete-targets)
+install(TARGETS mete_stores EXPORT mete-stores-targets)
 install(TARGETS mete_program)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/mete TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)
@@ -18,19 +19,23 @@ install(FILES ${PROJECT_SOURCE_DIR}/packaging/systemd/mete.service ${PROJECT_SOU
 if(BUILD_SHARED_LIBS)
   file(RELATIVE_PATH libraries_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(mete_program PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries_from_program}")
+  set_target_properties(mete_stores PROPERTIES INSTALL_RPATH "$ORIGIN")
 endif()
 
-# find_package(mete) gives the target mete::mete.
+# find_package(mete) gives the target mete::mete, and with COMPONENTS stores mete::stores as well.
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/mete)
 install(EXPORT mete-targets NAMESPACE mete:: DESTINATION ${package_directory})
+install(EXPORT mete-stores-targets NAMESPACE mete:: DESTINATION ${package_directory})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/mete-config-version.cmake COMPATIBILITY SameMinorVersion)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/mete-config.cmake.in ${PROJECT_BINARY_DIR}/mete-config.cmake @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mete-config.cmake ${PROJECT_BINARY_DIR}/mete-config-version.cmake
   DESTINATION ${package_directory})
 
-# pkg-config mete. The prefix is told from where the file lies.
+# pkg-config mete, and pkg-config mete-stores. The prefix is told from where the file lies.
 set(pkgconfig_directory ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH prefix_from_pkgconfig ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" prefix_from_pkgconfig ${prefix_from_pkgconfig})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/mete.pc.in ${PROJECT_BINARY_DIR}/mete.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/mete.pc DESTINATION ${pkgconfig_directory})
+foreach(package mete mete-stores)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${pkgconfig_directory})
+endforeach()

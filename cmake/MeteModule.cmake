@@ -1,6 +1,7 @@
-# One target per folder of src/: mete_module(NAME [PROGRAM] [TOGETHER N] DEPENDS other modules and libraries…) takes every
-# .cc below src/NAME. A PROGRAM module is part of the program and not of the library. TOGETHER: how many sources are
-# compiled as one, METE_TOGETHER where it is not said.
+# One target per folder of src/: mete_module(NAME [IN LIBRARY] [TOGETHER N] [ROOMS folders…] [WITHOUT folders…] DEPENDS
+# other modules and libraries…) takes every .cc below src/NAME, or below the rooms, and none of those it is without. IN:
+# the library that it is part of, mete where it is not said. TOGETHER: how many sources are compiled as one,
+# METE_TOGETHER where it is not said.
 
 find_package(Threads REQUIRED)
 
@@ -51,9 +52,16 @@ function(mete_together target count)
 endfunction()
 
 function(mete_module name)
-  cmake_parse_arguments(ARG "PROGRAM" "TOGETHER" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "IN;TOGETHER" "ROOMS;WITHOUT;DEPENDS" ${ARGN})
   set(libraries Threads::Threads ${ARG_DEPENDS})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  if(NOT ARG_ROOMS)
+    set(ARG_ROOMS ${name})
+  endif()
+  list(TRANSFORM ARG_ROOMS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1/*.cc")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${ARG_ROOMS})
+  foreach(room ${ARG_WITHOUT})
+    list(FILTER sources EXCLUDE REGEX "/src/${room}/")
+  endforeach()
   if(NOT sources)  # Headers only.
     add_library(mete_${name} INTERFACE)
     target_include_directories(mete_${name} INTERFACE ${PROJECT_SOURCE_DIR}/include)
@@ -69,9 +77,17 @@ function(mete_module name)
     set(ARG_TOGETHER ${METE_TOGETHER})
   endif()
   mete_together(mete_${name} ${ARG_TOGETHER})
-  if(ARG_PROGRAM)
-    set_property(GLOBAL APPEND PROPERTY METE_PROGRAM_MODULES mete_${name})
-  else()
-    set_property(GLOBAL APPEND PROPERTY METE_MODULES mete_${name})
+  if(NOT ARG_IN)
+    set(ARG_IN mete)
   endif()
+  set_property(GLOBAL APPEND PROPERTY METE_OBJECTS_OF_${ARG_IN} $<TARGET_OBJECTS:mete_${name}>)
+endfunction()
+
+# mete_library(NAME [STATIC]): of the modules that are in it.
+function(mete_library name)
+  get_property(objects GLOBAL PROPERTY METE_OBJECTS_OF_${name})
+  add_library(${name} ${ARGN} ${objects})
+  # Before 1.0 every minor version may change the binary interface.
+  set_target_properties(${name} PROPERTIES
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endfunction()

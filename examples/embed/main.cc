@@ -13,15 +13,14 @@ int main() {
 
   int allowed = 0;
   for (int request = 0; request < 1000; ++request) {
-    if (limiter.take("api", "alice").value().allowed()) ++allowed;
+    if (limiter.allow("api", "alice")) ++allowed;
   }
   // The bucket lets 200 pass at once; more come back only with time, 100 a minute.
   std::cout << "requests allowed: " << (allowed >= 200 && allowed < 300 ? "the burst" : "wrong") << '\n';
 
   // Hold 10 credits while the work runs, then pay for the 7 it took. What is not paid for comes back.
-  auto hold = limiter.hold({{"credits", "alice", 10}}, 1h).value();
+  auto hold = limiter.hold("credits", "alice", 10, 1h).value();
   limiter.commit(hold.id, 7).value();
-  std::cout << "credits for 43 more: " << (limiter.take("credits", "alice", 43).value().allowed() ? "yes" : "no")
-            << '\n';
-  std::cout << "credits for 1 more: " << (limiter.take("credits", "alice", 1).value().allowed() ? "yes" : "no") << '\n';
+  std::cout << "credits for 43 more: " << (limiter.allow("credits", "alice", 43) ? "yes" : "no") << '\n';
+  std::cout << "credits for 1 more: " << (limiter.allow("credits", "alice") ? "yes" : "no") << '\n';
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mete/limit.h>
+#include <mete/text.h>
 
 #include <cstdint>
 #include <string>
@@ -12,8 +13,8 @@ namespace mete {
 
 // One charge of an operation. The views must stay valid for the call alone.
 struct Charge {
-  std::string_view limit;
-  std::string_view key;
+  Text limit;
+  Text key;
   Amount cost = 1;
 };
 

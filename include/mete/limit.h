@@ -7,6 +7,7 @@
 // A Limit is a value. It is checked as a whole when it is defined, not while it is written.
 #pragma once
 
+#include <mete/text.h>
 #include <mete/time.h>
 
 #include <cstdint>
@@ -90,7 +91,7 @@ struct LimitFields {
 
 class Limit {
  public:
-  Limit(Kind kind, std::string name) : fields_{.kind = kind, .name = std::move(name)} {}
+  Limit(Kind kind, Text name) : fields_{.kind = kind, .name = std::string(name)} {}
   explicit Limit(LimitFields fields) : fields_(std::move(fields)) {}
 
   Limit& amount(Amount amount) {
@@ -110,8 +111,8 @@ class Limit {
     fields_.burst = burst;
     return *this;
   }
-  Limit& zone(std::string zone) {
-    fields_.zone = std::move(zone);
+  Limit& zone(Text zone) {
+    fields_.zone = std::string(zone);
     return *this;
   }
   // Where a calendar period starts: ISO weekday 1..7, day of month 1..31, or month_day(month, day) for a year.
@@ -167,10 +168,10 @@ class Limit {
   LimitFields fields_;
 };
 
-inline Limit bucket(std::string name) { return {Kind::kBucket, std::move(name)}; }
-inline Limit window(std::string name) { return {Kind::kWindow, std::move(name)}; }
-inline Limit sliding(std::string name) { return {Kind::kSliding, std::move(name)}; }
-inline Limit calendar(std::string name) { return {Kind::kCalendar, std::move(name)}; }
-inline Limit stock(std::string name) { return {Kind::kStock, std::move(name)}; }
+inline Limit bucket(Text name) { return {Kind::kBucket, name}; }
+inline Limit window(Text name) { return {Kind::kWindow, name}; }
+inline Limit sliding(Text name) { return {Kind::kSliding, name}; }
+inline Limit calendar(Text name) { return {Kind::kCalendar, name}; }
+inline Limit stock(Text name) { return {Kind::kStock, name}; }
 
 }  // namespace mete

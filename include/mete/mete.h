@@ -6,4 +6,5 @@
 #include <mete/limit.h>     // IWYU pragma: export
 #include <mete/limiter.h>   // IWYU pragma: export
 #include <mete/result.h>    // IWYU pragma: export
+#include <mete/text.h>      // IWYU pragma: export
 #include <mete/time.h>      // IWYU pragma: export

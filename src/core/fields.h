@@ -12,6 +12,7 @@
 #pragma once
 
 #include <mete/limit.h>
+#include <mete/text.h>
 #include <mete/time.h>
 
 #include <concepts>
@@ -38,7 +39,7 @@ concept IsNumber = std::integral<std::remove_const_t<Value>> || std::is_enum_v<s
     Is<Value, Duration> || Is<Value, Instant>;
 
 template <class Value>
-concept IsText = Is<Value, std::string> || Is<Value, std::string_view>;
+concept IsText = Is<Value, std::string> || Is<Value, std::string_view> || Is<Value, Text>;
 
 template <class Value>
 inline constexpr bool kIsOptional = false;

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/monotonic.h"
+#include "base/strand.h"
 
 // What clang calls otherwise.
 #if defined(__has_feature)
@@ -40,8 +41,6 @@ constexpr std::size_t kStackBytes = std::size_t{2} << 20;  // Instrumented frame
 #else
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;  // A handshake of TLS is the deepest there is.
 #endif
-
-thread_local Fiber* current_fiber = nullptr;
 
 std::uint32_t epoll_events(short events) {
   return ((events & POLLIN) != 0 ? EPOLLIN : 0U) | ((events & POLLOUT) != 0 ? EPOLLOUT : 0U) | EPOLLONESHOT;
@@ -122,14 +121,16 @@ class FiberAnnotations {
 #endif
 };
 
-class Fiber {
+class Fiber final : public base::Strand {
  public:
   explicit Fiber(Fibers& fibers) : fibers_(fibers) {
     inside_ = context::make_fcontext(stack_.top(), kStackBytes, &Fiber::enter);
   }
 
+  static Fiber* current() { return static_cast<Fiber*>(current_); }
+
   [[nodiscard]] EventLoop& loop() { return fibers_.loop_; }
-  [[nodiscard]] std::uint64_t begin_wait() { return ++wait_; }
+  [[nodiscard]] std::uint64_t begin_wait() override { return ++wait_; }
 
   void start(std::function<void()> function) {
     function_ = std::move(function);
@@ -143,8 +144,17 @@ class Fiber {
     go_on();
   }
 
+  void end_wait_soon(std::uint64_t wait) override {
+    const auto go_on = [this, wait] { end_wait(wait); };
+    if (EventLoop::current() == &loop()) {
+      loop().at_round_end(go_on);
+    } else {
+      loop().post(go_on);
+    }
+  }
+
   // Within the fiber: until end_wait().
-  void rest() {
+  void rest() override {
     is_resting_ = true;
     annotations_.leave();
     outside_ = context::jump_fcontext(outside_, nullptr).fctx;
@@ -185,12 +195,12 @@ class Fiber {
   }
 
   void go_on() {
-    CHECK(current_fiber == nullptr);
-    current_fiber = this;
+    CHECK(current_ == nullptr);
+    current_ = this;
     annotations_.enter(stack_);
     inside_ = context::jump_fcontext(inside_, this).fctx;
     annotations_.left();
-    current_fiber = nullptr;
+    current_ = nullptr;
     if (!function_) fibers_.idle_.push_back(this);
   }
 
@@ -239,10 +249,10 @@ class SocketWait final : public EventHandler {
 
 }  // namespace
 
-bool is_on_fiber() { return current_fiber != nullptr; }
+bool is_on_fiber() { return Fiber::current() != nullptr; }
 
 bool wait_for_socket(int socket, short events, const Deadline& deadline) {
-  Fiber* const fiber = current_fiber;
+  Fiber* const fiber = Fiber::current();
   if (fiber == nullptr) return poll_socket(socket, events, deadline);
   if (deadline.is_over()) return poll_socket(socket, events, deadline);
   const std::uint64_t wait = fiber->begin_wait();
@@ -259,7 +269,7 @@ bool wait_for_socket(int socket, short events, const Deadline& deadline) {
 }
 
 void pause_for(Duration length) {
-  if (current_fiber == nullptr) {
+  if (!is_on_fiber()) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(length.ns()));
   } else {
     FiberWait::begin().rest(Deadline::in(length));
@@ -267,27 +277,20 @@ void pause_for(Duration length) {
 }
 
 void let_others_go_first() {
-  if (current_fiber == nullptr) return;
+  if (!is_on_fiber()) return;
   const FiberWait wait = FiberWait::begin();
   wait.end();
   wait.rest(Deadline::in(Duration::never()));
 }
 
 FiberWait FiberWait::begin() {
-  if (current_fiber == nullptr) return {};
-  return {current_fiber, current_fiber->begin_wait()};
+  Fiber* const fiber = Fiber::current();
+  if (fiber == nullptr) return {};
+  return {fiber, fiber->begin_wait()};
 }
 
 void FiberWait::rest(const Deadline& deadline) const { fiber->rest(number, deadline); }
 
-void FiberWait::end() const {
-  EventLoop& loop = fiber->loop();
-  const auto go_on = [fiber = fiber, number = number] { fiber->end_wait(number); };
-  if (EventLoop::current() == &loop) {
-    loop.at_round_end(go_on);
-  } else {
-    loop.post(go_on);
-  }
-}
+void FiberWait::end() const { fiber->end_wait_soon(number); }
 
 }  // namespace mete::net

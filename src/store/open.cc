@@ -4,16 +4,9 @@
 #include "base/time_text.h"
 #include "base/try.h"
 #include "journal/posix_file_system.h"
+#include "store/elsewhere.h"
 #include "store/embedded/embedded_store.h"
-#include "store/etcd/etcd_store.h"
-#include "store/etcd/url.h"
 #include "store/fail_open.h"
-#include "store/mete/mete_store.h"
-#include "store/mete/url.h"
-#include "store/postgres/postgres_store.h"
-#include "store/postgres/url.h"
-#include "store/redis/client/url.h"
-#include "store/redis/redis_store.h"
 
 namespace mete {
 
@@ -25,20 +18,14 @@ namespace {
 constexpr std::size_t kMaxMemoryMin = std::size_t{4} << 20;
 constexpr std::string_view kEmbedded = "embedded:";
 
-constexpr std::string_view kRedis = "redis";  // redis:, rediss:, redis+sentinel:, …
-
 }  // namespace
 
 Result<void> check_url(std::string_view url) {
-  const auto done = [](const auto& /*parsed*/) {};
   if (url.starts_with(kEmbedded)) return {};
-  if (postgres::is_postgres_url(url)) return postgres::parse_url(url).map(done);
-  if (servers::is_mete_url(url)) return servers::parse_url(url).map(done);
-  if (etcd::is_etcd_url(url)) return etcd::parse_url(url).map(done);
-  if (url.starts_with(kRedis)) return redis::parse_url(url).map(done);
+  if (mete_stores != nullptr) return mete_stores()->check_url(url);
   return base::invalid("url: no store for '" + std::string(url) +
-                       "': use 'embedded:DIR', 'embedded:' to keep everything in memory alone, 'redis://HOST:PORT', "
-                       "'postgres://HOST/DATABASE', 'etcd://HOST:PORT' or 'mete://HOST:PORT'");
+                       "': this program has 'embedded:DIR' and 'embedded:' alone; all others are in the library "
+                       "mete::stores (pkg-config: mete-stores), to be linked as well");
 }
 
 Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& options,
@@ -67,15 +54,12 @@ Result<std::unique_ptr<Store>> open_closed_store(std::string_view url, const Opt
         .directory = std::string(url.substr(kEmbedded.size())), .files = &files, .on_load = std::move(on_load)};
     return EmbeddedStore::open(config, options);
   }
-  if (postgres::is_postgres_url(url)) return postgres::PostgresStore::open(url, options);
-  if (servers::is_mete_url(url)) return servers::MeteStore::open(url, options);
-  if (etcd::is_etcd_url(url)) return etcd::EtcdStore::open(url, options);
-  return redis::RedisStore::open(url, options);
+  return mete_stores()->open(url, options);
 }
 
 }  // namespace store
 
-Result<Limiter> open(std::string_view url, const Options& options) {
+Result<Limiter> open(Text url, const Options& options) {
   return store::open_store(url, options).map([](std::unique_ptr<store::Store> store) {
     return Limiter(std::move(store));
   });

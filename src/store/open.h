@@ -1,4 +1,4 @@
-// Opening a store by its URL. Adding a scheme: open.cc.
+// Opening a store by its URL. Adding a scheme: network/elsewhere.cc.
 #pragma once
 
 #include <mete/limiter.h>

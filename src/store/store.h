@@ -6,8 +6,8 @@
 // for those that it treats alike. One that decides by a clock of this process, or keeps files, gets the execution too:
 // perform(const core::Take&, Execution&). Thread safety: every call from any thread.
 //
-// Adding a store: a folder below src/store with an adapter, a scheme in open.cc, and the store's name in the list of
-// tests/conformance: the suite there is the definition of done.
+// Adding a store: a folder below src/store with an adapter, a scheme in network/elsewhere.cc, and the store's name in
+// the list of tests/conformance: the suite there is the definition of done.
 #pragma once
 
 #include <mete/result.h>

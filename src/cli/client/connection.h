@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "net/tls_client.h"
-#include "store/resp_client.h"
+#include "store/network/resp_client.h"
 
 namespace mete::cli {
 

@@ -106,18 +106,24 @@ void DataDirectory::request_sync() {
 
 Result<void> DataDirectory::wait(Ticket ticket) {
   if (ticket <= synced()) return {};
-  if (flusher_ != nullptr) return net::is_on_fiber() ? wait_on_fiber(ticket) : flusher_->wait(ticket);
+  if (flusher_ != nullptr) {
+    base::Strand* const strand = base::Strand::current();
+    return strand != nullptr ? wait_on(*strand, ticket) : flusher_->wait(ticket);
+  }
   auto flushed = journal_->flush();
   note_progress();
   return flushed;
 }
 
-Result<void> DataDirectory::wait_on_fiber(Ticket ticket) {
+Result<void> DataDirectory::wait_on(base::Strand& strand, Ticket ticket) {
   flusher_->request();
-  std::unique_lock lock(progress_mutex_);
-  progress_.wait(lock, net::Deadline::in(Duration::never()), [&] { return synced() >= ticket || has_failed(); });
-  if (synced() >= ticket) return {};
-  return *failure();
+  for (std::unique_lock lock(progress_mutex_); synced() < ticket; lock.lock()) {
+    if (has_failed()) return *failure();
+    waits_.emplace_back(&strand, strand.begin_wait());
+    lock.unlock();
+    strand.rest();
+  }
+  return {};
 }
 
 void DataDirectory::on_progress(std::function<void()> callback) {
@@ -133,7 +139,8 @@ void DataDirectory::note_progress() {
       has_failed_.store(true, std::memory_order_release);
     }
   }
-  progress_.notify_all();
+  for (const auto& [strand, wait] : waits_) strand->end_wait_soon(wait);
+  waits_.clear();
   if (on_progress_) on_progress_();
 }
 

@@ -17,12 +17,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
+#include "base/strand.h"
 #include "engine/engine.h"
 #include "journal/file_system.h"
 #include "journal/flusher.h"
 #include "journal/journal.h"
-#include "net/signal.h"
 #include "store/embedded/saver.h"
 #include "store/persistence.h"
 #include "store/store_clock.h"
@@ -73,7 +75,7 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   Result<void> start(const Options& options);
   Ticket append(std::string_view record, Durable durable) override;
   void note_progress();
-  Result<void> wait_on_fiber(Ticket ticket);
+  Result<void> wait_on(base::Strand& strand, Ticket ticket);
 
   const DataConfig config_;
   StoreClock& clock_;
@@ -85,7 +87,7 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   std::unique_ptr<journal::Journal> journal_;
   std::atomic<Ticket> last_awaited_{0};
   std::mutex progress_mutex_;
-  net::Signal progress_;  // for fibers that wait
+  std::vector<std::pair<base::Strand*, std::uint64_t>> waits_;  // of strands
   std::function<void()> on_progress_;
   std::atomic<bool> has_failed_{false};
   std::unique_ptr<journal::Flusher> flusher_;  // these two use all of the above

@@ -18,7 +18,7 @@
 #include "store/etcd/grpc_connection.h"
 #include "store/etcd/messages.h"
 #include "store/etcd/url.h"
-#include "store/lines.h"
+#include "store/network/lines.h"
 #include "store/remote.h"
 
 namespace mete::store::etcd {

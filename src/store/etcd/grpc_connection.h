@@ -4,8 +4,8 @@
 //     auto connection = GrpcConnection::open(address, nullptr, deadline);
 //     auto reply = (*connection)->call({.path = "/etcdserverpb.KV/Txn", .message = bytes}, deadline);
 //
-// nghttp2 makes and reads the frames; this moves their bytes, and store/line.h says who of the callers does it. A
-// refusal of the server is a reply, with its status. An Error means that there is no reply. Thread safety: none: for
+// nghttp2 makes and reads the frames; this moves their bytes, and store/network/line.h says who of the callers does it.
+// A refusal of the server is a reply, with its status. An Error means that there is no reply. Thread safety: none: for
 // fibers of one event loop, or for one plain thread.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 #include "base/errors.h"
 #include "net/client_socket.h"
-#include "store/line.h"
+#include "store/network/line.h"
 
 namespace mete::store::etcd {
 

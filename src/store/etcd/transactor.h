@@ -5,7 +5,8 @@
 //                 └────────── one has: etcd answers with how they are now ───────┘
 //
 // Calls on the same meter do not race each other within this process: those that come while one is under way wait for
-// it, and then are decided one after the other on the same scratch engine, and written at once (store/combiner.h).
+// it, and then are decided one after the other on the same scratch engine, and written at once
+// (store/network/combiner.h).
 //
 // The reading is spared where the memory knows the keys, or may guess that there are none (memory.h); if that was wrong
 // etcd answers with how they are. What is told without a change is read first, always.
@@ -23,10 +24,10 @@
 #include <string>
 #include <vector>
 
-#include "store/combiner.h"
 #include "store/etcd/client.h"
 #include "store/etcd/image.h"
 #include "store/etcd/memory.h"
+#include "store/network/combiner.h"
 #include "store/store_clock.h"
 
 namespace mete::store::etcd {

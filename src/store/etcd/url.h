@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/server_url.h"
+#include "store/network/server_url.h"
 
 namespace mete::store::etcd {
 

@@ -22,7 +22,7 @@ MeteStore::MeteStore(std::unique_ptr<ServerGroup> group) : group_(std::move(grou
 MeteStore::~MeteStore() = default;
 
 std::string MeteStore::new_hold_id(std::span<const Charge> charges) const {
-  return group_->new_id(charges.empty() ? std::string_view() : charges[0].key);
+  return group_->new_id(charges.empty() ? Text() : charges[0].key);
 }
 
 template <class What>

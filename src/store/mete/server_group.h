@@ -18,9 +18,9 @@
 #include "store/mete/rendezvous.h"
 #include "store/mete/replies.h"
 #include "store/mete/server.h"
+#include "store/network/server_url.h"
 #include "store/remote.h"
 #include "store/remote_clock.h"
-#include "store/server_url.h"
 
 namespace mete::store::servers {
 

@@ -12,7 +12,7 @@
 
 #include <string_view>
 
-#include "store/server_url.h"
+#include "store/network/server_url.h"
 
 namespace mete::store::servers {
 

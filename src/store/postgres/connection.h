@@ -2,8 +2,8 @@
 // server, until its statement_timeout.
 //
 // Statements outside of a transaction are a pipeline: many calls can be under way, each a transaction of its own, which
-// the server carries out one after the other. store/line.h says who of the callers writes and reads. Texts and streams
-// have the connection to themselves.
+// the server carries out one after the other. store/network/line.h says who of the callers writes and reads. Texts and
+// streams have the connection to themselves.
 //
 // Statements are prepared under their own names when they are first used, and again where the server does not know
 // them: behind a PgBouncer in transaction mode each transaction may be in another server process, which may have them
@@ -24,7 +24,7 @@
 
 #include "net/deadline.h"
 #include "net/descriptor.h"
-#include "store/line.h"
+#include "store/network/line.h"
 #include "store/postgres/parameters.h"
 #include "store/postgres/sql_result.h"
 

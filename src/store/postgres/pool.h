@@ -1,4 +1,4 @@
-// Pool: the connections to one PostgreSQL, so many at most, opened when they are needed (store/lines.h).
+// Pool: the connections to one PostgreSQL, so many at most, opened when they are needed (store/network/lines.h).
 //
 //     auto lease = pool.lease(deadline);
 //     if (!lease) return …;
@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "net/deadline.h"
-#include "store/lines.h"
+#include "store/network/lines.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/url.h"
 #include "store/remote.h"

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/combiner.h"
+#include "store/network/combiner.h"
 #include "store/postgres/session.h"
 #include "store/store.h"
 

@@ -1,6 +1,8 @@
 // The result of a statement: its rows, or why it was not done, as PostgreSQL or the way to it says it.
 #pragma once
 
+#include <mete/result.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

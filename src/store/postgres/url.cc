@@ -8,8 +8,8 @@
 
 #include "base/errors.h"
 #include "base/try.h"
+#include "store/network/server_url.h"
 #include "store/postgres/sql_result.h"
-#include "store/server_url.h"
 #include "wire/text.h"
 #include "wire/uri.h"
 

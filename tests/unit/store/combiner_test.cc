@@ -1,4 +1,4 @@
-#include "store/combiner.h"
+#include "store/network/combiner.h"
 
 #include <gtest/gtest.h>
 

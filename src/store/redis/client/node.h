@@ -14,11 +14,9 @@
 #include <vector>
 
 #include "net/deadline.h"
-#include "store/lines.h"
+#include "store/network/lines.h"
 #include "store/redis/client/scripts.h"
 #include "store/redis/client/url.h"
-#include "store/resp_client.h"
-#include "store/resp_pipeline.h"
 
 namespace mete::store::redis {
 

@@ -3,8 +3,8 @@
 //     auto turn = pipeline.send(bytes, 2, deadline);        // two commands
 //     auto first = (*turn)->next(deadline);                 // their replies
 //
-// Commands leave in the order of send(), and their replies come in the same order. store/line.h says who writes and
-// reads. Thread safety: none: for fibers of one event loop, or for one plain thread.
+// Commands leave in the order of send(), and their replies come in the same order. store/network/line.h says who writes
+// and reads. Thread safety: none: for fibers of one event loop, or for one plain thread.
 #pragma once
 
 #include <mete/result.h>
@@ -16,8 +16,8 @@
 #include <string_view>
 
 #include "base/errors.h"
-#include "store/line.h"
-#include "store/resp_client.h"
+#include "store/network/line.h"
+#include "store/network/resp_client.h"
 
 namespace mete::store {
 

@@ -1,4 +1,4 @@
-#include "store/server_url.h"
+#include "store/network/server_url.h"
 
 #include <algorithm>
 #include <memory>

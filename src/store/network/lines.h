@@ -1,10 +1,10 @@
 // Lines: the connections to one server, whatever its protocol, and the breaker that keeps callers from waiting for a
 // server that is away.
 //
-// Calls of the fibers of one event loop share connections (store/line.h): as many calls as there are can be under way.
-// A plain thread has a connection to itself for the time of a call; the one given back last is borrowed first, so that
-// those beyond need grow old and go. One that the server has closed meanwhile, by a restart or a failover, is seen
-// before anything is sent.
+// Calls of the fibers of one event loop share connections (store/network/line.h): as many calls as there are can be
+// under way. A plain thread has a connection to itself for the time of a call; the one given back last is borrowed
+// first, so that those beyond need grow old and go. One that the server has closed meanwhile, by a restart or a
+// failover, is seen before anything is sent.
 //
 //     auto lease = lines.borrow(deadline);
 //     … lease->line …
@@ -12,7 +12,7 @@
 //
 // While the server is away one caller at a time tries it, after pauses (store/breaker.h); the others fail at once.
 //
-// `Line` has what store/line.h gives it, and is_quiet(), address() and unavailable(reason).
+// `Line` has what store/network/line.h gives it, and is_quiet(), address() and unavailable(reason).
 //
 // Thread safety: every call from any thread.
 #pragma once

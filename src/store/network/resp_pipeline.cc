@@ -1,4 +1,4 @@
-#include "store/resp_pipeline.h"
+#include "store/network/resp_pipeline.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "store/resp_client.h"
+#include "store/network/resp_client.h"
 
 #include <array>
 #include <utility>
