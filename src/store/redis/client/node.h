@@ -15,6 +15,8 @@
 
 #include "net/deadline.h"
 #include "store/network/lines.h"
+#include "store/network/resp_client.h"
+#include "store/network/resp_pipeline.h"
 #include "store/redis/client/scripts.h"
 #include "store/redis/client/url.h"
 
