@@ -48,7 +48,8 @@ std::string fields_text(const std::vector<Field>& fields) {
   std::size_t width = 0;
   for (const auto& [name, value] : fields) width = std::max(width, columns_of(name));
   for (const auto& [name, value] : fields) {
-    text += trimmed(name + padding(name, width) + std::string(kGap) + value) + "\n";
+    std::string line = name + padding(name, width);
+    text.append(trimmed(line.append(kGap).append(value))).append("\n");
   }
   return text;
 }

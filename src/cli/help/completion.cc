@@ -30,10 +30,14 @@ struct Node {
   std::string summary;
 };
 
+const Command* find_within(std::span<const Command> all, const std::string& group, const std::string& word) {
+  return find_command(all, group.empty() ? word : group + " " + word);
+}
+
 std::vector<Node> nodes(std::span<const Command> all, const std::string& group) {
   std::vector<Node> result;
   for (const std::string& word : words_after(all, group)) {
-    const Command* const command = find_command(all, group.empty() ? word : group + " " + word);
+    const Command* const command = find_within(all, group, word);
     result.push_back({word, command == nullptr ? word + " commands" : command->summary});
   }
   return result;
@@ -173,8 +177,8 @@ std::string zsh_case(std::span<const Command> all, const std::string& group, con
                      indent + "  return\n" + indent + "fi\n" + indent + "shift words\n" + indent + "(( CURRENT-- ))\n" +
                      indent + "case $words[1] in\n";
   for (const std::string& word : words_after(all, group)) {
-    const Command* const command = find_command(all, group.empty() ? word : group + " " + word);
-    text += indent + "  " + word + ")\n";
+    const Command* const command = find_within(all, group, word);
+    text.append(indent).append("  ").append(word).append(")\n");
     text += command == nullptr ? zsh_case(all, word, indent + "    ") : zsh_arguments(*command, indent + "    ");
     text += indent + "    ;;\n";
   }

@@ -1,5 +1,7 @@
 #include "server/doors/resp/arguments.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/try.h"
@@ -42,10 +44,9 @@ Result<void> Arguments::read(const Command& command, std::span<const std::string
     if (argument.is_multiple) {
       std::size_t count = 0;
       const auto is_token = [&](std::string_view word) {
-        for (const Argument& option : command.arguments) {
-          if (option.is_option() && wire::equals_ignoring_case(option.word, word)) return true;
-        }
-        return false;
+        return std::ranges::any_of(command.arguments, [&](const Argument& option) {
+          return option.is_option() && wire::equals_ignoring_case(option.word, word);
+        });
       };
       const bool is_last = index + 1 == command.arguments.size();
       if (is_last) count = words.size();
