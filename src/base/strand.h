@@ -24,6 +24,7 @@ class Strand {
   virtual void end_wait_soon(std::uint64_t wait) = 0;
 
  protected:
+  // NOLINTNEXTLINE(readability-identifier-naming): a member
   inline static thread_local Strand* current_ = nullptr;
 };
 

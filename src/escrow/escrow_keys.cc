@@ -50,12 +50,12 @@ std::string quota_key(std::string_view name) {
 }
 
 Result<Limit> quota_limit(std::string_view key, const core::QuotaRule& rule) {
-  std::string name = quota_name(key);
+  const std::string name = quota_name(key);
   if (name.size() > kNameBytesMax) {
     return base::invalid("key: a quota of a cluster has a key of at most " +
                          std::to_string(kNameBytesMax - kQuotaPrefix.size()) + " bytes");
   }
-  return window(std::move(name)).amount(rule.amount).per(rule.window).scope(Scope::kEscrow);
+  return window(name).amount(rule.amount).per(rule.window).scope(Scope::kEscrow);
 }
 
 core::QuotaRule rule_of(const Limit& limit) {

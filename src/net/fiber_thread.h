@@ -20,8 +20,12 @@ class FiberThread {
   explicit FiberThread(std::size_t fibers_max) : fibers_max_(fibers_max), thread_([this] { loop_.run(); }) {}
   FiberThread(const FiberThread&) = delete;
   FiberThread& operator=(const FiberThread&) = delete;
-  // When all functions have ended, those too that they have brought.
   ~FiberThread() {
+    if (thread_.joinable()) finish();
+  }
+
+  // Waits until all functions have ended, those too that they have brought. Nothing is run any more.
+  void finish() {
     loop_.post([this] {
       is_finishing_ = true;
       stop_if_done();

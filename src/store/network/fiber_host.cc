@@ -11,7 +11,7 @@ constexpr std::size_t kFibersMax = 1024;
 
 FiberHost::~FiberHost() {
   is_closing_ = true;
-  thread_.reset();
+  if (thread_ != nullptr) thread_->finish();  // Completions may still start calls.
 }
 
 void FiberHost::start(StartedCall& call) {

@@ -306,12 +306,20 @@ TEST_F(StartInRedis, TheDestructorCompletesEachCallOnce) {
   server_.pause();
   start_takes(kCalls);
   EXPECT_TRUE(support::becomes_true(kPatience, [&] { return begun_ > 0; }));
+  // One whose completion starts another.
+  Limiter* const limiter = limiter_.get();
+  limiter_->start([](Limiter& l) { return l.take("credits", "b"); },
+                  [&, limiter](const Result<Decision>& /*decision*/) {
+                    limiter->start(
+                        [](Limiter& l) { return l.take("credits", "b"); },
+                        [&](const Result<Decision>& decision) { ++(decision.has_value() ? done_ : failed_); });
+                  });
   std::thread resumer([&] {
     EXPECT_EQ(done_, 0);
     server_.resume();
   });
   limiter_.reset();
-  EXPECT_EQ(done_ + failed_, kCalls);
+  EXPECT_EQ(done_ + failed_, kCalls + 1);
   EXPECT_EQ(done_, begun_) << "what has begun has its answer";
   resumer.join();
 }
