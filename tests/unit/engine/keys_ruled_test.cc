@@ -87,10 +87,11 @@ using Throttles = KeysTest;
 
 TEST_F(Throttles, AreBuckets) {
   const core::ThrottleRequest request{.capacity = 3, .count = 1, .period = 2s};
-  EXPECT_EQ(throttle("t", request), (core::Verdict{true, 0, 1, 2, 3, {}, 2s}));
+  EXPECT_EQ(throttle("t", request),
+            (core::Verdict{.is_allowed = true, .taken = 1, .remaining = 2, .limit = 3, .reset_after = 2s}));
   EXPECT_EQ(throttle("t", request).remaining, 1);
   EXPECT_EQ(throttle("t", request).remaining, 0);
-  EXPECT_EQ(throttle("t", request), (core::Verdict{false, 1, 0, 0, 3, 2s, 6s}));
+  EXPECT_EQ(throttle("t", request), (core::Verdict{.violated = 1, .limit = 3, .retry_after = 2s, .reset_after = 6s}));
   advance(Duration(2s) + Duration::from_ns(-1));
   EXPECT_EQ(throttle("t", request).retry_after, Duration(1ns)) << "exact, and the denial before changed nothing";
   advance(1ns);
@@ -114,14 +115,14 @@ TEST_F(Throttles, AGreedyClientGetsExactlyItsRate) {
 
 TEST_F(Throttles, QuantityZeroAsksAndChangesNothing) {
   const core::ThrottleRequest ask{.capacity = 3, .count = 1, .period = 2s, .quantity = 0};
-  EXPECT_EQ(throttle("t", ask), (core::Verdict{true, 0, 0, 3, 3, {}, {}}));
+  EXPECT_EQ(throttle("t", ask), (core::Verdict{.is_allowed = true, .remaining = 3, .limit = 3}));
   EXPECT_EQ(type("t"), KeyType::kNone);
   EXPECT_EQ(subject.statistics().rules, 0U);
   throttle("t", {.capacity = 3, .count = 1, .period = 2s, .quantity = 2});
-  EXPECT_EQ(throttle("t", ask), (core::Verdict{true, 0, 0, 1, 3, {}, 4s}));
+  EXPECT_EQ(throttle("t", ask), (core::Verdict{.is_allowed = true, .remaining = 1, .limit = 3, .reset_after = 4s}));
   // Under another rule: the answer it would give, and the rule stays.
   EXPECT_EQ(throttle("t", {.capacity = 10, .count = 1, .period = 10s, .quantity = 0}),
-            (core::Verdict{true, 0, 0, 8, 10, {}, 20s}));
+            (core::Verdict{.is_allowed = true, .remaining = 8, .limit = 10, .reset_after = 20s}));
   EXPECT_EQ(ttl("t"), Duration(4s));
 }
 
@@ -130,7 +131,7 @@ TEST_F(Throttles, AnotherRuleKeepsTheUsageEvenIfItDenies) {
   EXPECT_EQ(throttle("t", {.capacity = 20, .count = 1, .period = 1s}).remaining, 9);
   // 11 used, of 5: denied until 7 have come back at an hour each.
   const core::ThrottleRequest slow{.capacity = 5, .count = 1, .period = 1h};
-  EXPECT_EQ(throttle("t", slow), (core::Verdict{false, 1, 0, 0, 5, 7h, 11h}));
+  EXPECT_EQ(throttle("t", slow), (core::Verdict{.violated = 1, .limit = 5, .retry_after = 7h, .reset_after = 11h}));
   advance(Duration(7h) + Duration::from_ns(-1));
   EXPECT_FALSE(throttle("t", slow).is_allowed);
   advance(1ns);
