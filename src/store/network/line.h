@@ -27,10 +27,10 @@
 
 namespace mete::store {
 
-template <class Self, class Turn, class Failure_ = Error>
+template <class Self, class Turn, class Loss = Error>
 class Line {
  public:
-  using Failure = Failure_;
+  using Failure = Loss;
 
   // Calls that have not all of their answer.
   [[nodiscard]] std::size_t waiting() const { return turns_.size(); }
@@ -92,7 +92,7 @@ class Line {
   // For whoever it concerns. If it fails by the reader's deadline alone, the others go on.
   Result<void, Failure> read(const net::Deadline& deadline) {
     is_reading_ = true;
-    const Result<void, Failure> done = self().read_some(deadline);
+    Result<void, Failure> done = self().read_some(deadline);
     is_reading_ = false;
     if (!done && !deadline.is_over()) fail(done.error());
     // The first in the line who is waiting. Where nobody is, whoever comes to wait reads.

@@ -211,12 +211,20 @@ std::shared_ptr<Line> Lines<Line>::take_idle() {
 template <class Line>
 auto Lines<Line>::find_shared(Shared& shared, const net::Deadline& deadline) -> Outcome<std::shared_ptr<Line>> {
   forget_retired(shared);
-  const auto least = std::ranges::min_element(shared.lines, {}, [](const Idle& each) { return each.line->waiting(); });
-  if (least != shared.lines.end() && (shared.is_opening || !is_worth_another(shared, least->line->waiting()))) {
-    least->since = base::monotonic_now();
-    return least->line;
+  const auto least = [&shared] {
+    return std::ranges::min_element(shared.lines, {}, [](const Idle& each) { return each.line->waiting(); });
+  };
+  const bool has_some = !shared.lines.empty();
+  if (has_some && (shared.is_opening || !is_worth_another(shared, least()->line->waiting()))) {
+    least()->since = base::monotonic_now();
+    return least()->line;
   }
-  if (!shared.is_opening) return open_shared(shared, deadline);
+  if (!shared.is_opening) {
+    // One more is worth some of the time, and not the call.
+    auto line = open_shared(shared, has_some ? deadline.share(2) : deadline);
+    if (line || shared.lines.empty()) return line;
+    return least()->line;
+  }
   {
     Lock lock(mutex_);
     if (!shared.opened.wait(lock, deadline, [&] { return !shared.is_opening; })) {

@@ -63,7 +63,7 @@ Connection::Connection(Handle handle)
       server_version_(PQserverVersion(handle_.get())) {}
 
 bool Connection::is_idle() const {
-  if (!handle_ || !turns_.empty()) return false;
+  if (is_lost_ || !turns_.empty()) return false;
   return PQpipelineStatus(handle_.get()) != PQ_PIPELINE_OFF || PQtransactionStatus(handle_.get()) == PQTRANS_IDLE;
 }
 
@@ -75,13 +75,13 @@ bool Connection::is_quiet() const {
 }
 
 net::Descriptor Connection::share_socket() const {
-  CHECK(handle_ != nullptr);
+  CHECK(!is_lost_);
   return net::Descriptor(::fcntl(PQsocket(handle_.get()), F_DUPFD_CLOEXEC, 0));
 }
 
 SqlResult<Rows> Connection::run(const Statement& statement, const Parameters& parameters,
                                 const net::Deadline& deadline) {
-  if (!handle_) return lost_before();
+  if (is_lost_) return lost_before();
   if (std::ranges::any_of(parameters.values(), has_nul)) {
     return SqlError{.state = kNoText, .message = "a text for PostgreSQL cannot hold a NUL"};
   }
@@ -105,7 +105,7 @@ SqlResult<Rows> Connection::run(const Statement& statement, const Parameters& pa
 
 SqlResult<Rows> Connection::attempt(Manner manner, const Statement& statement, const Parameters& parameters,
                                     const net::Deadline& deadline) {
-  if (!handle_) return lost_before();
+  if (is_lost_) return lost_before();
   if (!send(manner, statement, parameters)) return give_up();
   // Where that fails it may be prepared or not: the next run finds out.
   if (manner == Manner::kPreparing) prepared_.insert(statement.name);
@@ -178,7 +178,7 @@ bool Connection::send(Manner manner, const Statement& statement, const Parameter
 }
 
 SqlResult<void> Connection::send_text(const std::string& text) {
-  if (!handle_) return lost_before();
+  if (is_lost_) return lost_before();
   if (PQexitPipelineMode(handle_.get()) == 0) return give_up();
   if (PQsendQuery(handle_.get(), text.c_str()) == 0) return give_up();
   return {};
@@ -206,7 +206,7 @@ SqlResult<void> Connection::stream(const std::string& query, const std::function
       return {};
     }
     if (!see(Rows(std::move(next)))) {
-      handle_.reset();
+      give_up(lost("the rest of the rows was not wanted"));
       return {};
     }
   }
@@ -257,7 +257,8 @@ SqlResult<Rows> Connection::judge(OwnedResult result) {
 SqlError Connection::give_up() { return give_up(lost(one_line(PQerrorMessage(handle_.get())))); }
 
 SqlError Connection::give_up(SqlError error) {
-  handle_.reset();
+  ::shutdown(PQsocket(handle_.get()), SHUT_RDWR);
+  is_lost_ = true;
   error.is_lost = true;
   fail(error);
   return error;

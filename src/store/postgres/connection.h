@@ -81,7 +81,7 @@ class Connection : public Line<Connection, SqlTurn, SqlError> {
   // How long an answer takes that needs no work.
   SqlResult<Duration> measure_distance(const net::Deadline& deadline);
 
-  [[nodiscard]] bool is_lost() const { return !handle_; }
+  [[nodiscard]] bool is_lost() const { return is_lost_; }
   // The server has not answered in time.
   [[nodiscard]] bool is_silent() const { return is_silent_; }
   // Not lost, in no transaction, and without a call that is under way.
@@ -122,14 +122,15 @@ class Connection : public Line<Connection, SqlTurn, SqlError> {
   SqlResult<Rows> collect(const net::Deadline& deadline);
   // Rows, or the error that the result is.
   SqlResult<Rows> judge(OwnedResult result);
-  // The failure of libpq's last call; the connection is closed.
+  // The failure of libpq's last call; the connection is over, and whoever waits for its socket wakes.
   SqlError give_up();
   SqlError give_up(SqlError error);
   SqlError give_up_waiting(const net::Deadline& deadline);
 
-  Handle handle_;  // null: lost
+  Handle handle_;
   std::string address_;
   int server_version_ = 0;
+  bool is_lost_ = false;
   bool is_silent_ = false;
   std::unordered_set<std::string_view> prepared_;  // names that the server is thought to know
 };

@@ -74,12 +74,12 @@ class PostgresStore final : public StoreOf<PostgresStore> {
   // What nearly every operation is, together with those of other callers (postgres_plain.cc).
   struct PlainCharge {
     Charge charge;
-    static constexpr std::uint64_t lane = 0;  // those on one meter wait for each other at the server
-    std::string_view id = {};                 // of a hold; empty for a take
+    std::string_view id = {};  // of a hold; empty for a take
     bool is_id_random = false;
     std::int64_t ttl_us = 0;
     std::string_view tag = {};
     Result<core::Verdict> answer = core::Verdict{};
+    std::uint64_t lane = 0;  // none: those on one meter wait for each other at the server
   };
   // Measured: with more of them too few charges come together, and with one alone PostgreSQL has nothing to do while an
   // answer is on its way.
