@@ -106,7 +106,7 @@ Result<Amount> Keys::quota_take(std::string_view key, const core::QuotaRule& rul
     if (is_new && !make_ruled(access, KeyType::kQuota, rule_of(rule))) {
       return memory_.out_of_memory();
     }
-    const auto left = consume(access, units);
+    auto left = consume(access, units);
     // One that was not consumed from is there all the same.
     if (is_new && (!left || *left == core::kQuotaDenied)) tell(access);
     return left;

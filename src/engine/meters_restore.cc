@@ -14,7 +14,7 @@ Error misfit(const LimitRecord& limit) {
 
 OpenPart part_of(const PartChange& change) {
   OpenPart part;
-  static_cast<core::HeldPart&>(part) = change;
+  static_cast<core::HeldPart&>(part) = static_cast<const core::HeldPart&>(change);
   part.serial = change.serial;
   part.charge = change.charge;
   part.id = change.id;

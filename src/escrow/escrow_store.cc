@@ -67,8 +67,8 @@ class StoreClock final : public Clock {
 };
 
 const Clock& machine_clock() {
-  static const BootClock clock;
-  return clock;
+  static const BootClock kClock;
+  return kClock;
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode,
                                         store::Execution& execution);
   Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
-  Result<core::Verdict> take_shares(const Part& drawn, store::Execution& execution);
+  Result<core::Verdict> take_shares(const Part& several, store::Execution& execution);
   Result<core::Verdict> peek_share(const Charge& charge);
   core::Verdict undo_share(const Charge& charge, store::Execution& execution);
   core::Verdict undo_shares(const Part& several, store::Execution& execution);

@@ -48,7 +48,7 @@ struct Shares::Table {
   boost::unordered_flat_set<std::unique_ptr<Share>, Hash, Equal> shares;
 };
 
-Shares::Shares(SharesConfig config) : names_(std::move(config.node), config.incarnation), seed_(config.seed) {
+Shares::Shares(const SharesConfig& config) : names_(config.node, config.incarnation), seed_(config.seed) {
   for (Shard& shard : shards_) shard.table = std::make_unique<Table>(seed_);
 }
 

@@ -43,7 +43,7 @@ struct OrderAnswer {
 
 class Shares {
  public:
-  explicit Shares(SharesConfig config);
+  explicit Shares(const SharesConfig& config);
   ~Shares();
 
   struct Taking {

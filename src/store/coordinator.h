@@ -38,6 +38,9 @@ namespace mete::store {
 // Where some charges are decided in one step: a store, or a place in one.
 class Home {
  public:
+  Home() = default;
+  Home(const Home&) = default;
+  Home& operator=(const Home&) = default;
   virtual ~Home() = default;
   virtual Result<core::Verdict> run(const core::Take& take) = 0;
   virtual Result<std::optional<core::Verdict>> run(const core::Recall& recall) = 0;

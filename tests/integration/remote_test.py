@@ -88,7 +88,7 @@ class Remote(unittest.TestCase):
             answer = client.ask("TAKE", "credits", key)
             self.assertEqual(getattr(answer, "code", "answered"), "UNAVAILABLE" if homes[key] == [1] else "answered", key)
         apart = next(key for key in keys if homes[key] != homes[keys[0]])
-        refusal = client.ask("TAKE", "credits", keys[0], "AND", "credits", apart)
+        refusal = client.ask("HOLD", "credits", keys[0], "AND", "credits", apart, "TTL", "1m")
         self.assertRegex(refusal, "^ERR the keys .* are at different servers.*braces")
 
     def test_over_tls_and_with_a_password_that_nobody_gets_to_see(self):

@@ -21,7 +21,7 @@ constexpr std::string_view kClearLine = "\r\x1b[K";
 
 std::string bar_text(std::string_view what, std::uint64_t done, std::uint64_t total, std::string_view tail) {
   // A file that grows while it is read has more than was thought.
-  const std::uint64_t known = std::max<std::uint64_t>({done, total, 1});
+  const auto known = std::max<std::uint64_t>({done, total, 1});
   const auto share = [&](std::uint64_t of) {
     return static_cast<std::size_t>(base::div_floor(base::multiply(done, of), known));
   };

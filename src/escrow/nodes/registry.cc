@@ -25,7 +25,7 @@ Result<Membership> Registry::refresh() {
   const auto extended = roll_.extend(hold_id());
   if (!extended && !is_gone(extended.error())) return extended.error();
   if (!extended) {
-    const auto membership = come_back();
+    auto membership = come_back();
     if (!membership || *membership != Membership::kMember) return membership;
   }
   TRY(count_others());

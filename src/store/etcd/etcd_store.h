@@ -105,9 +105,10 @@ inline std::vector<EntryName> charged_entries(std::span<const Charge> charges, s
   return entries;
 }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): the entries are moved on
+// NOLINTBEGIN(performance-unnecessary-value-param): the entries are moved on
 template <class What, class MayRun>
 Result<typename What::Answer> EtcdStore::decide(std::vector<EntryName> entries, const What& operation, MayRun may_run) {
+  // NOLINTEND(performance-unnecessary-value-param)
   constexpr bool kReads = What::kTraits.effect == core::Effect::kReads || std::is_same_v<What, core::Recall>;
   Result<typename What::Answer> answer = Error();
   Call call = {.entries = std::move(entries),

@@ -76,7 +76,7 @@ Result<bool> MeteStore::perform(const core::Drop& drop) {
 Result<std::optional<Limit>> MeteStore::perform(const core::FindLimit& find) {
   std::vector<Server*> order;
   for (const auto& server : group_->servers()) order.push_back(server.get());
-  std::ranges::stable_partition(order, [](const Server* server) { return !server->lines().is_away(); });
+  std::stable_partition(order.begin(), order.end(), [](const Server* server) { return !server->lines().is_away(); });
   std::optional<Error> absence;
   std::size_t absent = 0;
   for (Server* server : order) {

@@ -122,19 +122,30 @@ SqlResult<Duration> Connection::measure_distance(const net::Deadline& deadline) 
 }
 
 SqlResult<OwnedResult> Connection::finish_turn(const net::Deadline& deadline) {
-  // This writes at once, as much as the socket takes; whoever reads writes the rest.
+  // This writes at once, as much as the socket takes.
   if (PQpipelineSync(handle_.get()) == 0) return give_up();
   const auto turn = std::make_shared<SqlTurn>();
   turns_.push_back(turn);
+  if (PQflush(handle_.get()) != 0) write(deadline);
+  TRY(hand_out(true));  // where the socket took no more for a moment, libpq has read
   TRY(await(*turn, deadline, [&] { return turn->is_over; }));
   return std::move(turn->result);
 }
 
+// Where the socket takes no more, libpq reads, so that neither end waits for the other. So whoever writes hands out
+// what has come, too: the one who reads waits for the socket, which has nothing any more.
+SqlResult<void> Connection::write_added(const net::Deadline& deadline) {
+  for (;;) {
+    const int left = PQflush(handle_.get());
+    if (left < 0) return give_up();
+    TRY(hand_out(true));
+    if (left == 0) return {};
+    if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN | POLLOUT, deadline)) return no_answer(deadline);
+  }
+}
+
 SqlResult<void> Connection::read_some(const net::Deadline& deadline) {
-  const int left = PQflush(handle_.get());
-  if (left < 0) return give_up();
-  const short awaited = left == 0 ? POLLIN : POLLIN | POLLOUT;
-  if (!net::wait_for_socket(PQsocket(handle_.get()), awaited, deadline)) return no_answer(deadline);
+  if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN, deadline)) return no_answer(deadline);
   // What came before the end of the connection may be the reason for it, as a result.
   return hand_out(PQconsumeInput(handle_.get()) != 0);
 }

@@ -111,6 +111,7 @@ class Connection : public Line<Connection, SqlTurn, SqlError> {
   // The pipeline: the end of a call in it, and its result; what came for whom.
   SqlResult<OwnedResult> finish_turn(const net::Deadline& deadline);
   SqlResult<void> hand_out(bool is_readable);
+  SqlResult<void> write_added(const net::Deadline& deadline);
   SqlResult<void> read_some(const net::Deadline& deadline);
   SqlError no_answer(const net::Deadline& deadline);
   // Texts and streams: all that was sent but not yet written.

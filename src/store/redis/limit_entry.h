@@ -60,7 +60,7 @@ LimitEntry dropped(LimitEntry entry, std::uint64_t now_us);
 LimitEntry cleared(LimitEntry entry, std::uint64_t now_us);
 
 // The numbers of a definition, as decisions need them.
-core::Rule rule_of(const Limit& definition);
+core::Rule rule_of(const Limit& limit);
 
 // In microseconds: how long a bucket takes from empty to full, rounded down, and the spans of time that the expiry of
 // plain values goes by. None if plain values cannot tell such times.

@@ -30,9 +30,8 @@ class MeterImage {
   // A meter as it was found: its value ("" for none) and the fields of its held parts. It is brought to this time:
   // through the limit's revisions, with the parts that expire on the way. Null: the value is of a revision that is
   // not known here yet.
-  static Result<std::unique_ptr<MeterImage>> found(const KnownLimit& limit, std::string_view key,
-                                                   std::string_view value, const wire::RespValue& parts,
-                                                   std::uint64_t now_us);
+  static Result<std::unique_ptr<MeterImage>> found(const KnownLimit& limit, std::string_view key, std::string_view text,
+                                                   const wire::RespValue& parts, std::uint64_t now_us);
   // A meter as a script tells it: by its terms, settled at that time. `state`: the value, then the parts.
   static Result<std::unique_ptr<MeterImage>> told(std::string_view limit, std::string_view key, std::string_view terms,
                                                   const wire::RespValue& state, std::uint64_t now_us);
@@ -41,7 +40,7 @@ class MeterImage {
                                            std::uint64_t now_us);
 
   // Whether a value is of the limit's present revision.
-  static bool is_of_present_revision(const KnownLimit& limit, std::string_view value);
+  static bool is_of_present_revision(const KnownLimit& limit, std::string_view text);
 
   engine::MeterAccess& access() { return access_; }
   [[nodiscard]] std::optional<Amount> own_amount() const { return own_amount_; }

@@ -182,7 +182,7 @@ Result<RedisStore::Looked> RedisStore::look_once(Meters meters) {
     const std::size_t end = std::min(first + together, meters.list.size());
     words.clear();
     for (std::size_t i = first; i < end; ++i) words.push_back(meters.list[i].name);
-    words.push_back("meters");
+    words.emplace_back("meters");
     batch.add_script(words[0], script(StoreScript::kLook), end - first, words);
   }
   Replies replies;

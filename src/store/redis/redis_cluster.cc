@@ -194,7 +194,7 @@ Result<core::Verdict> RedisStore::take_in_cluster(const Take& request) {
   if (request.id.empty()) return is_apart ? take_across(request) : take_at_home(request);
   const auto locator = TRY(claim(request.id, Locator::of(parameters_of_take(request)), {}));
   if (const auto earlier = parse_verdict(locator.answer)) return *earlier;
-  const auto verdict = is_apart ? take_across(request) : take_at_home(request);
+  auto verdict = is_apart ? take_across(request) : take_at_home(request);
   if (!verdict.has_value()) {
     unclaim(request.id, locator, verdict.error());
     return verdict;
@@ -241,10 +241,11 @@ Result<typename What::Answer> RedisStore::run_at_home(const What& operation, std
 template <class Act>
 auto RedisStore::in_parts(std::span<const Charge> charges, Act act) {
   const auto home_at = [this](std::string_view key) {
-    return HomeOf([this, key](const auto& operation) { return run_at_home(operation, key); });
+    return HomeOf([this, key](const auto& operation) { return this->run_at_home(operation, key); });
   };
   const std::vector<Group> groups = group(charges);
   std::vector<decltype(home_at({}))> homes;
+  homes.reserve(groups.size());
   for (const Group& each : groups) homes.push_back(home_at(each.key));
   std::vector<HomePart> parts;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -291,7 +292,7 @@ Result<Settlement> RedisStore::give_in_cluster(std::span<const Charge> charges, 
   if (const auto earlier = parse_verdict(locator.answer)) {
     return Settlement{.amount = earlier->taken, .remaining = earlier->remaining, .limit = earlier->limit};
   }
-  const auto given = is_apart ? give_apart() : give_at_home(charges, id);
+  auto given = is_apart ? give_apart() : give_at_home(charges, id);
   if (!given) {
     unclaim(id, locator, given.error());
     return given;
@@ -309,7 +310,7 @@ Result<core::Verdict> RedisStore::hold_in_cluster(const Hold& request) {
   const auto locator = TRY(claim(request.id, Locator::of(parameters), request.ttl));
   if (const auto earlier = parse_verdict(locator.answer)) return *earlier;
   const bool is_apart = locator.homes.size() > 1;
-  const auto verdict = is_apart ? hold_apart(request) : hold_at_home(request);
+  auto verdict = is_apart ? hold_apart(request) : hold_at_home(request);
   if (!verdict.has_value()) {
     unclaim(request.id, locator, verdict.error());
     return verdict;

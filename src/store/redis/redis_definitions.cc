@@ -106,7 +106,7 @@ Result<bool> RedisStore::perform(const core::Drop& drop) {
 }
 
 Result<void> RedisStore::perform(const core::Clear& /*clear*/) {
-  const auto changed = change_definitions([](const LimitBook& known, std::uint64_t now_us) {
+  auto changed = change_definitions([](const LimitBook& known, std::uint64_t now_us) {
     std::vector<std::string> fields = {std::string(kEpochField), std::to_string(known.epoch() + 1)};
     for (const auto& [name, entry] : known.entries()) {
       fields.push_back(name);

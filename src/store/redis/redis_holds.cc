@@ -29,7 +29,7 @@ Result<core::Verdict> RedisStore::hold_at_home(const Hold& request) {
   const std::string fingerprint =
       fingerprint_of({.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
   const auto write = [&](const Meters& meters, Call& call) {
-    call.arguments.push_back("hold");
+    call.arguments.emplace_back("hold");
     call.arguments.push_back(std::to_string(meters.list.size()) + (request.usages.empty() ? " 0 " : " 1 ") +
                              fingerprint + " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
                              (request.is_id_random ? " 1 " : " 0 ") + std::to_string(ttl_us));

@@ -43,6 +43,7 @@ Result<void> RedisStore::add_usages(std::string_view limit, std::span<const std:
   }
   if (found.empty()) return {};
   std::vector<Charge> charges;
+  charges.reserve(found.size());
   for (const std::string& key : found) charges.push_back({.limit = limit, .key = key, .cost = 0});
   const auto looked = TRY(look_by([&] { return list_each(charges); }));
   for (const auto& image : looked.images) {

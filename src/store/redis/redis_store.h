@@ -101,7 +101,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   using Change = std::function<std::vector<std::string>(const LimitBook&, std::uint64_t now_us)>;
   Result<void> change_definitions(const Change& change);
   // Null: the book is replaced by a newer one, and what was found in it before must be looked for again.
-  Result<const KnownLimit*> find_limit(Book& book, std::string_view name);
+  Result<const KnownLimit*> find_limit(Book& known, std::string_view name);
 
   // Calls (redis_calls.cc).
   Result<wire::RespValue> run_command(std::string_view routing_key, std::initializer_list<std::string_view> words);

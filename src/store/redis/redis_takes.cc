@@ -168,7 +168,7 @@ Result<Settlement> RedisStore::perform(const core::Give& give) {
 Result<Settlement> RedisStore::give_at_home(std::span<const Charge> charges, std::string_view id) {
   const std::string fingerprint = id.empty() ? "-" : fingerprint_of({.kind = 'g', .charges = charges});
   const auto write = [&](const Meters& meters, Call& call) {
-    call.arguments.push_back("give");
+    call.arguments.emplace_back("give");
     call.arguments.push_back(std::to_string(meters.list.size()) + " 0 " + fingerprint + " " + retention_text() + " " +
                              std::to_string(meters.book->epoch()));
     if (!id.empty()) call.keys.push_back(record_key(id, charges[0].key));
@@ -207,8 +207,8 @@ Result<Usage> RedisStore::perform(const core::ReadUsage& read) {
 Result<Reconciliation> RedisStore::perform(const core::Reconcile& reconcile) {
   const Charge charge{.limit = reconcile.meter.limit, .key = reconcile.meter.key, .cost = reconcile.used};
   const auto write = [](const Meters&, Call& call) {
-    call.arguments.push_back("reconcile");
-    call.arguments.push_back("1");
+    call.arguments.emplace_back("reconcile");
+    call.arguments.emplace_back("1");
   };
   const auto answer = TRY(settle({&charge, 1}, write));
   const auto used_before = TRY(read_units(element(answer.reply, 2)));

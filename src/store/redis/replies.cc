@@ -50,8 +50,8 @@ Error unexpected_reply(std::string_view what) {
 }
 
 const wire::RespValue& element(const wire::RespValue& reply, std::size_t index) {
-  static const wire::RespValue nil;
-  return index < reply.elements.size() ? reply.elements[index] : nil;
+  static const wire::RespValue kNil;
+  return index < reply.elements.size() ? reply.elements[index] : kNil;
 }
 
 Result<std::uint64_t> read_natural(const wire::RespValue& value) { return read_number<std::uint64_t>(value); }

@@ -113,6 +113,26 @@ TEST(PostgresPool, FibersShareWhatConnectionsThereAre) {
   EXPECT_EQ(pool.status().failures, 0U);
 }
 
+// Where libpq cannot write it reads, so that neither end waits for the other: what it has read then is handed out, too.
+TEST(PostgresPool, FibersThatSendMoreThanTheSocketTakesAreAnswered) {
+  Pool pool(must_parse(shared_server().patient_url() + "&pool=1"));
+  constexpr Statement kEcho = {"test_echo", "select $1::text"};
+  constexpr int kRounds = 10;
+  int right = 0;
+  support::on_fibers(30, [&](std::size_t i) {
+    for (int round = 0; round < kRounds; ++round) {
+      auto lease = pool.lease(patience());
+      ASSERT_TRUE(lease) << lease.error().message;
+      const std::string large(std::size_t{10'000} * (i + 1), static_cast<char>('a' + round));
+      const std::string answer = text_of(lease->run(kEcho, Parameters().add(large), patience()));
+      EXPECT_EQ(answer.size(), large.size()) << answer.substr(0, 200);
+      right += answer == large ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(right, 30 * kRounds);
+  EXPECT_EQ(pool.status().failures, 0U);
+}
+
 // The one who gives up keeps his place: what was asked behind him gets its own answer.
 TEST(PostgresPool, OneOfManyThatGivesUpDisturbsNoOther) {
   Pool pool(must_parse(shared_server().patient_url() + "&pool=1"));
