@@ -4,8 +4,8 @@
 usage: build_times.py REPOSITORY [--keep FOLDER]
 
 All of it happens in a fresh clone of what is committed, without ccache: until ./x run answers; from a changed line until
-its unit tests have run; then what modules, sources and headers cost. It prints tables of Markdown, the first of them for
-CONTRIBUTING.md, and takes some ten minutes on two cores. --keep leaves the clone in FOLDER.
+its unit tests have run; then what modules, sources and headers cost. It prints tables of Markdown, writes the first of
+them into CONTRIBUTING.md, and takes some ten minutes on two cores. --keep leaves the clone in FOLDER.
 """
 
 import argparse
@@ -23,6 +23,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from write_times import write_times
+
 RUN_SECONDS_MAX = 360
 # A file in which a line is changed, the folder of its unit tests, and how many seconds it may take.
 EDITS = [
@@ -37,8 +39,12 @@ ROWS = 20
 ENVIRONMENT = {**os.environ, "CCACHE_DISABLE": "1", "CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count())}
 
 
+SAID = []
+
+
 def say(text=""):
     print(text, flush=True)
+    SAID.append(text)
 
 
 def say_columns(*names):
@@ -194,6 +200,7 @@ def main():
         say_columns("command", "seconds", "at most", "")
         measure_run(clone)
         measure_edits(clone)
+        write_times(arguments.repository, "./x build --times", "\n".join(SAID))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             print_headers(clone / "build", clone, print_sources(clone / "build", pool), pool)
     finally:
