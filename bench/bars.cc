@@ -33,6 +33,13 @@ const std::vector<Bar>& bars() {
       {"  in real time: a hot key each", "threads/hot_keys/speedup", "", Reach::kControl, 0},
       {"  in real time: two threads that share nothing", "threads/control/speedup", "", Reach::kControl, 0},
       {"bytes a meter, 1 M buckets with 19-byte keys", "memory/bytes_per_meter", "", Reach::kAtMost, 72.0},
+      {"sliding window / window on a hot key, admitted", "hot_key/sliding", "hot_key/window", Reach::kAtMost, 1.5},
+      {"sliding window / window on a hot key, denied", "hot_key/sliding_denied", "hot_key/window_denied",
+       Reach::kAtMost, 1.5},
+      {"sliding window / window over 1 M keys, each in a slot of its own", "random_keys_1M/sliding",
+       "random_keys_1M/window", Reach::kAtMost, 1.5},
+      {"bytes a meter, sliding, amount 100", "memory_sliding_100/bytes_per_meter", "", Reach::kAtMost, 96.0},
+      {"bytes a meter, sliding, amount 1 M", "memory_sliding_1M/bytes_per_meter", "", Reach::kAtMost, 192.0},
       {"decision over 10 M keys / over 1 M", "random_keys_10M/decision", "random_keys_1M/decision", Reach::kAtMost,
        1.5},
   };

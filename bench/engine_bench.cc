@@ -99,6 +99,43 @@ void hot_decision(benchmark::State& state) {
 }
 BENCHMARK(hot_decision)->Name("hot_key/decision");
 
+// A sliding window beside a fixed one, on one key: all admitted, and all denied.
+void hot_kind(benchmark::State& state, Limit limit) {
+  const auto engine = std::make_unique<engine::Engine>(engine::Config{.seed = 42});
+  engine->define(limit, kStart).value();
+  Instant now = kStart;
+  for (auto _ : state) benchmark::DoNotOptimize(take(*engine, "user:00000000000042", now = now + 100ns));
+}
+BENCHMARK_CAPTURE(hot_kind, window, window("api").amount(1'000'000'000).per(1s))->Name("hot_key/window");
+BENCHMARK_CAPTURE(hot_kind, sliding, sliding("api").amount(1'000'000'000).per(1s))->Name("hot_key/sliding");
+BENCHMARK_CAPTURE(hot_kind, window_denied, window("api").amount(100).per(24h))->Name("hot_key/window_denied");
+BENCHMARK_CAPTURE(hot_kind, sliding_denied, sliding("api").amount(100).per(24h))->Name("hot_key/sliding_denied");
+
+// The same over 1 M keys. Each is asked for once in a second, so that of a sliding window every charge begins a slot,
+// and after ten seconds one leaves with every charge.
+void random_kind(benchmark::State& state, Limit limit) {
+  constexpr std::size_t kKeys = 1'000'000;
+  static std::map<Kind, std::unique_ptr<engine::Engine>> made;
+  auto& engine = made[limit.kind()];
+  static std::map<Kind, Instant> times;
+  Instant& now = times[limit.kind()];
+  const auto& keys = shuffled_keys(kKeys);
+  if (engine == nullptr) {
+    engine = std::make_unique<engine::Engine>(engine::Config{.seed = 42});
+    engine->define(limit, kStart).value();
+    now = kStart;
+    for (std::size_t i = 0; i < 12 * kKeys; ++i) take(*engine, keys[i % kKeys], now = now + 1us);
+  }
+  std::size_t i = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(take(*engine, keys[i++ % kKeys], now = now + 1us));
+}
+BENCHMARK_CAPTURE(random_kind, window, window("api").amount(1000).per(10s))
+    ->Name("random_keys_1M/window")
+    ->MinTime(0.3);
+BENCHMARK_CAPTURE(random_kind, sliding, sliding("api").amount(1000).per(10s))
+    ->Name("random_keys_1M/sliding")
+    ->MinTime(0.3);
+
 // All that a user of the library sees: arguments checked, clock read, names put to the answer.
 void hot_library(benchmark::State& state) {
   auto limiter = open("embedded:").value();
@@ -235,17 +272,26 @@ double resident_bytes() {
 }
 
 // What the process grows by when 1 M meters are made, as the system sees it.
-void memory(benchmark::State& state) {
+void memory(benchmark::State& state, Limit limit) {
   constexpr std::size_t kMeters = 1'000'000;
   const auto& keys = shuffled_keys(kMeters);
   for (auto _ : state) {
     const double before = resident_bytes();
-    const auto engine = make_engine();
+    const auto engine = std::make_unique<engine::Engine>(engine::Config{.seed = 42});
+    engine->define(limit, kStart).value();
     for (const std::string& key : keys) take(*engine, key, kStart);
     state.counters["bytes_per_meter"] = (resident_bytes() - before) / static_cast<double>(kMeters);
   }
 }
-BENCHMARK(memory)->Name("memory")->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(memory, bucket, api_limit())->Name("memory")->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(memory, sliding_small, sliding("api").amount(100).per(1h))
+    ->Name("memory_sliding_100")
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(memory, sliding, sliding("api").amount(1'000'000).per(1h))
+    ->Name("memory_sliding_1M")
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -4,6 +4,9 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS mete EXPORT mete-targets)
 install(TARGETS mete_stores EXPORT mete-stores-targets)
+if(TARGET mete_c)
+  install(TARGETS mete_c EXPORT mete-c-targets)
+endif()
 install(TARGETS mete_program)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/mete TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)
@@ -22,20 +25,23 @@ if(BUILD_SHARED_LIBS)
   set_target_properties(mete_stores PROPERTIES INSTALL_RPATH "$ORIGIN")
 endif()
 
-# find_package(mete) gives the target mete::mete, and with COMPONENTS stores mete::stores as well.
+# find_package(mete) gives the target mete::mete, with COMPONENTS stores mete::stores as well, and with c mete::c.
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/mete)
 install(EXPORT mete-targets NAMESPACE mete:: DESTINATION ${package_directory})
 install(EXPORT mete-stores-targets NAMESPACE mete:: DESTINATION ${package_directory})
+if(TARGET mete_c)
+  install(EXPORT mete-c-targets NAMESPACE mete:: DESTINATION ${package_directory})
+endif()
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/mete-config-version.cmake COMPATIBILITY SameMinorVersion)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/mete-config.cmake.in ${PROJECT_BINARY_DIR}/mete-config.cmake @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mete-config.cmake ${PROJECT_BINARY_DIR}/mete-config-version.cmake
   DESTINATION ${package_directory})
 
-# pkg-config mete, and pkg-config mete-stores. The prefix is told from where the file lies.
+# pkg-config mete, mete-stores and mete-c. The prefix is told from where the file lies.
 set(pkgconfig_directory ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH prefix_from_pkgconfig ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" prefix_from_pkgconfig ${prefix_from_pkgconfig})
-foreach(package mete mete-stores)
+foreach(package mete mete-stores mete-c)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${pkgconfig_directory})
 endforeach()

@@ -1,21 +1,27 @@
 # mete_sql(TARGET DIRECTORY): the .sql files of the directory, in the order of their names, become one constant,
-# kSchemaSql, in sql_texts.h. Comments stay: `mete migrate --print` shows them. A line `  -- include NAME.sql` is replaced by
+# kSchemaSql, in sql_texts.h; those of version_2/, which changes what there is, kVersion2Sql. Comments stay: `mete migrate --print` shows them. A line `  -- include NAME.sql` is replaced by
 # that file of parts/.
 function(mete_sql target directory)
-  file(GLOB files CONFIGURE_DEPENDS ${directory}/*.sql)
-  list(SORT files)
   set(header "// Made by cmake/MeteSql.cmake of the files in sql/.\n#pragma once\n\n#include <string_view>\n\n")
-  string(APPEND header "namespace mete::store::postgres {\n\ninline constexpr std::string_view kSchemaSql =")
-  foreach(file ${files})
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    mete_sql_text(${file} ${directory}/parts text)
-    string(APPEND header "\n    R\"sql(${text})sql\"")
-  endforeach()
-  string(APPEND header ";\n\n}  // namespace mete::store::postgres\n")
+  string(APPEND header "namespace mete::store::postgres {\n")
+  mete_sql_constant(${directory} kSchemaSql ${directory}/parts header)
+  mete_sql_constant(${directory}/version_2 kVersion2Sql ${directory}/parts header)
+  string(APPEND header "\n}  // namespace mete::store::postgres\n")
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/store/postgres/sql_texts.h CONTENT "${header}" @ONLY)
   target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
 endfunction()
 
+function(mete_sql_constant directory name parts variable)
+  file(GLOB files CONFIGURE_DEPENDS ${directory}/*.sql)
+  list(SORT files)
+  set(header "${${variable}}\ninline constexpr std::string_view ${name} =")
+  foreach(file ${files})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    mete_sql_text(${file} ${parts} text)
+    string(APPEND header "\n    R\"sql(${text})sql\"")
+  endforeach()
+  set(${variable} "${header};\n" PARENT_SCOPE)
+endfunction()
 
 function(mete_sql_text file parts variable)
   file(READ ${file} text)

@@ -8,7 +8,7 @@ from measure import load, tell
 
 CONNECTIONS = 50
 KEYS = 100_000
-ALWAYS_PIPELINES = (1, 16)
+ALWAYS_PIPELINES = {1: 1.3, 16: 1.0}  # and what is asked for beside Redis
 EVERYSEC_PIPELINE = 64
 BYTES_REQUESTS = 5_000
 # With five digits for the number: 19 bytes.
@@ -49,12 +49,15 @@ def measure_always(run, findings):
     with contextlib.ExitStack() as stack:
         mete = stack.enter_context(servers.start_mete(run.program, run.folder("mete-always")))
         redis = stack.enter_context(servers.start_redis(run.folder("redis-always"), fsync="always"))
-        contestants = {"TAKE stock": (mete, "take-stock"), "Redis INCR": (redis, "incr")}
-        for pipeline in ALWAYS_PIPELINES:
+        contestants = {"TAKE stock": (mete, "take-stock"), "Redis INCR": (redis, "incr"), "HOLD stock": (mete, "hold")}
+        for pipeline, at_least in ALWAYS_PIPELINES.items():
             reports = measure_in_turns(run, contestants, pipeline)
             ratio = median(per_second(reports["TAKE stock"])) / median(per_second(reports["Redis INCR"]))
             findings.bars.append(Bar(f"requests/s: TAKE stock / Redis INCR, both synced before the answer, pipeline {pipeline}",
-                                     ratio, at_least=1.0))
+                                     ratio, at_least=at_least))
+            ratio = median(processor_ns(reports["HOLD stock"])) / median(processor_ns(reports["TAKE stock"]))
+            findings.bars.append(Bar(f"processor time: HOLD / TAKE stock, both synced before the answer, pipeline {pipeline}",
+                                     ratio, at_most=2.0))
             for name, some in reports.items():
                 findings.note(f"{name}, synced before the answer, pipeline {pipeline}: requests/s", spread(per_second(some)))
 

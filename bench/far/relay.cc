@@ -121,10 +121,9 @@ class Relay {
     if (found == links_.end()) return;
     const std::shared_ptr<Link> link = found->second;
     Way& way = link->near.get() == fd ? link->there : link->back;
-    std::string bytes(kReadBytes, '\0');
-    const ssize_t length = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    const ssize_t length = ::recv(fd, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (length < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    bytes.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    std::string bytes(buffer_.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
     if (bytes.empty()) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
     pieces_.push_back({monotonic_ns() + delay_ns_, link, &way, std::move(bytes)});
   }
@@ -178,6 +177,7 @@ class Relay {
   const Descriptor epoll_;
   const Descriptor listener_;
   std::unordered_map<int, std::shared_ptr<Link>> links_;
+  std::array<char, kReadBytes> buffer_{};
   std::deque<Piece> pieces_;  // all have the same delay: the first is due first
 };
 

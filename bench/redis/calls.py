@@ -12,14 +12,15 @@ ANSWER_SECONDS_MAX = 60
 
 @dataclass(frozen=True)
 class Limit:
-    """A bucket: so many units come back in a period of seconds."""
+    """So many units come back in a period of seconds."""
     name: str
     amount: int
     seconds: int
+    kind: str = "BUCKET"
 
     @property
     def definition(self):
-        return ("LIMIT", "SET", self.name, "BUCKET", str(self.amount), "PER", f"{self.seconds}s")
+        return ("LIMIT", "SET", self.name, self.kind, str(self.amount), "PER", f"{self.seconds}s")
 
 
 class Connection:

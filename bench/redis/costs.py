@@ -94,6 +94,12 @@ def measure_time(run, findings):
     findings.note("the same for three limits", f"{median(ratios(times[three], times[one], 0)):.3g} ×")
     for call in times:
         note_times(findings, "bucket in use", call, times)
+    window, sliding = run.take_window, run.take_sliding
+    times = measure_in_turns(run, [window, sliding], 2 * run.rounds)
+    findings.bars.append(Bar("usec of commandstats per take: a sliding window / a window",
+                             median(ratios(times[sliding], times[window], 0)), at_most=1.5))
+    for call in times:
+        note_times(findings, "window", call, times)
     others = (("bucket that was full again", run.usual_full, run.take_full, False),
               ("bucket that is new", run.usual, run.take, True))
     for title, usual_one, our_one, is_fresh in others:

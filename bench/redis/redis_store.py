@@ -28,6 +28,8 @@ from bars import Findings
 LIMITS = [calls.Limit(name, 10_000, 864_000) for name in "abc"]
 # One that is full again whenever it is taken from.
 QUICK_LIMIT = calls.Limit("q", 1_000_000, 1)
+# Of a sliding window of 10 s a slot has 80 ms: nearly every call begins one, and another leaves.
+WINDOW, SLIDING = (calls.Limit(kind, 1_000_000, 10, kind) for kind in ("WINDOW", "SLIDING"))
 
 
 def parse_arguments():
@@ -52,7 +54,7 @@ class Run:
         self.mete = mete
         self.limit = LIMITS[0]
         with calls.Connection(mete) as client:
-            for limit in (*LIMITS, QUICK_LIMIT):
+            for limit in (*LIMITS, QUICK_LIMIT, WINDOW, SLIDING):
                 client.call(*limit.definition)
         with calls.Connection(redis) as connection:
             self.usual = calls.usual_call(connection, self.limit)
@@ -61,6 +63,8 @@ class Run:
         self.take_two = self._capture("Mete, two limits", LIMITS[:2])
         self.take_three = self._capture("Mete, three limits", LIMITS)
         self.take_full = self._capture("Mete, one limit", [QUICK_LIMIT])
+        self.take_window = self._capture("Mete, a window", [WINDOW])
+        self.take_sliding = self._capture("Mete, a sliding window", [SLIDING])
 
     def _capture(self, title, limits):
         words = " AND ".join(f"{limit.name} KEY" for limit in limits).split()

@@ -17,7 +17,7 @@ from pathlib import Path
 import servers
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIOS = ("ping", "incr", "take-bucket", "take-window", "take-calendar", "take-stock", "take-and", "cl-throttle", "hold-commit",
+SCENARIOS = ("ping", "incr", "take-bucket", "take-window", "take-calendar", "take-stock", "take-and", "cl-throttle", "increx", "hold-commit",
              "http-take")
 REQUESTS = 100_000
 KEYS = 1_000

@@ -31,12 +31,14 @@ TAKE_CALENDAR = Contestant("Mete", "take-calendar", "TAKE calendar")
 TAKE_STOCK = Contestant("Mete", "take-stock", "TAKE stock")
 TAKE_AND = Contestant("Mete", "take-and", "TAKE bucket AND stock")
 CL_THROTTLE = Contestant("Mete", "cl-throttle", "CL.THROTTLE")
+INCREX = Contestant("Mete", "increx", "INCREX")
 HOLD_COMMIT = Contestant("Mete", "hold-commit", "HOLD + COMMIT")
 HTTP_TAKE = Contestant("Mete", "http-take", "HTTP POST /v1/take", pipelines=(1,))
 
 # In the order in which a round goes: the two servers alternate as far as there are scenarios of both.
 CONTESTANTS = (PING, REDIS_PING, TAKE_BUCKET, REDIS_INCR, TAKE_WINDOW, REDIS_LUA, TAKE_CALENDAR, TAKE_STOCK, TAKE_AND,
-               CL_THROTTLE, HOLD_COMMIT, INCR, HTTP_TAKE)
+               CL_THROTTLE, INCREX, HOLD_COMMIT, INCR, HTTP_TAKE)
+OTHERS = (CL_THROTTLE, INCREX, INCR)  # commands of other people's servers
 TAKES = (TAKE_BUCKET, TAKE_WINDOW, TAKE_CALENDAR, TAKE_STOCK)
 
 
@@ -69,6 +71,8 @@ def processor_bars(results):
     for take in TAKES:
         yield Bar(f"{take.title} / Redis INCR, pipeline 1", ratio(take, REDIS_INCR, 1), 0.95)
     yield Bar("TAKE bucket / Mete PING, pipeline 64", ratio(TAKE_BUCKET, PING, 64), 2.0)
+    for other in OTHERS:
+        yield Bar(f"{other.title} / TAKE bucket, pipeline 64", ratio(other, TAKE_BUCKET, 64), 1.3)
     yield Bar("HTTP take / RESP TAKE bucket, pipeline 1", ratio(HTTP_TAKE, TAKE_BUCKET, 1), 3.0)
 
 

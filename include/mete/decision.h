@@ -45,6 +45,22 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
+// The answer to a take through a handle (handles.h): as Decision, without the name of the one limit that it is of. Made
+// without an allocation.
+struct MeterDecision {
+  bool is_allowed = false;
+  bool is_violated = false;  // it did not fit: on an allowed take, of a shadow limit that would have denied
+  bool is_unrecorded = false;
+  Amount taken = 0;
+  Amount remaining = 0;
+  Amount limit = 0;
+  Duration retry_after;
+  Duration reset_after;
+
+  [[nodiscard]] bool allowed() const { return is_allowed; }
+  bool operator==(const MeterDecision&) const = default;
+};
+
 // The answer to a hold. The id is the caller's, or a random one; a denied hold has none but the caller's.
 struct HoldDecision : Decision {
   std::string id;

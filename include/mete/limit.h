@@ -27,6 +27,7 @@ inline constexpr std::size_t kKeyBytesMax = 512;
 inline constexpr std::size_t kIdBytesMax = 128;
 inline constexpr std::size_t kTagBytesMax = 512;
 inline constexpr std::size_t kChargesMax = 16;
+inline constexpr std::size_t kTakesMax = 1000;  // independent ones in one call
 inline constexpr Duration kPeriodMin = std::chrono::milliseconds(1);
 inline constexpr Duration kPeriodMax = std::chrono::hours(24) * 3653;  // ten years, leap days included
 inline constexpr Duration kHoldTtlMax = std::chrono::hours(24) * 366;

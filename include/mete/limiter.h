@@ -15,6 +15,7 @@
 
 #include <mete/clock.h>
 #include <mete/decision.h>
+#include <mete/handles.h>
 #include <mete/limit.h>
 #include <mete/result.h>
 #include <mete/started_call.h>
@@ -36,6 +37,7 @@ struct Execution;
 }
 namespace store {
 class Host;
+class OneCharge;
 class Store;
 }  // namespace store
 
@@ -77,7 +79,7 @@ class Limiter {
   Result<void> define(const Limit& limit);
   // Removes the limit and its meters; false if there is none of that name.
   Result<bool> drop(Text name);
-  [[nodiscard]] Result<std::optional<Limit>> limit(Text name) const;
+  [[nodiscard]] Result<std::optional<Limit>> find_limit(Text name) const;
   // The names, sorted.
   [[nodiscard]] Result<std::vector<std::string>> limits() const;
   // Another amount for one key. A bucket's burst keeps its ratio to the amount, rounded up.
@@ -88,6 +90,10 @@ class Limiter {
   // argument, or a store that does not answer.
   [[nodiscard]] bool allow(Text limit, Text key, Amount cost = 1);
 
+  // For whoever asks often: see handles.h. Made in a call of start(), it is for that call.
+  [[nodiscard]] LimitHandle limit(Text name) const;
+  [[nodiscard]] MeterHandle meter(Text limit, Text key) const;
+
   // What takes charges takes one of them as (limit, key, cost), or up to kChargesMax in braces, a vector or an array:
   // those all or nothing.
   Result<Decision> take(std::span<const Charge> charges, const TakeOptions& options = {});
@@ -96,6 +102,12 @@ class Limiter {
   }
   Result<Decision> take(Text limit, Text key, Amount cost = 1, const TakeOptions& options = {}) {
     return take({{limit, key, cost}}, options);
+  }
+  // Takes each charge for itself, in order, up to kTakesMax of them: the answers are those that take would give to each
+  // alone. What each would have to wait for, a disk or a network, they wait for together.
+  Result<std::vector<Result<Decision>>> take_each(std::span<const Charge> charges);
+  Result<std::vector<Result<Decision>>> take_each(std::initializer_list<Charge> charges) {
+    return take_each(std::span(charges.begin(), charges.size()));
   }
   // The answer that take would give; nothing changes. Cost 0 asks how things stand.
   Result<Decision> peek(std::span<const Charge> charges) { return take(charges, {.mode = Mode::kPeek}); }
@@ -179,6 +191,7 @@ class Limiter {
 
   template <class Operation>
   Result<typename Operation::Answer> run(const Operation& operation) const;
+  [[nodiscard]] store::OneCharge one_charge() const;
   void start_call(StartedCall& call);
 
   std::unique_ptr<store::Host, void (*)(store::Host*)> host_;

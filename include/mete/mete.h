@@ -3,6 +3,7 @@
 
 #include <mete/clock.h>     // IWYU pragma: export
 #include <mete/decision.h>  // IWYU pragma: export
+#include <mete/handles.h>   // IWYU pragma: export
 #include <mete/limit.h>     // IWYU pragma: export
 #include <mete/limiter.h>   // IWYU pragma: export
 #include <mete/result.h>    // IWYU pragma: export

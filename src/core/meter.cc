@@ -4,7 +4,6 @@ namespace mete::core {
 
 bool is_fresh(const Rule& rule, const State& state, const Moment& moment) {
   if (rule.kind == Kind::kBucket) return bucket::is_fresh(rule, state.bucket, moment.now);
-  if (rule.kind == Kind::kSliding) return state.sliding.current == 0 && state.sliding.previous == 0;
   return used(rule, state, moment) == 0;
 }
 
@@ -16,7 +15,7 @@ void release(const Rule& rule, State& state, const HeldPart& part, const Moment&
     case Kind::kCalendar:
       return window::release(state.window, part);
     case Kind::kSliding:
-      return sliding::release(state.sliding, part);
+      return sliding::release(rule, state.sliding, part, moment.now);
     case Kind::kStock:
       state.stock.used -= std::min(part.units, state.stock.used);
       return;
@@ -31,7 +30,7 @@ Amount still_charged(const Rule& rule, const State& state, const HeldPart& part,
     case Kind::kCalendar:
       return window::owns(state.window, part) ? part.units : 0;
     case Kind::kSliding:
-      return sliding::owns(state.sliding, part) ? part.units : 0;
+      return sliding::owns(rule, state.sliding, part, moment.now) ? part.units : 0;
     case Kind::kStock:
       return part.units;
   }
@@ -53,8 +52,7 @@ void set_used(const Rule& rule, State& state, Amount units, const Moment& moment
       state.window = {moment.window.start, units};
       return;
     case Kind::kSliding:
-      state.sliding = {moment.window.start, units, 0};
-      return;
+      return sliding::set_used(rule, state.sliding, units, moment.now);
     case Kind::kStock:
       state.stock.used = units;
       return;
@@ -62,8 +60,11 @@ void set_used(const Rule& rule, State& state, Amount units, const Moment& moment
 }
 
 Amount give_back(const Rule& rule, State& state, Amount units, Amount held, const Moment& moment) {
-  const Amount own = rule.kind == Kind::kSliding ? state.sliding.current : used(rule, state, moment);
-  const Amount given = std::clamp<Amount>(own - held, 0, units);
+  const Amount given = std::clamp<Amount>(used(rule, state, moment) - held, 0, units);
+  if (rule.kind == Kind::kSliding) {
+    sliding::give_oldest(state.sliding, given);
+    return given;
+  }
   // A part that is made now is one that has not begun to come back, and belongs to this window.
   release(rule, state, {.units = given, .made_at = moment.now, .expires_at = moment.now}, moment);
   return given;
@@ -90,19 +91,23 @@ Duration wait_for(const Rule& rule, const State& state, Amount cost, const Momen
   __builtin_unreachable();
 }
 
-bool keeps_state(const Rebase& from, const Rebase& to) {
-  if (from.rule == to.rule) return from.moment.window == to.moment.window;
-  return from.rule.kind == to.rule.kind && from.rule.kind != Kind::kBucket && from.moment.window == to.moment.window;
+bool keeps_charges(const Rebase& from, const Rebase& to) {
+  if (from.rule.kind != to.rule.kind) return false;
+  if (from.rule.kind == Kind::kSliding) return from.rule.period == to.rule.period;
+  return (from.rule == to.rule || from.rule.kind != Kind::kBucket) && from.moment.window == to.moment.window;
 }
 
 State rebase(const Rebase& from, const State& state, const Rebase& to) {
-  if (keeps_state(from, to)) return state;
+  State rebased;
+  if (keeps_charges(from, to)) {
+    if (from.rule.kind != Kind::kSliding || from.rule == to.rule) return state;
+    rebased.sliding = sliding::recode(to.rule, state.sliding);
+    return rebased;
+  }
   if (from.rule.kind == Kind::kBucket && to.rule.kind == Kind::kBucket) {
-    State rebased;
     rebased.bucket = bucket::rebase(from.rule, state.bucket, to.rule, to.moment.now);
     return rebased;
   }
-  State rebased;
   const Amount units = used(from.rule, state, from.moment);
   if (units > 0) set_used(to.rule, rebased, units, to.moment);
   return rebased;

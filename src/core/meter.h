@@ -13,17 +13,18 @@
 
 namespace mete::core {
 
-// A state's window never lies after the moment it is looked at: where the clock was set back, time stands still.
+// A state's window, or newest charge, never lies after the moment it is looked at: where the clock was set back, time
+// stands still.
 inline Instant not_before(const Rule& rule, const State& state, Instant now) {
-  if (!is_windowed(rule.kind)) return now;
-  return std::max(now, rule.kind == Kind::kSliding ? state.sliding.start : state.window.start);
+  if (rule.kind == Kind::kSliding) return std::max(now, state.sliding.start);
+  return has_window(rule.kind) ? std::max(now, state.window.start) : now;
 }
 
 inline void settle(const Rule& rule, State& state, const Moment& moment) {
   if (rule.kind == Kind::kWindow || rule.kind == Kind::kCalendar) {
     state.window = window::settle(state.window, moment);
   } else if (rule.kind == Kind::kSliding) {
-    state.sliding = sliding::settle(rule, state.sliding, moment);
+    sliding::settle(rule, state.sliding, moment);
   }
 }
 
@@ -35,7 +36,7 @@ inline Amount used(const Rule& rule, const State& state, const Moment& moment) {
     case Kind::kCalendar:
       return state.window.used;
     case Kind::kSliding:
-      return sliding::used(rule, state.sliding, moment);
+      return state.sliding.used();
     case Kind::kStock:
       return state.stock.used;
   }
@@ -57,8 +58,7 @@ inline void charge(const Rule& rule, State& state, Amount cost, const Moment& mo
       state.window.used += cost;
       return;
     case Kind::kSliding:
-      state.sliding.current += cost;
-      return;
+      return sliding::charge(rule, state.sliding, cost, moment.now);
     case Kind::kStock:
       state.stock.used += cost;
       return;
@@ -125,8 +125,7 @@ void expire(const Rule& rule, State& state, const HeldPart& part, const Moment& 
 // its end every wait is over.
 inline Moment moment_of_expiry(const Rule& rule, const Moment& moment, Instant expires_at) {
   const Instant at = std::max(expires_at, moment.now);  // a meter that stands still may stand later
-  const bool is_fixed = rule.kind == Kind::kWindow || rule.kind == Kind::kSliding;
-  return {at, is_fixed ? fixed_window(rule.period, at) : moment.window};
+  return {at, rule.kind == Kind::kWindow ? fixed_window(rule.period, at) : moment.window};
 }
 
 // As wait_for, and the held parts expire. `parts` is a range of HeldPart, the first to expire first.
@@ -149,8 +148,8 @@ struct Rebase {
   const Moment& moment;
 };
 
-// Whether a state, and the parts held of it, mean the same under both rules.
-bool keeps_state(const Rebase& from, const Rebase& to);
+// Whether usage stays where it was charged, and so do the parts that are held of it.
+bool keeps_charges(const Rebase& from, const Rebase& to);
 
 // The same usage under another rule: redefining never refills.
 State rebase(const Rebase& from, const State& state, const Rebase& to);

@@ -30,9 +30,7 @@ constexpr Rule with_amount(Rule rule, Amount amount) {
 }
 
 // The kinds whose usage belongs to one window, and is forgotten with it.
-constexpr bool is_windowed(Kind kind) {
-  return kind == Kind::kWindow || kind == Kind::kSliding || kind == Kind::kCalendar;
-}
+constexpr bool has_window(Kind kind) { return kind == Kind::kWindow || kind == Kind::kCalendar; }
 
 // The kinds whose usage is a plain number that only operations change, within a window if there is one.
 constexpr bool can_shift(Kind kind) { return kind == Kind::kStock || kind == Kind::kWindow || kind == Kind::kCalendar; }
@@ -44,7 +42,7 @@ constexpr Span fixed_window(Duration period, Instant at) {
   return {start, start + period};
 }
 
-// What decisions know of time. `window` holds `now`; only windowed kinds look at it.
+// What decisions know of time. `window` holds `now`; only kinds that have one look at it.
 struct Moment {
   Instant now;
   Span window;

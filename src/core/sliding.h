@@ -1,36 +1,109 @@
-// Sliding: the current window's usage, plus the previous one's weighted by the part of it that the last period still
-// covers, in integers and rounded against the client.
+// Sliding: at most `amount` in every period, wherever it begins. docs/semantics.md has the rules, and their proof.
 //
-//          previous          current
-//     ├───────────────────┼─────────■─────────┤        ■ now
-//               ├───────────────────┤                  the last period: all of current's usage so far,
-//               └ weight ─┘                            and weight / period of previous's
+//     ────┼──────■──■────────────■─────■■────────┤ now        a charge counts for one period
+//                ├─────────── period ────────────┤
 //
-// Every function but settle() wants a state that is settled in the moment's window.
+// A meter remembers when its usage was charged, in one of two forms:
+//
+// - A log, while charges are few: the newest and up to four older ones, each with its exact time. A charge at m counts
+//   up to m + period.
+// - A ring, when they are many: time is cut into slots of a 125th of the period, and a charge counts up to the end of
+//   its slot plus a period. What is left of a slot that is no longer the newest is whole quanta, each a set bit, and a
+//   clear bit ends the slot; the rest is carried on to the newest slot. So everything counts as long as it should, or a
+//   little longer.
+//
+// A charge that does not fit the log turns it into a ring, and a meter without usage begins with a log.
+//
+// The third form, two windows, is how meters were kept in earlier versions; settle() turns it into charges.
+//
+// Every function but settle() wants a settled state.
 #pragma once
+
+#include <algorithm>
+#include <boost/container/static_vector.hpp>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "core/rule.h"
 #include "core/state.h"
 
 namespace mete::core::sliding {
 
-inline SlidingState settle(const Rule& rule, const SlidingState& state, const Moment& moment) {
-  if (state.start == moment.window.start) return state;
-  const bool is_next = state.start + rule.period == moment.window.start;
-  return {moment.window.start, 0, is_next ? state.current : 0};
+inline constexpr std::int64_t kSlots = 125;  // of a millisecond, a slot has eight whole microseconds
+
+// Whole microseconds, so that stores which count in these have the same slots.
+inline Duration slot_width(const Rule& rule) {
+  return Duration::from_ns((rule.period.ns() + kSlots * 1000 - 1) / (kSlots * 1000) * 1000);
 }
 
-inline Amount used(const Rule& rule, const SlidingState& state, const Moment& moment) {
-  const auto weight = base::to_unsigned((moment.window.end - moment.now).ns());
-  const auto previous = base::multiply(base::to_unsigned(state.previous), weight);
-  return state.current + base::saturate(base::div_ceil(previous, rule.period_ns()));
+// How much longer than a period a charge counts, from its start.
+inline Duration lag(const Rule& rule, const SlidingState& state) {
+  return state.form() == SlidingState::Form::kRing ? slot_width(rule) : Duration();
 }
 
-// As in a window: only what the current window was charged can be given back.
-inline bool owns(const SlidingState& state, const HeldPart& part) { return part.made_at >= state.start; }
+// Up to when the charge, or slot, that starts there counts.
+inline Instant counts_until(const Rule& rule, const SlidingState& state, Instant start) {
+  return start + lag(rule, state) + rule.period;
+}
 
-void release(SlidingState& state, const HeldPart& part);
+// From when on a ring, or a log at another instant than its newest charge's, is not as it was: something has left it,
+// or a charge begins another slot.
+inline Instant stands_until(const Rule& rule, const SlidingState& state) {
+  const std::int64_t width = slot_width(rule).ns();
+  const std::int64_t oldest = rule.period.ns() + width - width * state.ring.slots;
+  return state.start + Duration::from_ns(std::min(width, oldest));
+}
+
+void let_pass(const Rule& rule, SlidingState& state, Instant now);
+void charge_elsewhen(const Rule& rule, SlidingState& state, Amount cost, Instant now);
+
+inline bool is_within_newest(const Rule& rule, const SlidingState& state, Instant now) {
+  if (state.form() == SlidingState::Form::kRing) return now < stands_until(rule, state);
+  return state.form() == SlidingState::Form::kLog && now == state.start;
+}
+
+inline void settle(const Rule& rule, SlidingState& state, const Moment& moment) {
+  if (state.used_and_form != 0 && !is_within_newest(rule, state, moment.now)) let_pass(rule, state, moment.now);
+}
+
+inline void charge(const Rule& rule, SlidingState& state, Amount cost, Instant now) {
+  if (is_within_newest(rule, state, now) && state.used() > 0) {
+    state.add(cost);
+  } else if (cost > 0) {
+    charge_elsewhen(rule, state, cost, now);
+  }
+}
+
+// Whether a part's charge still counts. If not, it has come back by itself.
+bool owns(const Rule& rule, const SlidingState& state, const HeldPart& part, Instant now);
+
+// Takes a part out of its own slot, as far as it is there, and the rest of it from the oldest charges. To take from the
+// oldest is safe whatever was charged when: what stays counts at least as long as what was not given back.
+void release(const Rule& rule, SlidingState& state, const HeldPart& part, Instant now);
+
+// Takes so much from the oldest charges; at most what is used.
+void give_oldest(SlidingState& state, Amount units);
+
+void set_used(const Rule& rule, SlidingState& state, Amount units, Instant now);
+
 Duration wait_for(const Rule& rule, const SlidingState& state, Amount cost, const Moment& moment);
 Duration reset_after(const Rule& rule, const SlidingState& state, const Moment& moment);
+
+// The same charges under another rule of the same period.
+SlidingState recode(const Rule& rule, const SlidingState& state);
+
+// One charge, or all those of a slot.
+struct Charged {
+  Instant start;
+  Amount units = 0;
+};
+// The oldest first; the newest last, even if nothing is left of it.
+using Charges = boost::container::static_vector<Charged, kSlots + 1>;
+Charges charges_of(const Rule& rule, const SlidingState& state);
+SlidingState made_of(const Rule& rule, SlidingState::Form form, std::span<const Charged> charges);
+
+// A state as it was kept, by this version or an earlier one; none if it cannot be one.
+std::optional<SlidingState> read_state(std::string_view bytes);
 
 }  // namespace mete::core::sliding

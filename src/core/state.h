@@ -3,9 +3,12 @@
 
 #include <mete/limit.h>
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "base/math.h"
+#include "core/rule.h"
 
 namespace mete::core {
 
@@ -29,11 +32,49 @@ struct WindowState {
   Amount used = 0;
 };
 
-// Sliding: the usage of the window that began at `start`, and of the one before it.
+// Sliding: the usage, and when it was charged. core/sliding.h says what the forms mean, and reads and writes them.
+//
+//     ┌───────┬───────────────┬─────────────────────────────────────────────────────────────────┐
+//     │ start │ used and form │ log           the units of four charges, then their ages        │
+//     │ 8     │ 8             │ ring          units · slots · [ quantum ] · bits                │
+//     │       │               │ two windows   the usage of the window before                    │
+//     └───────┴───────────────┴─────────────────────────────────────────────────────────────────┘
+//
+// There is a small layout of 48 bytes and a large one of 144. The bytes say by themselves which they are of, so that
+// they can be read under any rule.
 struct SlidingState {
-  Instant start;
-  Amount current = 0;
-  Amount previous = 0;
+  enum class Form : std::uint8_t { kLog, kRing, kTwoWindows };
+
+  struct Ring {
+    std::uint16_t units;  // how many bits are set
+    std::uint8_t slots;   // how many bits are clear: each ends a slot
+    std::uint8_t unused;
+    std::array<std::uint32_t, 31> words;  // the bits; in the large layout the quantum is in the first two
+  };
+
+  Instant start;                    // of the newest charge, or of its slot
+  std::uint64_t used_and_form = 0;  // the form in the topmost byte
+  union {
+    std::array<std::uint8_t, 128> log = {};
+    Ring ring;
+    std::int64_t previous;
+  };
+
+  [[nodiscard]] Form form() const { return static_cast<Form>(used_and_form >> kUsedBits & 3U); }
+  [[nodiscard]] bool is_large() const { return (used_and_form & kLargeBit) != 0; }
+  [[nodiscard]] Amount used() const { return static_cast<Amount>(used_and_form & kUsedMask); }
+  void set(Amount used, Form form, bool is_large) {
+    used_and_form = static_cast<std::uint64_t>(used) | std::uint64_t{static_cast<std::uint8_t>(form)} << kUsedBits |
+                    (is_large ? kLargeBit : 0);
+  }
+  // Within what is used: neither reaches the form.
+  void add(Amount units) { used_and_form += static_cast<std::uint64_t>(units); }
+  void subtract(Amount units) { used_and_form -= static_cast<std::uint64_t>(units); }
+
+ private:
+  static constexpr int kUsedBits = 56;
+  static constexpr std::uint64_t kUsedMask = (std::uint64_t{1} << kUsedBits) - 1;
+  static constexpr std::uint64_t kLargeBit = std::uint64_t{1} << 63;
 };
 
 struct StockState {
@@ -42,6 +83,9 @@ struct StockState {
 
 union State {
   State() : sliding{} {}
+  // For whoever copies a state over it: most kinds keep a few bytes, and the rest need not be cleared.
+  struct Undefined {};
+  explicit State(Undefined) {}  // NOLINT(cppcoreguidelines-pro-type-member-init)
 
   BucketState bucket;
   WindowState window;
@@ -56,16 +100,25 @@ struct HeldPart {
   Instant expires_at;  // from then on the part is no longer charged
 };
 
-// How many bytes of a State a meter of this kind keeps.
-constexpr std::uint8_t state_size(Kind kind) {
-  switch (kind) {
+// A sliding meter of a small amount has few charges to remember, and keeps fewer bytes.
+inline constexpr Amount kSmallAmountMax = 100;
+inline constexpr std::uint8_t kSlidingSmallBytes = 48;
+inline constexpr std::uint8_t kSlidingLargeBytes = 144;
+// Two windows, as they were kept before charges were.
+inline constexpr std::uint8_t kTwoWindowsBytes = 24;
+
+static_assert(sizeof(State) == kSlidingLargeBytes);
+
+// How many bytes of a State a meter under this rule keeps.
+constexpr std::uint8_t state_size(const Rule& rule) {
+  switch (rule.kind) {
     case Kind::kBucket:
       return sizeof(BucketState);
     case Kind::kWindow:
     case Kind::kCalendar:
       return sizeof(WindowState);
     case Kind::kSliding:
-      return sizeof(SlidingState);
+      return rule.capacity <= kSmallAmountMax ? kSlidingSmallBytes : kSlidingLargeBytes;
     case Kind::kStock:
       return sizeof(StockState);
   }

@@ -1,6 +1,8 @@
 // Statistics: how much a store keeps. Each number is exact; taken while operations run, they may not fit together.
 #pragma once
 
+#include <mete/time.h>
+
 #include <cstddef>
 #include <optional>
 
@@ -21,6 +23,8 @@ struct Statistics {
   // Takes that were admitted though the store could not record them, by on_fail = open.
   std::size_t unrecorded_admissions = 0;
   std::size_t memory_bytes = 0;
+  // How long it remembers operation ids.
+  std::optional<Duration> id_retention = std::nullopt;
 };
 
 }  // namespace mete::core

@@ -110,6 +110,11 @@ Result<void> validate_charges(std::span<const Charge> charges, CostRange costs) 
   return {};
 }
 
+Result<void> validate_takes_count(std::size_t count) {
+  if (count <= kTakesMax) return {};
+  return base::invalid("takes: a call has at most " + std::to_string(kTakesMax) + ", not " + std::to_string(count));
+}
+
 Result<void> validate_mode(std::span<const Charge> charges, Mode mode, std::string_view id) {
   if (mode == Mode::kUpTo && charges.size() > 1) {
     return base::invalid("mode: up_to takes one charge, not " + std::to_string(charges.size()));
@@ -159,6 +164,10 @@ Result<void> validate_consumption(Amount units) {
 }
 
 Result<void> validate_throttle(const ThrottleRequest& request) {
+  const auto is_within = [](Amount value, Amount min) { return value >= min && value <= kAmountMax; };
+  const bool is_valid = is_within(request.capacity, 1) && is_within(request.count, 1) && request.period >= kPeriodMin &&
+                        request.period <= kPeriodMax && is_within(request.quantity, 0);
+  if (is_valid) return {};
   TRY(check_range("capacity", request.capacity, 1));
   TRY(check_range("count", request.count, 1));
   TRY(check_period_range(request.period));

@@ -23,6 +23,8 @@ Result<void> validate_name(std::string_view name);
 Result<void> validate_key(std::string_view key);
 Result<void> validate_amount(Amount amount);
 Result<void> validate_charges(std::span<const Charge> charges, CostRange costs);
+// How many takes a call may have that are independent of each other.
+Result<void> validate_takes_count(std::size_t count);
 Result<void> validate_mode(std::span<const Charge> charges, Mode mode, std::string_view id);
 // An operation's id may be left out: then it is empty.
 Result<void> validate_id(std::string_view id);

@@ -19,6 +19,19 @@ OperationIds::Parameters parameters_of(const Take& request) {
 
 }  // namespace
 
+// Charges the state if that fits, and tells as much of it as is asked for.
+template <Engine::Told told>
+bool Engine::judge(const core::Rule& rule, core::State& state, const core::Moment& moment, Amount cost,
+                   core::Verdict& verdict) {
+  if constexpr (told == Told::kWhetherAllowed) {
+    verdict.is_allowed = core::charge_if_fits(rule, state, cost, moment);
+  } else {
+    core::take(rule, state, cost, moment, verdict);
+    core::tell_standing(rule, state, moment, verdict);
+  }
+  return verdict.is_allowed;
+}
+
 Engine::Engine(const Config& config)
     : config_(config),
       memory_(config.max_memory),
@@ -117,11 +130,16 @@ Result<void> Engine::write_all(Operation& operation) {
 }
 
 Result<core::Verdict> Engine::take(const Take& request, Occasion at) {
-  Result<core::Verdict> answer;
   const bool is_plain =
       request.charges.size() == 1 && request.id.empty() && request.mode == Mode::kTake && request.usages.empty();
-  if (is_plain && take_in_use(request.charges[0], meters_.hash_of(request.charges[0]), at, *answer)) return answer;
-  answer = with_eviction(at.now, [&] { return try_take(request, at); });
+  if (is_plain) return take(request.charges[0], meters_.hash_of(request.charges[0]), at);
+  return with_eviction(at.now, [&] { return try_take(request, at); });
+}
+
+Result<core::Verdict> Engine::take(const Charge& charge, const MeterHash& hash, Occasion at) {
+  Result<core::Verdict> answer;
+  if (take_in_use(charge, hash, at, *answer)) return answer;
+  answer = with_eviction(at.now, [&] { return try_take({.charges = {&charge, 1}}, at); });
   return answer;
 }
 
@@ -154,24 +172,47 @@ void Engine::take_each(std::span<const Charge> charges, Occasion at, std::span<R
 
 // What nearly every operation is: one charge, on a meter that exists and has neither override nor held parts. The same
 // steps as the general path, without setting up for what cannot happen here, and in one piece. False: it is not that.
-[[gnu::flatten]] bool Engine::take_in_use(const Charge& charge, const MeterHash& hash, Occasion at,
-                                          core::Verdict& verdict) {
+template <Engine::Told told>
+bool Engine::take_in_use_telling(const Charge& charge, const MeterHash& hash, Occasion at, core::Verdict& verdict) {
   if (recorder_.is_failed()) return false;
   const Keyspace::Guard guard(keyspace_, hash.of_meter);
   const LimitRecord* limit = limits_.find(charge.limit, hash.of_name);
   if (limit == nullptr || limit->definition.is_shadow()) return false;
   Entry* entry = guard.find({EntryType::kMeter, limit->number}, charge.key);
   if (entry == nullptr || !limit->is_plain(*entry)) return false;
+  const Instant now = floor_.at_least(at.now);
   const core::Rule& rule = limit->rule->rule();
-  core::State state = Meters::load_state(*entry);
-  const core::Moment moment = limit->rule->moment(state, floor_.at_least(at.now));
-  core::settle(rule, state, moment);
-  if (core::take(rule, state, charge.cost, moment, verdict)) {
-    Meters::store_state(state, *entry);
-    if (recorder_.is_on() && charge.cost != 0) at.note(recorder_.tell_take(*limit, *entry, hash.of_meter));
+  if (rule.kind == Kind::kBucket) {
+    // The commonest kind by itself: the compiler then sees one way through every switch. Its two words are written
+    // apart, because to read them back as one would wait for both stores.
+    core::State state{core::State::Undefined()};
+    state.bucket = entry->load<core::BucketState>();
+    if (judge<told>(rule, state, {now, {}}, charge.cost, verdict)) {
+      base::store(entry->payload(), state.bucket.full_at_low);
+      base::store(entry->payload() + sizeof state.bucket.full_at_low, state.bucket.full_at_high);
+    }
+  } else {
+    core::State state = Meters::load_state(*entry);
+    const core::Moment moment = limit->rule->moment(state, now);
+    core::settle(rule, state, moment);
+    if (judge<told>(rule, state, moment, charge.cost, verdict)) Meters::store_state(state, *entry);
   }
-  core::tell_standing(rule, state, moment, verdict);
+  if (verdict.is_allowed && recorder_.is_on() && charge.cost != 0) {
+    at.note(recorder_.tell_take(*limit, *entry, hash.of_meter));
+  }
   return true;
+}
+
+// Flattened here, because the compiler heeds that for functions and not for templates.
+[[gnu::flatten]] bool Engine::take_in_use(const Charge& charge, const MeterHash& hash, Occasion at,
+                                          core::Verdict& verdict) {
+  return take_in_use_telling<Told::kAll>(charge, hash, at, verdict);
+}
+
+[[gnu::flatten]] std::optional<bool> Engine::allow(const Charge& charge, const MeterHash& hash, Occasion at) {
+  core::Verdict verdict;
+  if (!take_in_use_telling<Told::kWhetherAllowed>(charge, hash, at, verdict)) return std::nullopt;
+  return verdict.is_allowed;
 }
 
 // Charges the meters if the operation is allowed.
@@ -293,7 +334,7 @@ Result<core::Shifted> Engine::shift(const Charge& charge, Instant since, Instant
     return with_meter(charge, now, [&](MeterAccess& meter) -> Result<core::Shifted> {
       const Kind kind = meter.rule->rule().kind;
       if (!core::can_shift(kind)) return core::cannot_shift(meter.limit_name, kind);
-      if (core::is_windowed(kind) && since < meter.moment.window.start) return core::Shifted{.is_late = true};
+      if (core::has_window(kind) && since < meter.moment.window.start) return core::Shifted{.is_late = true};
       const Usage before = meter.usage();
       const Amount after = std::max<Amount>(0, before.used + charge.cost);
       if (after == before.used) return core::Shifted();
@@ -324,7 +365,8 @@ Statistics Engine::statistics() const {
           .open_holds = open_holds_.load(std::memory_order_relaxed),
           .expired_holds = expired_holds_.load(std::memory_order_relaxed),
           .unrecorded_admissions = unrecorded_admissions_.load(std::memory_order_relaxed),
-          .memory_bytes = memory_.bytes()};
+          .memory_bytes = memory_.bytes(),
+          .id_retention = config_.id_retention};
 }
 
 }  // namespace mete::engine

@@ -70,6 +70,16 @@ class Engine {
 
   // Tickets are told of takes. What else must be on disk waits for the last that had to, anyway (core::Effect).
   Result<core::Verdict> take(const Take& request, Occasion at);
+  // The same of one charge, for those who ask often and keep the hashes of its names.
+  [[nodiscard]] std::uint64_t hash_of_name(std::string_view limit) const { return meters_.hash_of_name(limit); }
+  [[nodiscard]] MeterHash hash_of(std::uint64_t name_hash, std::string_view key) const {
+    return {name_hash, meters_.hash_of(name_hash, key)};
+  }
+  [[nodiscard]] MeterHash hash_of(const Charge& charge) const { return meters_.hash_of(charge); }
+  Result<core::Verdict> take(const Charge& charge, const MeterHash& hash, Occasion at);
+  // Whether that is allowed, and nothing else of the answer. None, and nothing has happened: the meter is not in use
+  // yet, or it is not a plain one, and take() has to be asked.
+  [[nodiscard]] std::optional<bool> allow(const Charge& charge, const MeterHash& hash, Occasion at);
   // Takes each charge for itself, in order: answers[i] is what take() would answer to charges[i] alone. Their meters
   // are fetched from memory together.
   void take_each(std::span<const Charge> charges, Occasion at, std::span<Result<core::Verdict>> answers);
@@ -140,7 +150,7 @@ class Engine {
   // Notes what a meter became; tell() then passes on all that was noted.
   void note(Operation& operation, const MeterAccess& meter) const;
   void note_operation(Operation& operation, std::string_view id, const OperationRecord& record) const;
-  static void note_new_parts(Operation& operation, const MeterAccess& meter, const HoldRecord& hold);
+  static void note_new_parts(Operation& operation, const MeterAccess& meter, std::span<const OpenPart* const> parts);
   void note_hold(HoldOperation& operation, std::span<const OpenPart> parts_before);
   core::Ticket tell(const Operation& operation) const;
   void tell(const LimitRecord& record) const;
@@ -152,6 +162,12 @@ class Engine {
   auto with_eviction(Instant now, Attempt attempt);
 
   Result<core::Verdict> try_take(const Take& request, Occasion at);
+  enum class Told : bool { kAll, kWhetherAllowed };
+  template <Told told>
+  static bool judge(const core::Rule& rule, core::State& state, const core::Moment& moment, Amount cost,
+                    core::Verdict& verdict);
+  template <Told told>
+  bool take_in_use_telling(const Charge& charge, const MeterHash& hash, Occasion at, core::Verdict& verdict);
   bool take_in_use(const Charge& charge, const MeterHash& hash, Occasion at, core::Verdict& verdict);
   Result<core::Verdict> admit_and_write(Operation& operation, Mode mode);
   template <class Do>

@@ -1,6 +1,7 @@
 // Holds: charges set aside under an id, and what becomes of them.
 
 #include <algorithm>
+#include <boost/container/static_vector.hpp>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -29,8 +30,9 @@ HoldInfo info_of(std::string_view id, const OperationRecord& record, Instant now
   return info;
 }
 
-std::vector<OpenPart> part_keys(const HoldRecord& hold) {
-  std::vector<OpenPart> keys;
+using PartKeys = boost::container::static_vector<OpenPart, kChargesMax>;
+PartKeys part_keys(const HoldRecord& hold) {
+  PartKeys keys;
   for (std::size_t i = 0; i < hold.charges.size(); ++i) keys.push_back(part_key(hold, i));
   return keys;
 }
@@ -89,6 +91,8 @@ std::unique_ptr<HoldRecord> Engine::open_hold(Operation& operation, const Hold& 
   hold->serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
   hold->expires_at = now + request.ttl;
   hold->tag = request.tag;
+  hold->charges.reserve(request.charges.size());
+  boost::container::static_vector<const OpenPart*, kChargesMax> parts;  // by charge; null: nothing is held for it
   for (std::size_t i = 0; i < request.charges.size(); ++i) {
     const Charge& charge = request.charges[i];
     const auto is_on = [i](const MeterAccess& meter) { return (meter.charges >> i & 1U) != 0; };
@@ -99,29 +103,29 @@ std::unique_ptr<HoldRecord> Engine::open_hold(Operation& operation, const Hold& 
                              .generation = meter.limit->generation,
                              .units = charge.cost,
                              .is_backed = !meter.is_left_out});
+    parts.push_back(nullptr);
     if (meter.is_left_out) continue;
     OpenPart part = part_key(*hold, i);
     part.units = charge.cost;
     part.made_at = meter.moment.now;
     part.id = request.id;
-    meters_.add_part(*meter.parts, std::move(part));
+    parts.back() = &meters_.add_part(*meter.parts, std::move(part));
   }
   for (const MeterAccess& meter : operation.meters) {
     if (meter.is_left_out) continue;
     Meters::write(meter);
-    if (recorder_.is_on()) note_new_parts(operation, meter, *hold);
+    if (recorder_.is_on()) note_new_parts(operation, meter, parts);
   }
   if (!request.tag.empty()) tags_.put(request.tag, request.id, hold->expires_at);
   open_holds_.fetch_add(1, std::memory_order_relaxed);
   return hold;
 }
 
-// A meter with the parts that a new hold has of it.
-void Engine::note_new_parts(Operation& operation, const MeterAccess& meter, const HoldRecord& hold) {
+// A meter with the parts that a new hold has of it: `parts` has one for each charge.
+void Engine::note_new_parts(Operation& operation, const MeterAccess& meter, std::span<const OpenPart* const> parts) {
   MeterChange change = Recorder::change_of(meter);
-  for (std::size_t i = 0; i < hold.charges.size(); ++i) {
-    if ((meter.charges >> i & 1U) == 0) continue;
-    change.added.push_back(Recorder::change_of(Meters::find_part(meter, part_key(hold, i))));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if ((meter.charges >> i & 1U) != 0) change.added.push_back(Recorder::change_of(*parts[i]));
   }
   write_change(operation.record, change);
 }
@@ -259,7 +263,7 @@ Result<Settlement> Engine::cancel(std::string_view id, Instant now) {
 // Takes the hold's parts out of their meters, and makes it final.
 void Engine::finish(HoldOperation& operation, HoldState state) {
   HoldRecord& hold = *operation.hold;
-  const std::vector<OpenPart> parts = part_keys(hold);
+  const PartKeys parts = part_keys(hold);
   for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
     if (const MeterAccess* meter = operation.meter_of_charge[i]) meters_.remove_part(*meter, parts[i]);
   }
@@ -275,7 +279,7 @@ Result<Duration> Engine::extend(std::string_view id, Duration ttl, Instant now) 
   return with_open_hold(id, now, [&](HoldOperation& operation) -> Result<Duration> {
     HoldRecord& hold = *operation.hold;
     const Instant expires_at = operation.now + ttl;
-    const std::vector<OpenPart> parts = part_keys(hold);
+    const PartKeys parts = part_keys(hold);
     for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
       MeterAccess* meter = operation.meter_of_charge[i];
       if (meter == nullptr) continue;

@@ -23,8 +23,8 @@ struct RuledRecord {
   const RuleRecord* rule = nullptr;      // a reference in the rule table
   std::array<std::uint64_t, 2> state{};  // a window's or a bucket's
 };
-static_assert(sizeof(RuledRecord::state) == core::state_size(Kind::kWindow));
-static_assert(sizeof(RuledRecord::state) == core::state_size(Kind::kBucket));
+static_assert(sizeof(RuledRecord::state) == core::state_size({Kind::kWindow, 1, 1, {}}));
+static_assert(sizeof(RuledRecord::state) == core::state_size({Kind::kBucket, 1, 1, {}}));
 
 inline KeyType type_of(const Entry& key) { return static_cast<KeyType>(key.flags & ~kRecordingFlags); }
 
@@ -39,7 +39,7 @@ struct Keys::Access {
   CounterRecord counter;  // of a counter; else as a new one's
   // Of a quota or throttle, settled.
   const RuleRecord* rule = nullptr;
-  core::State state;
+  core::State state{core::State::Undefined()};
   core::Moment moment;
   Durable durable = Durable::kEverySecond;  // of what is done to it
 
@@ -53,8 +53,9 @@ struct Keys::Access {
 // Calls use() with a key, opened under its lock.
 template <class Use>
 auto Keys::with_key(std::string_view key, Occasion at, Use use) {
-  const Keyspace::Guard guard(keyspace_, hash_of(key));
-  Access access = find(key, at);
+  const std::uint64_t hash = hash_of(key);
+  const Keyspace::Guard guard(keyspace_, hash);
+  Access access = find(hash, key, at);
   forget_if_gone(access);
   return use(access);
 }

@@ -48,9 +48,20 @@ Keys::Keys(Parts parts, std::uint64_t seed)
 
 std::uint64_t Keys::hash_of(std::string_view key) const { return base::hash_bytes(key, seed_); }
 
-Keys::Access Keys::find(std::string_view key, Occasion at) const {
+void Keys::prefetch(std::span<const std::string_view> keys) const {
+  constexpr std::size_t kTogetherMax = 32;  // as in Engine::take_each
+  std::array<std::uint64_t, kTogetherMax> hashes{};
+  keys = keys.first(std::min(kTogetherMax, keys.size()));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    hashes[i] = hash_of(keys[i]);
+    keyspace_.prefetch_bucket(hashes[i]);
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) keyspace_.prefetch_entry(hashes[i]);
+}
+
+Keys::Access Keys::find(std::uint64_t hash, std::string_view key, Occasion at) const {
   Access access;
-  access.hash = hash_of(key);
+  access.hash = hash;
   access.key = key;
   access.now = floor_.at_least(at.now);
   access.ticket = at.ticket;

@@ -116,8 +116,9 @@ Result<Amount> Keys::quota_take(std::string_view key, const core::QuotaRule& rul
 
 Result<core::Verdict> Keys::throttle(std::string_view key, const core::ThrottleRequest& request, Instant now) {
   return with_room(now, [&] {
-    const Keyspace::Guard guard(keyspace_, hash_of(key));
-    Access access = find(key, now);
+    const std::uint64_t hash = hash_of(key);
+    const Keyspace::Guard guard(keyspace_, hash);
+    Access access = find(hash, key, now);
     // A throttle that is full stays for this charge: it would only be made again.
     if (access.type != KeyType::kThrottle) forget_if_gone(access);
     return take_throttle(access, request);
@@ -128,18 +129,20 @@ Result<core::Verdict> Keys::take_throttle(Access& access, const core::ThrottleRe
   const core::Rule rule = rule_of(request);
   const bool is_new = access.type == KeyType::kNone;
   if (!is_new && access.type != KeyType::kThrottle) return core::wrong_type();
-  core::State state = access.state;
+  core::State state{core::State::Undefined()};
+  state.bucket = is_new ? core::BucketState() : access.state.bucket;
   const core::Moment moment{access.now, {}};  // all that a bucket knows of time
-  if (!is_new) state = core::rebase({access.rule->rule(), moment}, state, {rule, moment});
+  const bool is_changed = !is_new && access.rule->rule() != rule;
+  if (is_changed) state = core::rebase({access.rule->rule(), moment}, state, {rule, moment});
   core::Verdict verdict;
   const bool is_charged = core::take(rule, state, request.quantity, moment, verdict);
   core::tell_standing(rule, state, moment, verdict);
   if (request.quantity == 0) return verdict;
   // The rule changes even where the charge does not fit: the wait that was told is one under the new rule.
-  if (!is_new) change_rule(access, rule);
+  if (is_changed) change_rule(access, rule);
   if (!is_charged) return verdict;
   if (is_new && !make_ruled(access, KeyType::kThrottle, rule)) return memory_.out_of_memory();
-  access.state = state;
+  access.state.bucket = state.bucket;
   write(access);
   tell(access);
   return verdict;

@@ -10,7 +10,7 @@ void MeterAccess::rebase(const RuleRecord& to, Instant at) {
   const core::Moment before = rule->moment(state, at);
   core::settle(from, state, before);
   const core::Moment after = to.moment(core::State(), before.now);
-  if (parts != nullptr && !core::keeps_state({from, before}, {to.rule(), after})) {
+  if (parts != nullptr && !core::keeps_charges({from, before}, {to.rule(), after})) {
     HeldParts remade;
     for (OpenPart part : *parts) {
       static_cast<core::HeldPart&>(part) = core::remake(from, state, part, before);

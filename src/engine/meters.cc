@@ -87,7 +87,7 @@ void Meters::rebase(MeterAccess& meter, const RuleRecord& to, Instant at) {
   if (meter.entry != nullptr) {
     if (meter.parts != nullptr) expire_parts(meter, at);
     meter.rebase(to, at);
-    resize_entry(meter, core::state_size(to.rule().kind));
+    resize_entry(meter, core::state_size(to.rule()));
     mark_current(meter.entry, *meter.limit);
     write(meter);
   }
@@ -97,14 +97,17 @@ void Meters::rebase(MeterAccess& meter, const RuleRecord& to, Instant at) {
 // Another kind may remember more or less. What is in use stays in use, so the memory ceiling does not count here.
 void Meters::resize_entry(MeterAccess& meter, std::uint8_t payload_size) {
   if (payload_size == meter.entry->payload_size) return;
-  const std::uint8_t flags = meter.entry->flags;
-  const Space space = meter.entry->space;
-  Entry* entry = keyspace_.insert(meter.hash, space, meter.key, payload_size, Slab::Ceiling::kIgnore);
+  meter.entry = resized(meter.hash, meter.entry, payload_size);
+  meter.key = meter.entry->key();  // it may have been the old entry's
+}
+
+Entry* Meters::resized(std::uint64_t hash, Entry* old, std::uint8_t payload_size) {
+  Entry* entry = keyspace_.insert(hash, old->space, old->key(), payload_size, Slab::Ceiling::kIgnore);
   CHECK(entry != nullptr);
-  entry->flags = flags;
-  keyspace_.erase(meter.hash, meter.entry);
-  meter.entry = entry;
-  meter.key = entry->key();  // it may have been the old entry's
+  entry->flags = old->flags;
+  std::memcpy(entry->payload(), old->payload(), std::min(payload_size, old->payload_size));
+  keyspace_.erase(hash, old);
+  return entry;
 }
 
 void Meters::expire_parts(MeterAccess& meter, Instant until) {
@@ -127,7 +130,7 @@ void Meters::expire_parts(MeterAccess& meter, Instant until) {
 }
 
 bool Meters::insert_entry(MeterAccess& meter) {
-  const std::uint8_t size = core::state_size(meter.rule->rule().kind);
+  const std::uint8_t size = core::state_size(meter.rule->rule());
   meter.entry = keyspace_.insert(meter.hash, {EntryType::kMeter, meter.limit->number}, meter.key, size);
   if (meter.entry == nullptr) return false;
   if (meter.override_entry != nullptr) meter.entry->flags = kHasOverride;
@@ -172,10 +175,13 @@ HeldParts* Meters::make_parts(MeterAccess& meter) {
   return meter.parts;
 }
 
-void Meters::add_part(HeldParts& parts, OpenPart part) {
+const OpenPart& Meters::add_part(HeldParts& parts, OpenPart part) {
   memory_.add(part_bytes(part));
-  const bool is_new = parts.insert(std::move(part)).second;
-  CHECK(is_new);
+  const std::size_t count = parts.size();
+  // Most expire after all others: the hint saves the way through the tree, and its cache misses.
+  const auto place = parts.insert(parts.end(), std::move(part));
+  CHECK(parts.size() == count + 1);
+  return *place;
 }
 
 const OpenPart& Meters::find_part(const MeterAccess& meter, const OpenPart& key) {

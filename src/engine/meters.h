@@ -90,7 +90,7 @@ class Meters {
   static void write(const MeterAccess& meter) { store_state(meter.state, *meter.entry); }
 
   [[nodiscard]] static core::State load_state(const Entry& entry) {
-    core::State state;
+    core::State state{core::State::Undefined()};
     copy_words(&state, entry.payload(), entry.payload_size);
     return state;
   }
@@ -103,7 +103,7 @@ class Meters {
 
   // The meter's parts, made if it has none; null if the memory ceiling is reached. The meter must have an entry.
   [[nodiscard]] HeldParts* make_parts(MeterAccess& meter);
-  void add_part(HeldParts& parts, OpenPart part);
+  const OpenPart& add_part(HeldParts& parts, OpenPart part);
   // The part of an open hold: its key is the hold's expiry and serial number and the charge.
   [[nodiscard]] static const OpenPart& find_part(const MeterAccess& meter, const OpenPart& key);
   // Takes a part out; what it charged is left as it is.
@@ -125,7 +125,7 @@ class Meters {
   void forget(Entry& entry);
 
  private:
-  // States are one to three words: less than a call of memcpy.
+  // Most states are one or two words: less than a call of memcpy.
   static void copy_words(void* to, const void* from, std::size_t bytes) {
     switch (bytes) {
       case 8:
@@ -133,6 +133,9 @@ class Meters {
         return;
       case 16:
         std::memcpy(to, from, 16);
+        return;
+      case core::kSlidingSmallBytes:
+        std::memcpy(to, from, core::kSlidingSmallBytes);
         return;
       default:
         CHECK(bytes == sizeof(core::State));
@@ -145,12 +148,15 @@ class Meters {
   void open_special(MeterAccess& meter, Instant now);
   void catch_up(MeterAccess& meter);
   void catch_up_before_restoring(const LimitRecord& limit, std::uint64_t hash, std::string_view key);
+  [[nodiscard]] const core::Rule& rule_of(const LimitRecord& limit, std::uint64_t hash, std::string_view key,
+                                          bool is_current) const;
   void restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change);
   void outdate_override(const LimitRecord& limit, std::uint64_t hash, std::string_view key);
   void tell_rebased(const MeterAccess& meter) const;
   void expire_parts(MeterAccess& meter, Instant until);
   void rebase(MeterAccess& meter, const RuleRecord& to, Instant at);
   void resize_entry(MeterAccess& meter, std::uint8_t payload_size);
+  Entry* resized(std::uint64_t hash, Entry* old, std::uint8_t payload_size);
 
   MemoryGauge& memory_;
   Keyspace& keyspace_;

@@ -12,6 +12,20 @@ Error misfit(const LimitRecord& limit) {
   return base::invalid("a meter of '" + limit.definition.name() + "' does not fit the limit's kind");
 }
 
+// Of an amount that the rule does not say, if an override is yet to be restored: then a state has another size.
+std::optional<core::State> state_of(const core::Rule& rule, std::string_view bytes) {
+  core::State state;
+  if (rule.kind == Kind::kSliding) {
+    const auto sliding = core::sliding::read_state(bytes);
+    if (!sliding) return std::nullopt;
+    state.sliding = *sliding;
+    return state;
+  }
+  if (bytes.size() != core::state_size(rule)) return std::nullopt;
+  std::memcpy(&state, bytes.data(), bytes.size());
+  return state;
+}
+
 OpenPart part_of(const PartChange& change) {
   OpenPart part;
   static_cast<core::HeldPart&>(part) = static_cast<const core::HeldPart&>(change);
@@ -37,8 +51,9 @@ Result<void> Meters::restore(const LimitRecord& limit, std::uint64_t hash, const
     forget(*entry);
     return {};
   }
-  const core::Rule& rule = is_current ? limit.rule->rule() : limit.previous_rule->rule();
-  if (change.state.size() != core::state_size(rule.kind)) return misfit(limit);
+  const core::Rule rule = rule_of(limit, hash, change.key, is_current);
+  auto state = state_of(rule, change.state);
+  if (!state) return misfit(limit);
   std::uint8_t flags = 0;
   if (entry != nullptr) {
     flags = entry->flags;
@@ -46,23 +61,32 @@ Result<void> Meters::restore(const LimitRecord& limit, std::uint64_t hash, const
              keyspace_.find(hash, {EntryType::kOverride, limit.number}, change.key) != nullptr) {
     flags = kHasOverride;
   }
-  if (entry != nullptr && entry->payload_size != change.state.size()) {
+  const auto size = std::max(core::state_size(rule), static_cast<std::uint8_t>(change.state.size()));
+  if (entry != nullptr && entry->payload_size != size) {
     keyspace_.erase(hash, entry);
     entry = nullptr;
   }
   if (entry == nullptr) {
-    const auto size = static_cast<std::uint8_t>(change.state.size());
     entry = keyspace_.insert(hash, space, change.key, size, Slab::Ceiling::kIgnore);
     CHECK(entry != nullptr);
   }
   entry->flags = static_cast<std::uint8_t>((flags & ~kEvenRevision) | (change.is_even ? kEvenRevision : 0));
-  std::memcpy(entry->payload(), change.state.data(), change.state.size());
+  store_state(*state, *entry);
   if (change.has_part_changes()) restore_parts(*entry, hash, change);
   if (is_current) return {};
   // It was changed while the limit's redefinition had been told, but not been seen by all.
   if ((entry->flags & kHasOverride) != 0) outdate_override(limit, hash, change.key);
   (void)open(*entry, limit.changed_at);
   return {};
+}
+
+const core::Rule& Meters::rule_of(const LimitRecord& limit, std::uint64_t hash, std::string_view key,
+                                  bool is_current) const {
+  const Entry* own = keyspace_.entry_count(EntryType::kOverride) == 0
+                         ? nullptr
+                         : keyspace_.find(hash, {EntryType::kOverride, limit.number}, key);
+  if (own != nullptr && is_current) return own->load<OverrideRecord>().rule->rule();
+  return is_current ? limit.rule->rule() : limit.previous_rule->rule();
 }
 
 // The limit was redefined by an earlier record. The state will be replaced; but the override and the parts, as far as
@@ -115,7 +139,7 @@ void Meters::outdate_override(const LimitRecord& limit, std::uint64_t hash, std:
 }
 
 void Meters::restore(const LimitRecord& limit, std::uint64_t hash, const OverrideChange& change) {
-  Entry* const meter = keyspace_.find(hash, {EntryType::kMeter, limit.number}, change.key);
+  Entry* meter = keyspace_.find(hash, {EntryType::kMeter, limit.number}, change.key);
   const Space space(EntryType::kOverride, limit.number);
   if (Entry* old = keyspace_.find(hash, space, change.key)) forget(*old);
   if (meter != nullptr) meter->flags &= static_cast<std::uint8_t>(~kHasOverride);
@@ -124,7 +148,10 @@ void Meters::restore(const LimitRecord& limit, std::uint64_t hash, const Overrid
   CHECK(entry != nullptr);
   entry->store(OverrideRecord{*change.amount, rules_.acquire_with_amount(*limit.rule, *change.amount)});
   entry->flags = limit.is_even ? kEvenRevision : 0;
-  if (meter != nullptr) meter->flags |= kHasOverride;
+  if (meter == nullptr) return;
+  meter->flags |= kHasOverride;
+  const std::uint8_t size = core::state_size(rule_of(limit, hash, change.key, true));
+  if (meter->payload_size < size) resized(hash, meter, size);
 }
 
 }  // namespace mete::engine

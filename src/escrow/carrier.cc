@@ -1,6 +1,7 @@
 #include "escrow/carrier.h"
 
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -12,12 +13,11 @@ namespace mete::escrow {
 namespace {
 
 constexpr Duration kTendEvery = std::chrono::milliseconds(25);
+constexpr Duration kLeftoversEvery = std::chrono::seconds(1);
 
 OrderAnswer standing_of(const Settlement& settlement) {
   return {.verdict = {}, .standing = MeterStanding{settlement.remaining, settlement.limit}};
 }
-
-OrderAnswer answer_of(const core::Verdict& verdict) { return {.verdict = verdict, .standing = {}}; }
 
 }  // namespace
 
@@ -25,14 +25,24 @@ Carrier::Carrier(Parts parts) : parts_(std::move(parts)) {
   if (parts_.has_threads) thread_ = std::thread([this] { run(); });
 }
 
-Carrier::~Carrier() {
+Carrier::~Carrier() { stop(); }
+
+void Carrier::stop() {
+  if (stop_by_) return;
+  stop_by_ = parts_.clock.now() + kStopWithin;
+  failures_in_a_row_ = 0;
   if (thread_.joinable()) {
     loop_.post([this] { finish(); });
     thread_.join();
   }
   // What draws have brought meanwhile; without a thread, everything.
-  for (const Order& order : parts_.shares.settle_all(parts_.clock.now())) carry_out(order);
+  for (const Order& order : parts_.shares.settle_all(parts_.clock.now())) {
+    if (is_out_of_time()) return;
+    carry_out(order);
+  }
 }
+
+bool Carrier::is_out_of_time() const { return is_away() || parts_.clock.now() >= *stop_by_; }
 
 void Carrier::carry_out_later(Order order) {
   if (!parts_.has_threads) return carry_out(order);
@@ -56,7 +66,7 @@ void Carrier::run() {
 
 void Carrier::tend_again_and_again() {
   if (is_finishing_) return;
-  for (Order& order : parts_.shares.tend(parts_.clock.now())) begin(std::move(order));
+  for (Order& order : wanted()) begin(std::move(order));
   loop_.after(kTendEvery, [this] { tend_again_and_again(); });
 }
 
@@ -72,6 +82,7 @@ void Carrier::begin(Order order) {
 }
 
 void Carrier::end_order() {
+  if (is_finishing_ && is_out_of_time()) waiting_.clear();
   if (!waiting_.empty()) {
     Order next = std::move(waiting_.front());
     waiting_.pop_front();
@@ -89,52 +100,72 @@ void Carrier::finish() {
 
 void Carrier::carry_out(const Order& order) {
   const auto answer = ask(order);
+  const bool has_failed = !answer.has_value() && answer.error().code == ErrorCode::kUnavailable;
+  failures_in_a_row_ = has_failed ? failures_in_a_row_ + 1 : 0;
   parts_.shares.finish(order, answer, parts_.clock.now());
+  const bool is_leftover = order.limit.empty();
+  if (!is_leftover || !has_failed) return;
+  const std::scoped_lock lock(mutex_);
+  leftovers_.push_back(order);
 }
 
 void Carrier::tend() {
-  for (const Order& order : parts_.shares.tend(parts_.clock.now())) carry_out(order);
+  for (const Order& order : wanted()) carry_out(order);
+}
+
+std::vector<Order> Carrier::wanted() {
+  const Instant now = parts_.clock.now();
+  std::vector<Order> orders = parts_.shares.tend(now);
+  const std::scoped_lock lock(mutex_);
+  if (leftovers_.empty() || now < leftovers_at_) return orders;
+  std::move(leftovers_.begin(), leftovers_.end(), std::back_inserter(orders));
+  leftovers_.clear();
+  leftovers_at_ = now + kLeftoversEvery;
+  return orders;
+}
+
+// No share has this meter: that tells them from others.
+void Carrier::settle_leftover(std::string id, Amount spent) {
+  Order order;
+  order.kind = Order::Kind::kSettle;
+  order.id = std::move(id);
+  order.amount = spent;
+  order.is_kept = true;
+  carry_out_later(std::move(order));
 }
 
 Result<OrderAnswer> Carrier::ask(const Order& order) {
   CHECK(order.kind != Order::Kind::kAsk);  // That is for who asks to carry out.
-  if (order.kind == Order::Kind::kSettle) return order.is_stock ? settle_stock(order) : settle(order);
+  if (order.kind == Order::Kind::kSettle) return settle(order);
   if (auto reason = halted()) return std::move(*reason);
-  return order.is_stock ? draw_stock(order) : draw(order);
+  return draw(order);
 }
 
 Result<OrderAnswer> Carrier::draw(const Order& order) {
+  if (order.is_kept) {
+    TRY(parts_.lots.begin(order.id));
+  }
   const Charge charge{order.limit, order.key, order.amount};
-  return parts_.shared.hold({.charges = {&charge, 1}, .ttl = order.ttl, .id = order.id, .tag = parts_.tag})
-      .map(answer_of);
+  Usage usage;
+  const auto verdict = parts_.shared.hold(
+      {.charges = {&charge, 1}, .ttl = order.ttl, .id = order.id, .tag = parts_.tag, .usages = {&usage, 1}});
+  const bool is_held = verdict.has_value() && verdict->is_allowed;
+  const bool is_unknown = !verdict.has_value() && verdict.error().code == ErrorCode::kUnavailable;
+  // Best effort: an entry of a lot that is none does no harm.
+  if (order.is_kept && !is_held && !is_unknown) static_cast<void>(parts_.lots.end(order.id));
+  if (!verdict.has_value()) return verdict.error();
+  return OrderAnswer{.verdict = *verdict, .standing = {}, .held = usage.held};
 }
 
 Result<OrderAnswer> Carrier::settle(const Order& order) {
-  if (order.amount == 0) return parts_.shared.cancel(order.id).map(standing_of);
-  return parts_.shared.commit({.id = order.id, .amounts = {&order.amount, 1}}).map(standing_of);
-}
-
-Result<OrderAnswer> Carrier::draw_stock(const Order& order) {
-  TRY(parts_.book.begin_draw(order));
-  const Charge charge{order.limit, order.key, order.amount};
-  const auto verdict = parts_.shared.take({.charges = {&charge, 1}, .id = order.id});
-  if (!verdict.has_value() && verdict.error().code == ErrorCode::kUnavailable) return verdict.error();
-  // A server in between has failed open: where the stock is kept, nobody has heard of it.
-  if (verdict.has_value() && verdict->is_unrecorded) return base::unavailable("the draw could not be recorded");
-  const bool is_granted = verdict.has_value() && verdict->is_allowed;
-  TRY(parts_.book.end_draw(order, is_granted));
-  return verdict.map(answer_of);
-}
-
-Result<OrderAnswer> Carrier::settle_stock(const Order& order) {
-  TRY(parts_.book.begin_return(order));
-  const Charge charge{order.limit, order.key, order.amount};
-  const auto settlement = parts_.shared.give({&charge, 1}, order.id);
-  if (!settlement && settlement.error().code == ErrorCode::kUnavailable) {
-    return settlement.error();
-  }
-  TRY(parts_.book.end_return(order));
-  return settlement.map(standing_of);
+  auto settled = order.amount == 0 ? parts_.shared.cancel(order.id)
+                                   : parts_.shared.commit({.id = order.id, .amounts = {&order.amount, 1}});
+  // The book was ahead of what was spent.
+  if (!settled.has_value() && settled.error().code == ErrorCode::kExceeds)
+    settled = parts_.shared.commit({.id = order.id});
+  const bool is_unknown = !settled.has_value() && settled.error().code == ErrorCode::kUnavailable;
+  if (order.is_kept && !is_unknown) static_cast<void>(parts_.lots.end(order.id));
+  return settled.map(standing_of);
 }
 
 }  // namespace mete::escrow

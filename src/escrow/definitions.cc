@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/random.h"
 #include "base/try.h"
 #include "core/refusals.h"
+#include "core/reserved.h"
 
 namespace mete::escrow {
 
@@ -14,7 +16,12 @@ constexpr std::string_view kVersions = "mete.definitions";
 constexpr std::string_view kVersionKey = "version";
 constexpr Duration kReadEvery = std::chrono::seconds(5);
 
-bool is_reserved(std::string_view name) { return name.starts_with(kReservedPrefix) && !name.starts_with(kQuotaPrefix); }
+// A shadow limit denies nothing: what it would have denied is known only where all of it is counted.
+bool is_for_shares(const Limit& limit) { return limit.scope() == Scope::kEscrow && !limit.is_shadow(); }
+
+Amount random_generation() {
+  return static_cast<Amount>(base::random_number() % static_cast<std::uint64_t>(kAmountMax)) + 1;
+}
 
 }  // namespace
 
@@ -50,12 +57,12 @@ Result<void> Definitions::announce() {
 Result<void> Definitions::read_local(Table& table) {
   const auto names = TRY(parts_.local.limits());
   for (const std::string& name : names) {
-    if (is_reserved(name)) continue;
+    if (core::is_reserved_limit(name)) continue;
     const auto limit = TRY(parts_.local.limit(name));
     if (!limit) continue;
     const auto so_far = known(name);
-    const bool is_same = so_far && so_far->limit == *limit;
-    table.emplace(name, is_same ? so_far : std::make_shared<const Definition>(Definition{*limit, nullptr}));
+    const bool is_same = so_far && so_far->is_here() && so_far->limit == *limit;
+    table.emplace(name, is_same ? so_far : std::make_shared<const Definition>(Definition{*limit, false, nullptr}));
   }
   return {};
 }
@@ -66,14 +73,18 @@ Result<void> Definitions::read_all() {
   Table table;
   TRY(read_local(table));
   const auto names = TRY(parts_.shared.limits());
+  std::set<std::string, std::less<>> without_generation;
   for (const std::string& name : names) {
-    if (is_reserved(name)) continue;
-    const auto limit = TRY(parts_.shared.limit(name));
-    if (!limit) continue;  // Dropped since.
-    const auto so_far = known(name);
-    auto definition =
-        TRY(so_far && so_far->limit == *limit ? Result<std::shared_ptr<const Definition>>(so_far) : make(*limit));
-    table.insert_or_assign(name, std::move(definition));
+    if (core::is_reserved_limit(name)) continue;
+    // One that was just defined gets its number from who defined it.
+    if (without_generation_.contains(name)) {
+      static_cast<void>(generation_of(name, true));  // What went wrong shows where it is read.
+    }
+    auto definition = read(name);
+    if (!definition && definition.error().code == ErrorCode::kNoLimit) continue;  // Dropped since.
+    const auto known_now = TRY(std::move(definition));
+    if (is_for_shares(known_now->limit) && !known_now->is_drawn()) without_generation.insert(name);
+    table.insert_or_assign(name, known_now);
   }
   for (const auto& [name, definition] : table) {
     if (known(name) == definition) continue;
@@ -84,34 +95,50 @@ Result<void> Definitions::read_all() {
   }
   const std::scoped_lock lock(mutex_);
   table_ = std::move(table);
+  without_generation_ = std::move(without_generation);
   version_ = version_before;
   read_at_ = parts_.clock.now();
   return {};
 }
 
-Result<std::shared_ptr<const Definition>> Definitions::make(const Limit& limit) {
-  // A shadow limit denies nothing: what it would have denied is known only where all of it is counted.
-  if (limit.scope() != Scope::kEscrow || limit.is_shadow()) {
-    return std::make_shared<const Definition>(Definition{limit, nullptr});
-  }
-  // This node keeps its share of a stock under a longer name.
-  constexpr std::size_t kStockNameMax = kNameBytesMax - StockBook::kSharePrefix.size();
-  if (limit.kind() == Kind::kStock && limit.name().size() > kStockNameMax) {
-    return base::invalid("limit name: that of a stock of scope escrow has at most " + std::to_string(kStockNameMax) +
-                         " bytes, not " + std::to_string(limit.name().size()));
-  }
-  const auto terms = TRY(terms_of(limit));
-  return std::make_shared<const Definition>(Definition{limit, std::make_shared<const Terms>(terms)});
+Result<Amount> Definitions::generation_of(std::string_view name, bool makes) {
+  const store::MeterName meter{name, core::kGenerationKey};
+  const auto found = TRY(parts_.shared.override_of(meter));
+  if (found || !makes) return found.value_or(0);
+  TRY(parts_.shared.set_override(meter, random_generation()));
+  const auto set = TRY(parts_.shared.override_of(meter));
+  return set.value_or(0);
 }
 
-// What is drawn already goes by the new terms.
+// The one that is known, where it is still the same.
+Result<std::shared_ptr<const Definition>> Definitions::read(std::string_view name) {
+  const auto limit = TRY(parts_.shared.limit(name));
+  if (!limit) return core::unknown_limit(name);
+  Amount generation = 0;
+  if (is_for_shares(*limit)) generation = TRY(generation_of(name, false));
+  auto definition = TRY(make(*limit, generation));
+  const auto so_far = known(name);
+  if (!so_far || so_far->is_here() || so_far->limit != definition->limit) return definition;
+  const bool is_same =
+      so_far->is_drawn() == definition->is_drawn() && (!so_far->is_drawn() || *so_far->terms == *definition->terms);
+  return is_same ? so_far : definition;
+}
+
+Result<std::shared_ptr<const Definition>> Definitions::make(const Limit& limit, Amount generation) {
+  if (!is_for_shares(limit)) return std::make_shared<const Definition>(Definition{limit, true, nullptr});
+  const auto terms = TRY(terms_of(limit, generation));
+  auto drawn = generation == 0 ? nullptr : std::make_shared<const Terms>(terms);
+  return std::make_shared<const Definition>(Definition{limit, true, std::move(drawn)});
+}
+
+// What is drawn already goes by the new terms; it goes back where nothing is drawn any more.
 Result<void> Definitions::adopt(const std::shared_ptr<const Definition>& definition) {
   if (definition->is_drawn()) {
-    const Limit& limit = definition->limit;
-    if (limit.kind() == Kind::kStock) {
-      TRY(parts_.book.open(limit.name()));
-    }
-    parts_.shares.revise(limit.name(), definition->terms, parts_.clock.now());
+    parts_.shares.revise(definition->limit.name(), definition->terms, parts_.clock.now());
+  } else if (const auto so_far = known(definition->limit.name()); so_far && so_far->is_drawn()) {
+    Terms over = *so_far->terms;
+    over.is_over = true;
+    parts_.shares.revise(definition->limit.name(), std::make_shared<const Terms>(over), parts_.clock.now());
   }
   const std::scoped_lock lock(mutex_);
   table_.insert_or_assign(definition->limit.name(), definition);
@@ -121,11 +148,7 @@ Result<void> Definitions::adopt(const std::shared_ptr<const Definition>& definit
 void Definitions::let_go(std::string_view name) {
   const auto definition = known(name);
   if (!definition) return;
-  if (definition->is_drawn()) {
-    parts_.shares.forget(name);
-    // Best effort: a stock that comes back under the same name is another one, and its shares are drawn anew.
-    if (definition->limit.kind() == Kind::kStock) static_cast<void>(parts_.book.close(name));
-  }
+  if (definition->is_drawn()) parts_.shares.forget(name);
   const std::scoped_lock lock(mutex_);
   if (const auto found = table_.find(name); found != table_.end()) table_.erase(found);
 }
@@ -133,20 +156,29 @@ void Definitions::let_go(std::string_view name) {
 Result<void> Definitions::define(const Limit& limit) {
   const std::scoped_lock changing(changing_);
   const auto so_far = known(limit.name());
-  if (so_far && so_far->is_here() != (limit.scope() == Scope::kNode)) {
+  const bool was_there = so_far && so_far->is_shared;
+  const bool stays_there = was_there && so_far->limit.scope() == Scope::kNode;
+  const bool is_here = limit.scope() == Scope::kNode && !stays_there;
+  if (so_far && so_far->is_here() != is_here) {
     return base::invalid("scope: limit '" + limit.name() + "' has scope " +
                          std::string(to_string(so_far->limit.scope())) +
                          ", and what is used of it cannot move: drop it first, or give the new one another name");
   }
-  auto definition = TRY(make(limit));
-  const bool is_here = definition->is_here();
+  if (is_here) {
+    TRY(parts_.local.define(limit));
+    return adopt(std::make_shared<const Definition>(Definition{limit, false, nullptr}));
+  }
+  TRY(make(limit, 0));
   // A shared store that was wiped knows no limits, and grants nothing until somebody defines some.
-  if (!is_here && parts_.registration != nullptr) {
+  if (parts_.registration != nullptr) {
     TRY(parts_.registration->confirm());
   }
-  TRY((is_here ? parts_.local : parts_.shared).define(limit));
+  TRY(parts_.shared.define(limit));
+  Amount generation = 0;
+  if (is_for_shares(limit)) generation = TRY(generation_of(limit.name(), true));
+  const auto definition = TRY(make(limit, generation));
   TRY(adopt(definition));
-  return is_here ? Result<void>() : announce();
+  return announce();
 }
 
 Result<bool> Definitions::drop(std::string_view name) {
@@ -183,11 +215,9 @@ std::size_t Definitions::count_here(std::span<const Charge> charges) const {
 // A limit that was defined elsewhere a moment ago is asked for.
 Result<std::shared_ptr<const Definition>> Definitions::find(std::string_view name) {
   if (auto definition = known(name)) return definition;
-  if (is_reserved(name)) return core::unknown_limit(name);
+  if (core::is_reserved_limit(name)) return core::unknown_limit(name);
   const std::scoped_lock changing(changing_);
-  const auto limit = TRY(parts_.shared.limit(name));
-  if (!limit) return core::unknown_limit(name);
-  auto definition = TRY(make(*limit));
+  auto definition = TRY(read(name));
   TRY(adopt(definition));
   return definition;
 }

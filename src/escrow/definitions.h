@@ -5,6 +5,14 @@
 // that is made through any node raises a number there, by which the others notice it within half a second; one that is
 // made in the shared store itself is noticed when all of them are read anew, every few seconds.
 //
+// A limit stays in the store that it is in. One of scope node that is in the shared store, as plain servers define them
+// there, is decided there each time.
+//
+// Generations: a limit that was dropped and defined again is another limit, however much they are alike. So each limit
+// that shares are drawn of has a random number, as the override of a key that nobody has (core::kGenerationKey): it
+// goes with the limit, in every store. Whoever defines a limit through a node gives it one. Of a limit without one
+// nothing is drawn: it is decided in the shared store until a node has given it a number, a few seconds later.
+//
 // Thread safety: every call from any thread.
 #pragma once
 
@@ -15,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -23,7 +32,6 @@
 
 #include "escrow/nodes/registration.h"
 #include "escrow/shares.h"
-#include "escrow/stock_book.h"
 #include "escrow/terms.h"
 #include "net/fiber_mutex.h"
 #include "store/store.h"
@@ -32,16 +40,12 @@ namespace mete::escrow {
 
 struct Definition {
   Limit limit;
+  bool is_shared = false;              // it is in the shared store
   std::shared_ptr<const Terms> terms;  // null: nothing is drawn of it
 
-  [[nodiscard]] bool is_here() const { return limit.scope() == Scope::kNode; }
+  [[nodiscard]] bool is_here() const { return !is_shared; }
   [[nodiscard]] bool is_drawn() const { return terms != nullptr; }
 };
-
-// Names of limits that are not for users: what nodes keep for themselves, in the shared store and in their own; and the
-// limits that quota keys are.
-inline constexpr std::string_view kReservedPrefix = "mete.";
-inline constexpr std::string_view kQuotaPrefix = "mete.quota:";
 
 class Definitions {
  public:
@@ -49,7 +53,6 @@ class Definitions {
     store::Store& local;
     store::Store& shared;
     Shares& shares;
-    StockBook& book;
     const Clock& clock;
     Registration* registration =
         nullptr;  // asked whether `shared` is still that of this node's cluster, if there is one
@@ -79,7 +82,11 @@ class Definitions {
   Result<void> read_local(Table& table);
   Result<std::uint64_t> version();
   Result<void> announce();
-  Result<std::shared_ptr<const Definition>> make(const Limit& limit);
+  // Of a limit in the shared store.
+  Result<std::shared_ptr<const Definition>> make(const Limit& limit, Amount generation);
+  Result<std::shared_ptr<const Definition>> read(std::string_view name);
+  // 0: it has none. With `makes` it gets one then.
+  Result<Amount> generation_of(std::string_view name, bool makes);
   Result<void> adopt(const std::shared_ptr<const Definition>& definition);
   void let_go(std::string_view name);
 
@@ -87,6 +94,7 @@ class Definitions {
   net::FiberMutex changing_;  // whoever changes definitions, here and there; taken before mutex_
   std::uint64_t version_ = 0;
   Instant read_at_;
+  std::set<std::string, std::less<>> without_generation_;  // as of the last time that all were read
   mutable std::shared_mutex mutex_;
   Table table_;
 };

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/try.h"
 #include "core/refusals.h"
+#include "core/reserved.h"
 #include "core/validate.h"
 
 namespace mete::escrow {
@@ -21,7 +22,7 @@ enum class Listed : std::uint64_t { kCounters, kThrottles, kQuotas };
 
 // A name of a limit has no control characters: they are written as %00.
 std::string quota_name(std::string_view key) {
-  std::string name(kQuotaPrefix);
+  std::string name(core::kQuotaLimits);
   for (const char each : key) {
     const auto byte = static_cast<unsigned char>(each);
     if (byte >= 0x20 && byte != 0x7f && byte != '%') {
@@ -36,7 +37,7 @@ std::string quota_name(std::string_view key) {
 }
 
 std::string quota_key(std::string_view name) {
-  name.remove_prefix(kQuotaPrefix.size());
+  name.remove_prefix(core::kQuotaLimits.size());
   std::string key;
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name[i] != '%' || i + 2 >= name.size()) {
@@ -53,7 +54,7 @@ Result<Limit> quota_limit(std::string_view key, const core::QuotaRule& rule) {
   const std::string name = quota_name(key);
   if (name.size() > kNameBytesMax) {
     return base::invalid("key: a quota of a cluster has a key of at most " +
-                         std::to_string(kNameBytesMax - kQuotaPrefix.size()) + " bytes");
+                         std::to_string(kNameBytesMax - core::kQuotaLimits.size()) + " bytes");
   }
   return window(name).amount(rule.amount).per(rule.window).scope(Scope::kEscrow);
 }
@@ -226,7 +227,7 @@ Result<store::KeyPage> EscrowKeys::perform(const core::ScanKeys& scan, store::Ex
   store::KeyPage page;
   if (kind == Listed::kQuotas) {
     for (const std::string& name : parts_.definitions.names()) {
-      if (name.starts_with(kQuotaPrefix)) page.keys.push_back({quota_key(name), KeyType::kQuota});
+      if (name.starts_with(core::kQuotaLimits)) page.keys.push_back({quota_key(name), KeyType::kQuota});
     }
     return page;
   }
@@ -243,8 +244,8 @@ Result<store::KeyPage> EscrowKeys::perform(const core::ScanKeys& scan, store::Ex
 Result<std::size_t> EscrowKeys::perform(const core::CountKeys& /*count*/, store::Execution& execution) {
   const std::size_t throttles = TRY(parts_.throttles.run(core::CountKeys(), execution));
   const std::vector<std::string> names = parts_.definitions.names();
-  const auto quotas =
-      std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(kQuotaPrefix); });
+  const auto quotas = std::count_if(names.begin(), names.end(),
+                                    [](const std::string& name) { return name.starts_with(core::kQuotaLimits); });
   return parts_.counters.size() + throttles + static_cast<std::size_t>(quotas);
 }
 

@@ -7,15 +7,17 @@
 
 #include "base/errors.h"
 #include "base/random.h"
+#include "base/time_text.h"
 #include "base/try.h"
+#include "core/reserved.h"
 
 namespace mete::escrow {
 
 namespace {
 
 constexpr auto kWatchEvery = std::chrono::milliseconds(300);
-// An id is remembered for a day at least: what was given back longer ago cannot be given back again without risk.
-constexpr Duration kReturnAgeMax = std::chrono::hours(23);
+// Longer than anybody asks again under an id who wants to know what has become of it.
+constexpr Duration kIdRetentionMin = std::chrono::minutes(10);
 
 // The clock that goes on while the machine sleeps: a share must not outlive its window by a nap.
 class BootClock final : public Clock {
@@ -28,9 +30,6 @@ class BootClock final : public Clock {
   }
 };
 
-// Tags of holds that nodes make for themselves begin so.
-constexpr std::string_view kReservedTag = "mete-";
-
 // How many keys are looked at to tell what is outstanding.
 constexpr int kOutstandingPagesMax = 10;
 constexpr std::size_t kOutstandingPage = 1000;
@@ -42,8 +41,7 @@ constexpr auto kLookPatience = std::chrono::milliseconds(100);
 // The whole as this node sees it: what it has spent is used, and what it has not is left. What other nodes have is
 // held.
 Usage without(Usage usage, const Shares::Look& look) {
-  const Amount change = look.is_stock ? -look.usable : look.held_and_spent;
-  usage.used = std::max<Amount>(0, usage.used + change);
+  usage.used += look.held_and_spent;
   usage.held = std::max<Amount>(0, usage.held - look.held);
   usage.remaining = std::min(usage.limit, usage.remaining + look.usable);
   return usage;
@@ -52,8 +50,11 @@ Usage without(Usage usage, const Shares::Look& look) {
 // The same without the shared store, which does not answer.
 Usage as_known(const Shares::Look& look) {
   const Amount remaining = std::min(look.capacity, look.usable + look.known_remaining);
-  return {
-      .used = look.capacity - remaining, .held = 0, .remaining = remaining, .limit = look.capacity, .reset_after = {}};
+  return {.used = look.capacity - remaining,
+          .held = 0,
+          .remaining = remaining,
+          .limit = look.capacity,
+          .reset_after = look.is_stock ? Duration::never() : Duration()};
 }
 
 // A store's time, for what is kept beside it.
@@ -84,12 +85,11 @@ EscrowStore::EscrowStore(EscrowParts parts)
       clock_(parts.clock != nullptr ? *parts.clock : machine_clock()),
       log_(parts.log),
       registration_(std::move(parts.registration)),
-      shares_({.node = parts.node, .incarnation = parts.incarnation, .seed = base::random_number()}),
-      book_(*local_),
+      shares_({.seed = base::random_number()}),
+      lots_(*local_),
       definitions_({.local = *local_,
                     .shared = shared_->closed(),
                     .shares = shares_,
-                    .book = book_,
                     .clock = clock_,
                     .registration = registration_.get()}),
       counters_({.node = parts.node, .incarnation = parts.incarnation}),
@@ -97,7 +97,7 @@ EscrowStore::EscrowStore(EscrowParts parts)
       share_tag_("mete-share:" + parts.node),
       carrier_(std::make_unique<Carrier>(Carrier::Parts{.shared = shared_->closed(),
                                                         .shares = shares_,
-                                                        .book = book_,
+                                                        .lots = lots_,
                                                         .clock = clock_,
                                                         .tag = share_tag_,
                                                         .has_threads = parts.has_threads})),
@@ -108,8 +108,14 @@ Result<std::unique_ptr<EscrowStore>> EscrowStore::open(EscrowParts parts) {
   std::optional<PeerOptions> link = std::move(parts.link);
   const bool has_threads = parts.has_threads;
   std::unique_ptr<EscrowStore> store(new EscrowStore(std::move(parts)));
+  TRY(store->check_retention());
+  TRY(store->lots_.open());
   TRY(store->definitions_.load());
-  TRY(store->recover_stocks());
+  if (store->registration_ != nullptr && store->registration_->is_new()) {
+    TRY(store->lots_.forget());  // What a backup tells was spent or given back since.
+  } else {
+    TRY(store->recover_lots());
+  }
   TRY(store->stranded_.look(*store->shared_, store->share_tag_, store->clock_.now()));
   if (link) {
     link->clock = store->counter_clock_.get();
@@ -126,6 +132,22 @@ EscrowStore::~EscrowStore() {
   }
   stop_signal_.notify_all();
   if (watcher_.joinable()) watcher_.join();
+  carrier_->stop();
+  const SharesStatistics left = shares_.statistics(clock_.now());
+  if (left.outstanding == 0 || log_ == nullptr) return;
+  log_->warning(
+      "not everything could be given back: shares of stocks and of long windows are in the data directory, the "
+      "others come back when their windows end",
+      {{"units", std::to_string(left.outstanding)}});
+}
+
+Result<void> EscrowStore::check_retention() {
+  const auto statistics = TRY(shared_->run(core::ReadStatistics()));
+  const auto retention = statistics.id_retention;
+  if (!retention || *retention >= kIdRetentionMin) return {};
+  return base::invalid("the shared store remembers ids for " + base::duration_text(*retention) +
+                       " only (id_retention), and nodes need " + base::duration_text(kIdRetentionMin) +
+                       ": what is asked again after it has forgotten the id would happen twice");
 }
 
 void EscrowStore::watch_until_stopped() {
@@ -152,6 +174,13 @@ void EscrowStore::tend() {
 }
 
 void EscrowStore::keep_registration() {
+  const auto remembers = check_retention();
+  const bool is_forgetful = !remembers && remembers.error().code == ErrorCode::kInvalid;
+  if (is_forgetful && !is_forgetful_ && log_ != nullptr) {
+    log_->error("no more shares are drawn", {{"reason", remembers.error().message}});
+  }
+  if (is_forgetful) carrier_->halt(remembers.error());
+  is_forgetful_ = is_forgetful;
   if (registration_ == nullptr) return;
   const auto kept = registration_->keep();
   if (!kept && !carrier_->halted()) {
@@ -184,35 +213,11 @@ ClusterStatus EscrowStore::status() {
   return status;
 }
 
-// What was under way when the node was killed is brought to its end; then what it has is its share again. The books of
-// a backup tell of what was spent since: they are not believed, and what they had stays used.
-Result<void> EscrowStore::recover_stocks() {
-  if (registration_ != nullptr && registration_->is_new()) return forget_stocks();
-  const auto open = TRY(book_.open_orders());
-  for (const StockBook::Open& each : open) {
-    const bool is_too_old = each.order.kind == Order::Kind::kSettle && each.age >= kReturnAgeMax;
-    if (is_too_old) {
-      TRY(book_.end_return(each.order));
-    } else {
-      carrier_->carry_out(each.order);
-    }
-  }
-  for (const std::string& name : definitions_.names()) {
-    const auto definition = definitions_.known(name);
-    if (!definition || !definition->is_drawn() || definition->limit.kind() != Kind::kStock) continue;
-    const auto entries = TRY(book_.shares_of(name));
-    for (const StockBook::Entry& entry : entries) shares_.restore({name, entry.key}, definition->terms, entry.units);
-  }
-  return {};
-}
-
-Result<void> EscrowStore::forget_stocks() {
-  const auto names = TRY(local_->limits());
-  for (const std::string& name : names) {
-    if (!name.starts_with(StockBook::kSharePrefix)) continue;
-    const std::string limit = name.substr(StockBook::kSharePrefix.size());
-    TRY(book_.close(limit));
-    TRY(book_.open(limit));
+// What a killed predecessor had of stocks and long windows: it is known what was spent of each lot, and the rest goes
+// back.
+Result<void> EscrowStore::recover_lots() {
+  for (LotBook::Entry& entry : TRY(lots_.entries())) {
+    carrier_->settle_leftover(std::move(entry.id), entry.spent);
   }
   return {};
 }
@@ -220,14 +225,14 @@ Result<void> EscrowStore::forget_stocks() {
 // --- Definitions -----------------------------------------------------------------------------------------------------
 
 Result<void> EscrowStore::perform(const core::Define& define, store::Execution& /*execution*/) {
-  if (!define.limit.name().starts_with(kReservedPrefix)) return definitions_.define(define.limit);
+  if (!define.limit.name().starts_with(core::kReservedLimits)) return definitions_.define(define.limit);
   return base::invalid(
       "limit name must not start with 'mete.': such names are for what nodes keep for "
       "themselves");
 }
 
 Result<bool> EscrowStore::perform(const core::Drop& drop, store::Execution& /*execution*/) {
-  if (drop.name.starts_with(kReservedPrefix)) return false;
+  if (drop.name.starts_with(core::kReservedLimits)) return false;
   return definitions_.drop(drop.name);
 }
 
@@ -241,17 +246,15 @@ Result<std::optional<Limit>> EscrowStore::perform(const core::FindLimit& find, s
 Result<std::vector<std::string>> EscrowStore::perform(const core::ListLimits& /*list*/,
                                                       store::Execution& /*execution*/) {
   std::vector<std::string> names = definitions_.names();
-  std::erase_if(names, [](const std::string& name) { return name.starts_with(kReservedPrefix); });
+  std::erase_if(names, [](const std::string& name) { return name.starts_with(core::kReservedLimits); });
   return names;
 }
 
-// Of what is held there, all is some node's share, but for what users hold; of a stock, which is taken, this node knows
-// its own.
+// Of what is held there, all is some node's share, but for what users hold.
 Result<std::optional<Amount>> EscrowStore::outstanding(std::string_view limit) {
   const auto definition = definitions_.known(limit);
   if (!definition || !definition->is_drawn()) return std::nullopt;
   const Shares::LimitTotals here = shares_.totals(limit);
-  if (definition->limit.kind() == Kind::kStock) return here.outstanding;
   Amount held = 0;
   std::uint64_t cursor = 0;
   for (int page = 0; page < kOutstandingPagesMax; ++page) {
@@ -389,12 +392,10 @@ Result<std::vector<std::string>> EscrowStore::perform(const core::ListTagged& li
   return here;
 }
 
-// Without those that nodes make for themselves: shares, and signs of life.
 Result<std::vector<HoldInfo>> EscrowStore::perform(const core::OldestHolds& oldest, store::Execution& execution) {
   auto here = TRY(local_->run(oldest, execution));
   auto there = TRY(shared_->run(oldest));
   std::move(there.begin(), there.end(), std::back_inserter(here));
-  std::erase_if(here, [](const HoldInfo& hold) { return hold.tag.starts_with(kReservedTag); });
   std::stable_sort(here.begin(), here.end(), [](const HoldInfo& a, const HoldInfo& b) { return a.age > b.age; });
   if (here.size() > oldest.count_max) here.resize(oldest.count_max);
   return here;

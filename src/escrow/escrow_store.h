@@ -25,12 +25,12 @@
 #include "escrow/counters/counters.h"
 #include "escrow/definitions.h"
 #include "escrow/escrow_keys.h"
+#include "escrow/lot_book.h"
 #include "escrow/neighbours.h"
 #include "escrow/nodes/registration.h"
 #include "escrow/peers/links.h"
 #include "escrow/shares.h"
 #include "escrow/status.h"
-#include "escrow/stock_book.h"
 #include "escrow/stranded.h"
 #include "store/coordinator.h"
 #include "store/fail_open.h"
@@ -124,8 +124,9 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Result<void> perform(const core::Clear& clear, store::Execution& execution);
   Result<store::StoreStatistics> perform(const core::ReadStatistics& read, store::Execution& execution);
 
-  Result<void> recover_stocks();
-  Result<void> forget_stocks();
+  // The shared store must remember ids for as long as an order may be asked again.
+  Result<void> check_retention();
+  Result<void> recover_lots();
   void watch_until_stopped();
   void watch();
   void keep_registration();
@@ -139,11 +140,18 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   bool take_at_once(const Charge& charge, Instant now, Result<core::Verdict>& answer, store::Execution& execution);
   Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode,
                                         store::Execution& execution);
+  // Waits for draws until the share has decided, or the shared store has to: then `asked` is the order for it.
+  Result<core::Verdict> take_patiently(const Definition& definition, const Charge& charge, Mode mode,
+                                       Shares::Taking& taking, store::Execution& execution);
   Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
-  Result<core::Verdict> take_shares(const Part& several, store::Execution& execution);
+  // A take of several charges, of which some were taken from shares.
+  struct Several;
+  Result<void> take_shares(Several& several, store::Execution& execution);
+  Result<void> take_rest(Several& several, store::Execution& execution);
+  Result<void> look_at_rest(Several& several, store::Execution& execution);
+  void undo_shares(Several& several, store::Execution& execution);
+  void tell_asked(const Several& several, const core::Verdict& verdict, std::span<const Usage> usages);
   Result<core::Verdict> peek_share(const Charge& charge);
-  core::Verdict undo_share(const Charge& charge, store::Execution& execution);
-  core::Verdict undo_shares(const Part& several, store::Execution& execution);
   static Part joined(const Part& part);
   Result<void> note_spent(const Shares::Taking& taking, const Charge& charge, store::Execution& execution);
   Result<core::Verdict> fail(const Definition& definition, const Charge& charge, const Error& error);
@@ -167,7 +175,7 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   base::Log* const log_;
   const std::unique_ptr<Registration> registration_;  // before what uses it, after the store that it is in
   Shares shares_;
-  StockBook book_;
+  LotBook lots_;
   Definitions definitions_;
   Stranded stranded_;
   Counters counters_;
@@ -181,8 +189,9 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;
   bool is_stopping_ = false;
-  Instant kept_at_;      // the registration; of who watches
-  std::thread watcher_;  // last: it uses all of the above
+  Instant kept_at_;            // the registration; of who watches
+  bool is_forgetful_ = false;  // the shared store, as of the last look; of who watches
+  std::thread watcher_;        // last: it uses all of the above
 };
 
 template <class What>

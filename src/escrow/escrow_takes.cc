@@ -128,12 +128,19 @@ bool EscrowStore::take_at_once(const Charge& charge, Instant now, Result<core::V
 
 Result<core::Verdict> EscrowStore::take_from_share(const Definition& definition, const Charge& charge, Mode mode,
                                                    store::Execution& execution) {
+  Shares::Taking taking;
+  auto verdict = take_patiently(definition, charge, mode, taking, execution);
+  return taking.outcome == Share::Outcome::kAsk ? ask(definition, charge, *taking.order, mode) : std::move(verdict);
+}
+
+Result<core::Verdict> EscrowStore::take_patiently(const Definition& definition, const Charge& charge, Mode mode,
+                                                  Shares::Taking& taking, store::Execution& execution) {
   if (charge.cost > kAmountMax) return peek_share(charge);
   const Instant deadline = clock_.now() + kPatience;
   for (bool has_waited = false;; has_waited = true) {
     const Instant now = clock_.now();
-    Shares::Taking taking = shares_.take(meter_of(charge), definition.terms, charge.cost, mode, now, has_waited);
-    if (taking.outcome == Share::Outcome::kAsk) return ask(definition, charge, *taking.order, mode);
+    taking = shares_.take(meter_of(charge), definition.terms, charge.cost, mode, now, has_waited);
+    if (taking.outcome == Share::Outcome::kAsk) return taking.verdict;
     if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
     if (taking.outcome == Share::Outcome::kDecided) {
       TRY(note_spent(taking, charge, execution));
@@ -159,8 +166,11 @@ Result<core::Verdict> EscrowStore::ask(const Definition& definition, const Charg
 }
 
 Result<void> EscrowStore::note_spent(const Shares::Taking& taking, const Charge& charge, store::Execution& execution) {
-  if (!taking.is_stock || !taking.verdict.is_allowed) return {};
-  return book_.spend(meter_of(charge), taking.verdict.taken, execution);
+  for (const Booking& booking : taking.bookings) {
+    TRY(lots_.spend(booking.id, booking.units, execution));
+    shares_.booked(meter_of(charge), booking);
+  }
+  return {};
 }
 
 Result<core::Verdict> EscrowStore::fail(const Definition& definition, const Charge& charge, const Error& error) {
@@ -188,52 +198,6 @@ EscrowStore::Part EscrowStore::joined(const Part& part) {
   return whole;
 }
 
-Result<core::Verdict> EscrowStore::take_shares(const Part& several, store::Execution& execution) {
-  const Part drawn = joined(several);
-  std::vector<PartVerdict> parts;
-  std::optional<Error> failure;
-  for (std::size_t i = 0; i < drawn.charges.size() && !failure; ++i) {
-    const Charge& charge = drawn.charges[i];
-    const auto verdict =
-        charge.cost == 0 ? peek_share(charge) : take_from_share(*drawn.definitions[i], charge, Mode::kTake, execution);
-    if (!verdict.has_value()) {
-      failure = verdict.error();
-    } else {
-      parts.push_back({placed(*verdict, {&drawn.places[i], 1})});
-    }
-  }
-  const bool is_allowed = !failure && std::all_of(parts.begin(), parts.end(),
-                                                  [](const PartVerdict& part) { return part.verdict.is_allowed; });
-  for (std::size_t i = 0; i < parts.size() && !is_allowed; ++i) {
-    const core::Verdict& taken = parts[i].verdict;
-    if (taken.is_allowed && !taken.is_unrecorded) parts[i].verdict = undo_share(drawn.charges[i], execution);
-  }
-  if (failure) return *failure;
-  return merged(parts);
-}
-
-// Tells how things stand without it, as far as is known here.
-core::Verdict EscrowStore::undo_share(const Charge& charge, store::Execution& execution) {
-  const store::MeterName meter = meter_of(charge);
-  if (charge.cost == 0) return shares_.standing(meter, clock_.now());
-  const Shares::Undone undone = shares_.unspend(meter, charge.cost);
-  // Best effort, of the two that follow: what does not come back is used until its window ends.
-  if (undone.is_stock) static_cast<void>(book_.unspend(meter, undone.units, execution));
-  const Charge rest{charge.limit, charge.key, charge.cost - undone.units};
-  if (rest.cost > 0) {
-    const auto given = shared_->give({&rest, 1}, {});
-    if (given) shares_.know(meter, {given->remaining, given->limit}, clock_.now());
-  }
-  return shares_.standing(meter, clock_.now());
-}
-
-core::Verdict EscrowStore::undo_shares(const Part& several, store::Execution& execution) {
-  const Part drawn = joined(several);
-  std::vector<PartVerdict> parts;
-  for (const Charge& charge : drawn.charges) parts.push_back({undo_share(charge, execution)});
-  return merged(parts);
-}
-
 // What the share has need not be asked for.
 Result<core::Verdict> EscrowStore::peek_share(const Charge& charge) {
   if (charge.cost > kAmountMax) {
@@ -247,6 +211,10 @@ Result<core::Verdict> EscrowStore::peek_share(const Charge& charge) {
   const Amount from_here = std::min(here, charge.cost);
   verdict.remaining = std::min(verdict.limit, verdict.remaining + here - from_here);
   if (verdict.is_allowed) verdict.taken = charge.cost;
+  const auto definition = definitions_.known(charge.limit);
+  if (definition && definition->is_drawn()) {
+    verdict.retry_after = without_shares(*definition->terms, verdict.retry_after);
+  }
   return verdict;
 }
 
@@ -309,21 +277,116 @@ Result<core::Verdict> EscrowStore::peek_piece(const Piece& piece, std::span<cons
   return piece.store->run(core::Take{.charges = charges, .mode = Mode::kPeek}, execution);
 }
 
-// From shares, and with what is decided there each time.
+// --- From shares, and with what is decided there each time
+// ------------------------------------------------------------------
+//
+//     1. each share spends its charge, or draws what it lacks; a bucket that lacks something is left to the shared
+//     store
+//     2. the shared store takes all that is left to it, in one step: now it is decided
+//     3. where it denies, each share gets back what it has spent, of the lots that it was spent of
+//
+// Nothing is ever given back to the shared store: it would be credited to whatever window it is by then.
+
+struct EscrowStore::Several {
+  struct FromShare {
+    const Charge* charge = nullptr;
+    Shares::Taking taking = {};
+    PartVerdict told = {};
+    bool is_spent = false;
+  };
+
+  Part drawn;
+  std::vector<FromShare> shares = {};  // those that have decided, or have nothing to pay
+  Part rest = {};                      // for the shared store
+  std::vector<Order> asked = {};       // of the last charges of the rest: what their shares want to know
+  PartVerdict rest_told = {};
+  bool is_allowed = true;
+};
+
 Result<core::Verdict> EscrowStore::take_several(const Split& split, store::Execution& execution) {
-  auto from_shares = TRY(take_shares(split.drawn, execution));
-  if (split.there.empty()) return from_shares;
-  core::Verdict there;
-  if (from_shares.is_allowed) {
-    const auto taken = shared_->take({.charges = split.there.charges});
-    const bool is_taken = taken.has_value() && taken->is_allowed;
-    if (!is_taken && !from_shares.is_unrecorded) from_shares = undo_shares(split.drawn, execution);
-    there = placed(TRY(taken), split.there.places);
-  } else {
-    Split rest;
-    rest.there = split.there;
-    there = TRY(peek_all(rest, true, execution));
-  }
-  return merged(std::array{PartVerdict{from_shares}, PartVerdict{there, split.there.is_shadow()}});
+  Several several{.drawn = joined(split.drawn)};
+  several.rest = split.there;
+  auto done = take_shares(several, execution);
+  if (done) done = several.is_allowed ? take_rest(several, execution) : look_at_rest(several, execution);
+  if (!done || !several.is_allowed) undo_shares(several, execution);
+  if (!done) return done.error();
+  std::vector<PartVerdict> parts;
+  for (const Several::FromShare& each : several.shares) parts.push_back(each.told);
+  if (!several.rest.empty()) parts.push_back(several.rest_told);
+  return merged(parts);
 }
+
+Result<void> EscrowStore::take_shares(Several& several, store::Execution& execution) {
+  const Part& drawn = several.drawn;
+  for (std::size_t i = 0; i < drawn.charges.size(); ++i) {
+    const Charge& charge = drawn.charges[i];
+    Several::FromShare share{.charge = &charge};
+    const auto verdict =
+        TRY(charge.cost == 0 ? peek_share(charge)
+                             : take_patiently(*drawn.definitions[i], charge, Mode::kTake, share.taking, execution));
+    if (charge.cost > 0 && share.taking.outcome == Share::Outcome::kAsk) {
+      several.rest.charges.push_back(charge);
+      several.rest.places.push_back(drawn.places[i]);
+      several.rest.definitions.push_back(drawn.definitions[i]);
+      several.asked.push_back(std::move(*share.taking.order));
+      continue;
+    }
+    share.told = {placed(verdict, {&drawn.places[i], 1}), false, drawn.places[i]};
+    share.is_spent = !share.taking.spent.empty() && verdict.is_allowed;
+    several.is_allowed = several.is_allowed && verdict.is_allowed;
+    several.shares.push_back(std::move(share));
+  }
+  return {};
+}
+
+Result<void> EscrowStore::take_rest(Several& several, store::Execution& /*execution*/) {
+  const Part& rest = several.rest;
+  if (rest.empty()) return {};
+  if (!several.asked.empty()) {
+    if (auto reason = carrier_->halted()) return std::move(*reason);
+  }
+  std::vector<Usage> usages(rest.charges.size());
+  const auto verdict = TRY(shared_->take({.charges = rest.charges, .usages = usages}));
+  tell_asked(several, verdict, usages);
+  several.rest_told = {placed(verdict, rest.places), rest.is_shadow(), rest.places[0]};
+  several.is_allowed = verdict.is_allowed;
+  return {};
+}
+
+Result<void> EscrowStore::look_at_rest(Several& several, store::Execution& execution) {
+  if (several.rest.empty()) return {};
+  Split rest;
+  rest.there = several.rest;
+  const auto verdict = TRY(peek_all(rest, true, execution));
+  several.rest_told = {verdict, several.rest.is_shadow(), several.rest.places[0]};
+  return {};
+}
+
+// Tells how things stand without it, as far as is known here.
+void EscrowStore::undo_shares(Several& several, store::Execution& execution) {
+  for (Several::FromShare& share : several.shares) {
+    if (!share.is_spent) continue;
+    const store::MeterName meter = meter_of(*share.charge);
+    const Shares::Undone undone = shares_.unspend(meter, share.taking.spent);
+    // Best effort: the book says how much is left after a crash, and would say too little then.
+    for (const Booking& booking : undone.bookings) static_cast<void>(lots_.spend(booking.id, booking.units, execution));
+    share.told.verdict = shares_.standing(meter, clock_.now());
+  }
+}
+
+// The shares learn of it as if each had asked alone.
+void EscrowStore::tell_asked(const Several& several, const core::Verdict& verdict, std::span<const Usage> usages) {
+  const std::size_t first = several.rest.charges.size() - several.asked.size();
+  for (std::size_t i = 0; i < several.asked.size(); ++i) {
+    const Usage& usage = usages[first + i];
+    if (usage.limit == 0) continue;  // It was not decided there.
+    core::Verdict told = verdict;
+    told.is_allowed = !verdict.is_violated_by(first + i);
+    told.remaining = usage.remaining;
+    told.limit = usage.limit;
+    told.reset_after = usage.reset_after;
+    shares_.finish(several.asked[i], OrderAnswer{.verdict = told}, clock_.now());
+  }
+}
+
 }  // namespace mete::escrow

@@ -1,7 +1,10 @@
 #include "escrow/lot.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/check.h"
+#include "base/hash.h"
 #include "base/math.h"
 
 namespace mete::escrow {
@@ -19,9 +22,16 @@ Amount Lot::spend(Amount units, Instant now) {
   return taken;
 }
 
+void Lot::unspend(Amount units) {
+  CHECK(units <= spent);
+  spent -= units;
+  left += units;
+}
+
 Instant window_end(const Terms& terms, Duration reset_after, Instant sent_at) {
   if (terms.kind == Kind::kStock) return Instant::max();
-  // What a sliding window has charged counts in the next one too.
+  // What a sliding window has charged must be spent while it counts for a whole period from then on: up to the end of
+  // its slot, or not at all later where it has its exact time.
   std::int64_t counts_for = reset_after.ns() - (terms.kind == Kind::kSliding ? terms.period.ns() : 0);
   counts_for = std::max<std::int64_t>(0, std::min(counts_for, terms.ttl.ns()));
   // Only a bucket's lots are kept longer than that.
@@ -31,19 +41,21 @@ Instant window_end(const Terms& terms, Duration reset_after, Instant sent_at) {
 }
 
 Lot make_lot(const Terms& terms, std::string id, Amount size, const core::Verdict& granted, Instant sent_at) {
-  Lot lot{.size = size,
-          .spent = 0,
-          .left = size,
-          .dies_at = window_end(terms, granted.reset_after, sent_at),
-          .rate = 0,
-          .period = {},
-          .id = std::move(id)};
+  Lot lot;
+  lot.size = size;
+  lot.left = size;
+  lot.dies_at = window_end(terms, granted.reset_after, sent_at);
+  lot.ends_at = lot.dies_at;
+  lot.is_kept = terms.is_kept;
+  lot.number = base::hash_bytes(id, 0);
+  lot.id = std::move(id);
   if (terms.kind == Kind::kBucket) {
     // What the bucket lacks is back after `reset_after`: that is its rate, whatever the key's own amount is, and
     // however old the terms are. It lacks this lot at least, and up to a unit less than it says.
     lot.rate = std::max(size, granted.limit - granted.remaining - 1);
     lot.period = granted.reset_after;
-  } else if (terms.kind != Kind::kStock) {
+  } else {
+    if (terms.kind == Kind::kStock) lot.ends_at = sent_at + terms.ttl;
     lot.dies_at = std::min(lot.dies_at, sent_at + kLotAgeMax);
   }
   return lot;

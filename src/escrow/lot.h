@@ -35,7 +35,11 @@ struct Lot {
   Instant dies_at;  // by this node's clock
   Amount rate = 0;  // of a bucket: units that leak in `period`; 0: none do
   Duration period;
-  std::string id;  // the draw's, and so the hold's in the shared store
+  std::uint64_t number = 0;  // made of its id: no other lot of this node has it
+  Amount booked = 0;         // what the book of lots has as spent, at least
+  Instant ends_at;           // the end of its window: until then its hold is charged, however old the lot is
+  bool is_kept = false;      // in the book of lots
+  std::string id;            // the draw's, and so the hold's in the shared store
 
   [[nodiscard]] Amount usable(Instant now) const {
     if (now >= dies_at) return 0;
@@ -43,6 +47,8 @@ struct Lot {
   }
   // Spends up to `units` of what is usable, and tells how much that was.
   Amount spend(Amount units, Instant now);
+  // What was spent of it was not used after all.
+  void unspend(Amount units);
 
  private:
   [[nodiscard]] Amount not_leaked(Instant now) const;

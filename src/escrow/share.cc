@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/math.h"
+#include "core/reserved.h"
 #include "store/hash_tag.h"
 
 namespace mete::escrow {
@@ -21,7 +23,10 @@ constexpr std::int64_t kSeldomFactor = 10;
 constexpr std::int64_t kWindowDivisor = 4;  // of what is left of the window
 constexpr std::int64_t kRoundTripsAhead = 4;
 constexpr std::int64_t kRoundTripsSpent = 2;  // one to half of it, when the next draw is asked for, and one for that
-constexpr const char* kReturnSuffix = ".r";   // what is given back is an operation of its own
+// Where not every take waits for the disk, so much of a lot is written down as spent before it is.
+constexpr Amount kBookedAheadDivisor = 16;
+// Within so long another node notices that its share is idle, and has given it back.
+constexpr Duration kGivenBackWithin = seconds(1);
 // A bucket's lot leaks, and what is left of it is rounded down. While half of the bucket is left nobody misses that;
 // below, a lot has to be worth it.
 constexpr Amount kBucketBatchMin = 2;
@@ -41,20 +46,16 @@ Instant after(Duration length, Instant now) { return length.is_never() ? Instant
 
 // Whether lots that were drawn under the one may be spent under the other.
 bool keeps_lots(const Terms& before, const Terms& after) {
-  if (before.kind != after.kind || before.period != after.period) return false;
+  if (after.is_over) return false;
+  if (before.kind != after.kind || before.period != after.period || before.generation != after.generation) return false;
   return before.kind != Kind::kBucket || (before.amount == after.amount && before.capacity == after.capacity);
-}
-
-template <class Predicate>
-void erase_lots(Lots& lots, Predicate is_over) {
-  lots.erase(std::remove_if(lots.begin(), lots.end(), is_over), lots.end());
 }
 
 }  // namespace
 
 // Draws of one key lie with it wherever keys are spread over several servers, if the name has room for the key's tag.
-std::string DrawNames::next(std::string_view key) {
-  const std::string id = prefix_ + std::to_string(++sequence_);
+std::string DrawNames::next(std::string_view key) const {
+  const std::string id = std::string(core::kReservedMark) + make_id_();
   const std::string_view tag = store::hashed_part(key);
   const bool fits = tag.size() + 2 + id.size() <= kIdBytesMax && tag.find('}') == std::string_view::npos;
   return fits ? "{" + std::string(tag) + "}" + id : id;
@@ -95,17 +96,20 @@ bool Share::spend_at_once(Amount cost, Instant now, core::Verdict& verdict) {
 }
 
 Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& verdict) {
+  spent_.clear();
   if (spend_at_once(cost, now, verdict)) return Outcome::kDecided;
   if ((draw_ && draw_->pause > Duration()) || now < refused_until_) return Outcome::kFailed;
   demand_.ask(now);  // Or what comes would be idle before it is spent.
-  const bool is_bucket = terms_->kind == Kind::kBucket;
-  if (draw_ && !is_bucket) return Outcome::kWait;
+  // Of these a draw may be worth nothing by the time it is here: a bucket's leaks, and a sliding window's dies with the
+  // slot that it was charged in.
+  const bool asks = terms_->kind == Kind::kBucket || terms_->kind == Kind::kSliding;
+  if (draw_ && !asks) return Outcome::kWait;
   const Amount here = usable(now);
-  Amount need = is_bucket ? cost : cost - here;
+  Amount need = asks ? cost : cost - here;
   if (mode == Mode::kUpTo && is_denied(need, now)) need = std::clamp<Amount>(known_remaining(now), 1, need);
   if (!is_denied(need, now)) {
     need_ = need;
-    return is_bucket ? Outcome::kAsk : Outcome::kDraw;
+    return asks ? Outcome::kAsk : Outcome::kDraw;
   }
   demand_.add(cost, now);
   if (mode == Mode::kUpTo && here > 0) {
@@ -118,21 +122,45 @@ Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& v
 }
 
 void Share::spend(Amount cost, Instant now) {
+  spent_.clear();
   for (std::size_t i = 0; cost > 0; ++i) {
     CHECK(i < lots_.size());
-    cost -= lots_[i].spend(cost, now);
+    Lot& lot = lots_[i];
+    const Amount units = lot.spend(cost, now);
+    if (units == 0) continue;
+    cost -= units;
+    spent_.push_back({lot.number, units});
+    if (lot.is_kept) book(lot, units);
   }
 }
 
-Amount Share::unspend(Amount cost) {
-  Amount undone = 0;
-  for (Lot& lot : lots_) {
-    const Amount back = std::min(cost - undone, lot.spent);
-    lot.spent -= back;
-    lot.left += back;
-    undone += back;
+// Takes of several threads may each write what the other has not written yet: the book then has too much as spent,
+// which matters only after a crash.
+void Share::book(Lot& lot, Amount units) {
+  if (terms_->is_exactly_kept) {
+    bookings_.push_back({lot.id, lot.number, units});
+  } else if (lot.spent > lot.booked) {
+    const Amount ahead = std::min(lot.size, lot.spent + lot.size / kBookedAheadDivisor);
+    bookings_.push_back({lot.id, lot.number, ahead - lot.booked});
   }
-  denial_.reset();
+}
+
+void Share::booked(std::uint64_t number, Amount units) {
+  for (Lot& lot : lots_) {
+    if (lot.number == number) lot.booked += units;
+  }
+}
+
+Amount Share::unspend(const Spent& spent) {
+  Amount undone = 0;
+  for (const SpentPart& part : spent) {
+    const auto lot = std::find_if(lots_.begin(), lots_.end(), [&](const Lot& each) { return each.number == part.lot; });
+    if (lot == lots_.end()) continue;
+    lot->unspend(part.units);
+    undone += part.units;
+    if (lot->is_kept && terms_->is_exactly_kept) bookings_.push_back({lot->id, lot->number, -part.units});
+  }
+  if (undone > 0) denial_.reset();
   return undone;
 }
 
@@ -142,7 +170,7 @@ core::Verdict Share::admitted(Amount cost, Amount here, Instant now) const {
   verdict.taken = cost;
   verdict.remaining = std::min(capacity_, here + known_remaining(now));
   verdict.limit = capacity_;
-  verdict.reset_after = until(resets_at_, now);
+  verdict.reset_after = terms_->kind == Kind::kStock ? Duration::never() : until(resets_at_, now);
   return verdict;
 }
 
@@ -162,12 +190,16 @@ bool Share::is_denied(Amount need, Instant now) const {
 // --- Drawing ---------------------------------------------------------------------------------------------------------
 
 bool Share::wants_draw(Instant now) const {
+  if (terms_->is_over) return false;
+  // What goes back of a long window for being idle must not be drawn again for having been asked for.
+  if (terms_->is_kept && now - demand_.asked_at() >= idle_time()) return false;
   const bool is_bucket = terms_->kind == Kind::kBucket;
   if (usable(now) * 2 >= (is_bucket ? batch(now) : last_batch_) || draw_ || !is_known_) return false;
   if (is_bucket) {
     const bool is_scarce = known_remaining(now) * 2 < capacity_;
     if (batch(now) < (is_scarce ? kScarceBucketBatchMin : kBucketBatchMin)) return false;
   }
+  if (terms_->kind == Kind::kSliding && until(window_ends_at_, now) <= round_trip_ * 2) return false;
   if (denial_ && now < denial_->until) return false;
   return demand_.is_repeated() && expected(now) > 0 && known_remaining(now) > 0;
 }
@@ -209,7 +241,7 @@ Order Share::draw(DrawNames& names, Instant now) {
                     .key = key_,
                     .id = names.next(key_),
                     .amount = std::max(need_, batch(now)),
-                    .is_stock = terms_->kind == Kind::kStock,
+                    .is_kept = terms_->is_kept,
                     .ttl = terms_->ttl,
                     .sent_at = now};
     ++statistics_.draws;
@@ -220,14 +252,12 @@ Order Share::draw(DrawNames& names, Instant now) {
 }
 
 Order Share::ask(Instant now) {
-  Order order{.kind = Order::Kind::kAsk,
-              .limit = limit_,
-              .key = key_,
-              .id = {},
-              .amount = std::exchange(need_, 0),
-              .is_stock = false,
-              .ttl = {},
-              .sent_at = now};
+  Order order;
+  order.kind = Order::Kind::kAsk;
+  order.limit = limit_;
+  order.key = key_;
+  order.amount = std::exchange(need_, 0);
+  order.sent_at = now;
   return order;
 }
 
@@ -237,9 +267,10 @@ void Share::answered(const Order& order, const core::Verdict& verdict, Instant n
   know({verdict.remaining, verdict.limit}, now);
   resets_at_ = after(verdict.reset_after, now);
   if (verdict.is_allowed) {
+    if (terms_->kind == Kind::kSliding) window_ends_at_ = window_end(*terms_, verdict.reset_after, order.sent_at);
     denial_.reset();
   } else {
-    note_denial(order.amount, verdict, now);
+    note_denial(order.amount, verdict.retry_after, now);
   }
 }
 
@@ -263,7 +294,8 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
   drop_dead(now);
 }
 
-void Share::denied(const Order& order, const core::Verdict& verdict, Instant now) {
+// What other nodes hold and do not use comes back: nobody need wait for the end of the window.
+void Share::denied(const Order& order, const core::Verdict& verdict, Amount held, Instant now) {
   if (!draw_ || draw_->order.id != order.id) return;
   if (draw_->pause == Duration()) round_trip_ = now - order.sent_at;
   draw_.reset();
@@ -271,12 +303,15 @@ void Share::denied(const Order& order, const core::Verdict& verdict, Instant now
   ++denials_in_a_row_;
   know({verdict.remaining, verdict.limit}, now);
   resets_at_ = after(verdict.reset_after, now);
-  note_denial(order.amount, verdict, now);
+  const bool may_come_back = held > this->held();
+  const Duration given_back = idle_time() + kGivenBackWithin;
+  const Duration alone = without_shares(*terms_, verdict.retry_after);
+  note_denial(order.amount, may_come_back ? std::min(alone, given_back) : alone, now);
 }
 
-void Share::note_denial(Amount need, const core::Verdict& verdict, Instant now) {
+void Share::note_denial(Amount need, Duration retry_after, Instant now) {
   const Duration pause = denial_ ? std::min(denial_->pause * 2, kDenialPauseMax) : kDenialPauseMin;
-  const Instant retry_at = after(verdict.retry_after, now);
+  const Instant retry_at = after(retry_after, now);
   denial_ = {.need = need, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
 }
 
@@ -329,110 +364,7 @@ void Share::failed(const Order& order, const Error& error, Instant now) {
   }
 }
 
-// --- Giving back -----------------------------------------------------------------------------------------------------
-
-// A hold is committed to what was spent of it, and gives back the rest. Of a stock the rest is all there is to settle:
-// what was drawn is used up there already. A bucket gets nothing back: it refills what nobody has spent, and if it were
-// full the sooner for that, lots that were drawn behind this one would leak too late.
-void Share::settle(const Lot& lot, Instant now) {
-  const bool is_stock = terms_->kind == Kind::kStock;
-  const Amount spent = lot.rate > 0 ? lot.size : lot.spent;
-  if (is_stock && lot.left == 0) return;
-  Settling settling;
-  settling.order = {.kind = Order::Kind::kSettle,
-                    .limit = limit_,
-                    .key = key_,
-                    .id = is_stock ? lot.id + kReturnSuffix : lot.id,
-                    .amount = is_stock ? lot.left : spent,
-                    .is_stock = is_stock,
-                    .ttl = {},
-                    .sent_at = now};
-  settling.rest = is_stock ? lot.left : lot.size - spent;
-  settling.until = lot.dies_at;
-  settling.ask_at = now;
-  settling_.push_back(std::move(settling));
-}
-
-void Share::settle_lots(Instant now) {
-  for (const Lot& lot : lots_) {
-    const auto is_it = [&](const Settling& settling) { return settling.order.id == lot.id; };
-    if (std::none_of(settling_.begin(), settling_.end(), is_it)) settle(lot, now);
-  }
-  lots_.clear();
-}
-
-void Share::settled(const Order& order, std::optional<MeterStanding> standing, Instant now) {
-  const auto is_it = [&](const Settling& settling) { return settling.order.id == order.id; };
-  const auto found = std::find_if(settling_.begin(), settling_.end(), is_it);
-  if (found == settling_.end()) return;
-  if (standing) {
-    statistics_.returned += static_cast<std::uint64_t>(found->rest);
-    know(*standing, now);
-    if (found->rest > 0) denial_.reset();
-  }
-  settling_.erase(found);
-  erase_lots(lots_, [&](const Lot& lot) { return lot.id == order.id; });
-}
-
-// With a bucket's lots that have leaked down to less than a unit.
-void Share::settle_spent(Instant now) {
-  erase_lots(lots_, [&](const Lot& lot) {
-    if (lot.usable(now) > 0) return false;
-    settle(lot, now);
-    return true;
-  });
-}
-
-void Share::restore(std::string id, Amount units) {
-  lots_.push_back({.size = units,
-                   .spent = 0,
-                   .left = units,
-                   .dies_at = Instant::max(),
-                   .rate = 0,
-                   .period = {},
-                   .id = std::move(id)});
-}
-
-void Share::drop_dead(Instant now) {
-  erase_lots(lots_, [&](const Lot& lot) {
-    if (now < lot.dies_at) return false;
-    statistics_.lapsed += static_cast<std::uint64_t>(lot.left);
-    return true;
-  });
-}
-
-bool Share::has_too_much(Instant now) const {
-  if (now - known_at_ < idle_time()) return false;
-  return usable(now) > 2 * demand_.within(far_horizon(now), now) + 1;
-}
-
-void Share::tend(DrawNames& names, Instant now, std::vector<Order>& orders) {
-  drop_dead(now);
-  settle_spent(now);
-  const bool can_return = terms_->kind != Kind::kBucket;
-  if (can_return && (now - demand_.asked_at() >= idle_time() || has_too_much(now))) settle_lots(now);
-  const bool is_stock = terms_->kind == Kind::kStock;
-  // The hold has expired, or the draw never arrived; either way nothing is owed.
-  if (draw_ && !is_stock && now >= draw_->order.sent_at + terms_->ttl) draw_.reset();
-  if (draw_ && !draw_->is_under_way && now >= draw_->ask_at) orders.push_back(draw(names, now));
-  if (wants_draw(now)) orders.push_back(draw(names, now));
-  std::erase_if(settling_, [&](const Settling& settling) { return now >= settling.until; });
-  ask_settling(now, orders);
-}
-
-void Share::settle_all(Instant now, std::vector<Order>& orders) {
-  denial_.reset();  // Whoever wants that changes the meter there.
-  settle_lots(now);
-  ask_settling(now, orders);
-}
-
-void Share::ask_settling(Instant now, std::vector<Order>& orders) {
-  for (Settling& settling : settling_) {
-    if (settling.is_under_way || now < settling.ask_at) continue;
-    settling.is_under_way = true;
-    orders.push_back(settling.order);
-  }
-}
+// --- What there is --------------------------------------------------------------------------------------------------
 
 bool Share::is_forgettable(Instant now) const {
   return lots_.empty() && !draw_ && settling_.empty() && now - demand_.asked_at() >= kForgottenAfter;
@@ -450,7 +382,6 @@ bool Share::has_order_under_way() const {
 }
 
 Amount Share::held() const {
-  if (terms_->kind == Kind::kStock) return 0;
   Amount sum = 0;
   for (const Lot& lot : lots_) sum += lot.size;
   for (const Settling& settling : settling_) sum += settling.order.amount + settling.rest;
@@ -458,7 +389,6 @@ Amount Share::held() const {
 }
 
 Amount Share::held_and_spent() const {
-  if (terms_->kind == Kind::kStock) return 0;
   Amount sum = 0;
   for (const Lot& lot : lots_) sum += lot.spent;
   for (const Settling& settling : settling_) sum += settling.order.amount;

@@ -18,7 +18,7 @@
 #include <mete/decision.h>
 #include <mete/result.h>
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,17 +33,31 @@
 
 namespace mete::escrow {
 
-// The ids of a node's draws: node, incarnation, sequence. No two are the same, whatever is lost or started again.
+// The ids of a node's draws: random, because whoever knows the id of a hold can end it.
 class DrawNames {
  public:
-  DrawNames(const std::string& node, std::uint64_t incarnation)
-      : prefix_(node + "." + std::to_string(incarnation) + ".") {}
+  using MakeId = std::function<std::string()>;  // 128 random bits as text
 
-  std::string next(std::string_view key);
+  explicit DrawNames(MakeId make_id) : make_id_(std::move(make_id)) {}
+
+  [[nodiscard]] std::string next(std::string_view key) const;
 
  private:
-  const std::string prefix_;
-  std::atomic<std::uint64_t> sequence_{0};
+  const MakeId make_id_;
+};
+
+// What a take has spent of which lot: only there can it be undone.
+struct SpentPart {
+  std::uint64_t lot = 0;
+  Amount units = 0;
+};
+using Spent = boost::container::small_vector<SpentPart, 2>;
+
+// What has to be written into the book of lots before a take is answered.
+struct Booking {
+  std::string id;
+  std::uint64_t lot = 0;
+  Amount units = 0;  // below 0: of what was undone
 };
 
 class alignas(64) Share {
@@ -73,8 +87,14 @@ class alignas(64) Share {
   Outcome take(Amount cost, Mode mode, Instant now, core::Verdict& verdict);
   // Spends all of it if the lots have it, and nothing else.
   bool spend_at_once(Amount cost, Instant now, core::Verdict& verdict);
-  // What was spent a moment ago, and not used; tells how much of it was the share's.
-  Amount unspend(Amount cost);
+  // By the last take.
+  [[nodiscard]] const Spent& spent() const { return spent_; }
+  [[nodiscard]] std::vector<Booking> take_bookings() { return std::exchange(bookings_, {}); }
+  // That booking is in the book.
+  void booked(std::uint64_t number, Amount units);
+  // What was spent was not used. It goes back to the lots that it was spent of; of those that are not here any more, to
+  // nobody. Tells how much went back.
+  Amount unspend(const Spent& spent);
   // The answer to a take of nothing.
   [[nodiscard]] core::Verdict standing(Instant now) const { return admitted(0, usable(now), now); }
   // What the shared store said of the whole besides its answers to orders.
@@ -82,16 +102,14 @@ class alignas(64) Share {
   // Whether the next draw should be made before it is needed.
   [[nodiscard]] bool wants_draw(Instant now) const;
 
-  // What the node had of a stock before it was started again.
-  void restore(std::string id, Amount units);
-
   // The draw that take() or wants_draw() asks for. From then on it is under way.
   Order draw(DrawNames& names, Instant now);
   // The order that kAsk asks for, and what was said to it.
   Order ask(Instant now);
   void answered(const Order& order, const core::Verdict& verdict, Instant now);
   void granted(const Order& order, const core::Verdict& verdict, Instant now);
-  void denied(const Order& order, const core::Verdict& verdict, Instant now);
+  // `held`: what is held in the shared store of the meter, for whomever.
+  void denied(const Order& order, const core::Verdict& verdict, Amount held, Instant now);
   // kUnavailable: nobody knows what became of it, and it is asked again. Anything else is a refusal: there is no such
   // limit, or no such hold.
   void failed(const Order& order, const Error& error, Instant now);
@@ -149,12 +167,14 @@ class alignas(64) Share {
   };
 
   void spend(Amount cost, Instant now);
+  void book(Lot& lot, Amount units);
   void settle(const Lot& lot, Instant now);
   void settle_lots(Instant now);
   void settle_spent(Instant now);
   void ask_settling(Instant now, std::vector<Order>& orders);
   void drop_dead(Instant now);
-  void note_denial(Amount need, const core::Verdict& verdict, Instant now);
+  void give_up_draw(Instant now);
+  void note_denial(Amount need, Duration retry_after, Instant now);
   [[nodiscard]] bool is_denied(Amount need, Instant now) const;
   [[nodiscard]] bool has_too_much(Instant now) const;
   // What is asked for in about a second; more of it of a limit that is asked seldom.
@@ -172,6 +192,8 @@ class alignas(64) Share {
 
   // What every take reads comes first, close together.
   Lots lots_;  // the first to die first
+  Spent spent_;
+  std::vector<Booking> bookings_;
   Demand demand_;
   Amount last_batch_ = 0;
   bool is_known_ = false;  // there was an answer

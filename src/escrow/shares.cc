@@ -48,7 +48,7 @@ struct Shares::Table {
   boost::unordered_flat_set<std::unique_ptr<Share>, Hash, Equal> shares;
 };
 
-Shares::Shares(const SharesConfig& config) : names_(config.node, config.incarnation), seed_(config.seed) {
+Shares::Shares(const SharesConfig& config) : names_(config.make_id), seed_(config.seed) {
   for (Shard& shard : shards_) shard.table = std::make_unique<Table>(seed_);
 }
 
@@ -81,6 +81,8 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
     case Share::Outcome::kDecided:
       ++shard.decisions;
       if (!has_waited) ++shard.local_decisions;
+      taking.spent = share.spent();
+      taking.bookings = share.take_bookings();
       if (share.wants_draw(now)) taking.order = share.draw(names_, now);
       break;
     case Share::Outcome::kDraw:
@@ -96,7 +98,6 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
     case Share::Outcome::kWait:
       break;
   }
-  taking.is_stock = share.terms()->kind == Kind::kStock;
   taking.change = shard.changes;
   return taking;
 }
@@ -110,16 +111,9 @@ bool Shares::take_at_once(const store::MeterName& meter, Amount cost, Instant no
   ++shard.decisions;
   ++shard.local_decisions;
   taking.outcome = Share::Outcome::kDecided;
-  taking.is_stock = share->terms()->kind == Kind::kStock;
+  taking.bookings = share->take_bookings();
   if (share->wants_draw(now)) taking.order = share->draw(names_, now);
   return true;
-}
-
-void Shares::restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units) {
-  const Probe probe = probe_of(meter);
-  Shard& shard = shard_of(probe);
-  const std::scoped_lock lock(shard.lock);
-  find_or_make(shard, probe, terms).restore(names_.next(meter.key), units);
 }
 
 void Shares::revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now) {
@@ -129,13 +123,21 @@ void Shares::revise(std::string_view limit, const std::shared_ptr<const Terms>& 
   });
 }
 
-Shares::Undone Shares::unspend(const store::MeterName& meter, Amount cost) {
+void Shares::booked(const store::MeterName& meter, const Booking& booking) {
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  if (Share* const share = find(shard, probe)) share->booked(booking.lot, booking.units);
+}
+
+Shares::Undone Shares::unspend(const store::MeterName& meter, const Spent& spent) {
   const Probe probe = probe_of(meter);
   Shard& shard = shard_of(probe);
   const std::scoped_lock lock(shard.lock);
   Share* const share = find(shard, probe);
   if (share == nullptr) return {};
-  return {.units = share->unspend(cost), .is_stock = share->terms()->kind == Kind::kStock};
+  const Amount units = share->unspend(spent);
+  return {.units = units, .bookings = share->take_bookings()};
 }
 
 void Shares::know(const store::MeterName& meter, const MeterStanding& standing, Instant now) {
@@ -164,7 +166,7 @@ void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Insta
     } else if (answer->verdict->is_allowed) {
       share->granted(order, *answer->verdict, now);
     } else {
-      share->denied(order, *answer->verdict, now);
+      share->denied(order, *answer->verdict, answer->held, now);
     }
     shard.changed.notify_all();
   }

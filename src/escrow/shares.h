@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/lock.h"
+#include "base/random.h"
 #include "core/verdict.h"
 #include "escrow/share.h"
 #include "escrow/statistics.h"
@@ -30,15 +31,15 @@
 namespace mete::escrow {
 
 struct SharesConfig {
-  std::string node;
-  std::uint64_t incarnation = 0;  // greater than all that the node had before
-  std::uint64_t seed = 0;         // of the hashes
+  std::uint64_t seed = 0;  // of the hashes
+  DrawNames::MakeId make_id = base::random_id;
 };
 
 // What the shared store answered: to a draw a verdict, to a settling what is left of the whole.
 struct OrderAnswer {
   std::optional<core::Verdict> verdict = {};
   std::optional<MeterStanding> standing = {};
+  Amount held = 0;  // of the meter, for whomever; to a draw
 };
 
 class Shares {
@@ -48,27 +49,27 @@ class Shares {
 
   struct Taking {
     Share::Outcome outcome = Share::Outcome::kDecided;
-    core::Verdict verdict;       // if it is decided
-    std::optional<Order> order;  // to be carried out: now if this take needs it, else so that the next need not wait
-    Error failure;               // if it has failed
-    bool is_stock = false;
-    std::uint64_t change = 0;  // what to wait for with wait_for_change()
+    core::Verdict verdict;          // if it is decided
+    std::optional<Order> order;     // to be carried out: now if this take needs it, else so that the next need not wait
+    Error failure;                  // if it has failed
+    Spent spent;                    // of which lots: for unspend()
+    std::vector<Booking> bookings;  // to be written, and then told to booked(), before the take is answered
+    std::uint64_t change = 0;       // what to wait for with wait_for_change()
   };
   // kTake or kUpTo. `has_waited`: this is not the first call for this take.
   Taking take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost, Mode mode,
               Instant now, bool has_waited);
   // Takes from what the share has; false where that is not enough, or there is none, and nothing has happened.
   bool take_at_once(const store::MeterName& meter, Amount cost, Instant now, Taking& taking);
-  // What the node had of a stock before it was started again.
-  void restore(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount units);
   // The limit was redefined.
   void revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now);
-  // What take() has spent a moment ago, and was not used. It may be less: what was not the share's.
+  void booked(const store::MeterName& meter, const Booking& booking);
+  // What take() has spent a moment ago was not used. Less may go back: a lot that is not here any more gets nothing.
   struct Undone {
     Amount units = 0;
-    bool is_stock = false;
+    std::vector<Booking> bookings = {};
   };
-  Undone unspend(const store::MeterName& meter, Amount cost);
+  Undone unspend(const store::MeterName& meter, const Spent& spent);
   // What the shared store said of the whole besides.
   void know(const store::MeterName& meter, const MeterStanding& standing, Instant now);
   // An error that is not kUnavailable is a refusal: the order is not asked again.

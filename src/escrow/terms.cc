@@ -38,16 +38,25 @@ Duration time_to_fill(const Terms& terms) {
 
 }  // namespace
 
-Result<Terms> terms_of(const Limit& limit) {
-  Terms terms{.kind = limit.kind(), .amount = limit.amount(), .capacity = limit.amount(), .period = {}, .ttl = {}};
+Result<Terms> terms_of(const Limit& limit, Amount generation) {
+  Terms terms{.kind = limit.kind(),
+              .amount = limit.amount(),
+              .capacity = limit.amount(),
+              .period = {},
+              .ttl = {},
+              .generation = generation};
   if (limit.kind() == Kind::kStock) {
-    terms.ttl = std::chrono::minutes(1);
+    terms.ttl = kHoldTtlMax;
+    terms.is_kept = true;
+    terms.is_exactly_kept = limit.durability() == Durable::kAlways;
     return terms;
   }
   if (limit.kind() == Kind::kBucket) terms.capacity = limit.burst().value_or(limit.amount());
   terms.period = limit.kind() == Kind::kCalendar ? longest(limit.unit().value_or(Unit::kYear))
                                                  : limit.period().value_or(kPeriodMax);
   terms.ttl = limit.kind() == Kind::kBucket ? time_to_fill(terms) : terms.period;
+  terms.is_kept = limit.kind() != Kind::kBucket && terms.period >= kLongWindow;
+  terms.is_exactly_kept = terms.is_kept && limit.durability() == Durable::kAlways;
   if (terms.ttl > kHoldTtlMax) {
     return base::invalid(
         "scope: escrow needs a limit that comes back within 366 days: "

@@ -16,22 +16,38 @@ struct Terms {
   Amount capacity = 1;  // what a fresh meter has
   Duration period;      // of a calendar: the longest that its unit can be
   // How long a draw is held in the shared store. By then its window is over, or its bucket full again, so that nothing
-  // comes back when it expires: what a node has spent of it may not be known there. A stock's is taken, not held; there
-  // it is for how long things are looked ahead.
+  // comes back when it expires: what a node has spent of it may not be known there. A stock has no end: its draws are
+  // held for as long as can be, and settled long before.
   Duration ttl;
+  // Which of the limits that had this name, one after the other: what was drawn of one is nothing of another.
+  Amount generation = 0;
+  // A stock, or a window that goes on for long: what a node has of it is written down, and outlives a crash.
+  bool is_kept = false;
+  bool is_over = false;          // nothing is drawn of it any more
+  bool is_exactly_kept = false;  // to the unit, as often as something is spent: the limit is durable always
 
   bool operator==(const Terms&) const = default;
 };
 
+// From this on a window is long.
+inline constexpr Duration kLongWindow = std::chrono::minutes(10);
+
 // kInvalid: no share can be drawn of such a limit.
-Result<Terms> terms_of(const Limit& limit);
+Result<Terms> terms_of(const Limit& limit, Amount generation);
+
+// A stock comes back when what is held of it is given back or expires: but what a node holds for its share is spent or
+// goes back long before it expires, so that nobody waits for that.
+inline Duration without_shares(const Terms& terms, Duration retry_after) {
+  const bool is_share = retry_after.ns() > kHoldTtlMax.ns() - Duration(std::chrono::hours(1)).ns();
+  return terms.kind == Kind::kStock && is_share ? Duration::never() : retry_after;
+}
 
 // Order: what a share wants of the shared store. It is carried out there, and its answer told to the share.
 struct Order {
   enum class Kind : std::uint8_t {
-    kDraw,    // hold `amount`, of a stock: take it; asked again under the same id until there is an answer
+    kDraw,    // hold `amount`; asked again under the same id until there is an answer
     kAsk,     // take `amount` for who asks now; once, and not again if there is no answer
-    kSettle,  // commit `amount` of the hold, which is what was spent; of a stock: give it back
+    kSettle,  // commit `amount` of the hold, which is what was spent; the rest of it goes back
   };
 
   Kind kind = Kind::kDraw;
@@ -39,9 +55,9 @@ struct Order {
   std::string key;
   std::string id;
   Amount amount = 0;
-  bool is_stock = false;
-  Duration ttl;     // of a draw
-  Instant sent_at;  // of a draw: when it was first sent
+  bool is_kept = false;  // in the book of lots
+  Duration ttl;          // of a draw
+  Instant sent_at;       // of a draw: when it was first sent
 };
 
 // What the shared store says of the whole meter.

@@ -16,6 +16,9 @@ namespace mete::net {
 namespace {
 
 constexpr int kEventsPerRound = 256;
+// A timer that is due later is looked at again.
+constexpr std::uint64_t kWaitMaxNs = 60'000'000'000;
+
 // So many cancelled timers may wait for their time without being thrown out.
 constexpr std::size_t kCancelledTimersKept = 64;
 
@@ -115,7 +118,7 @@ void EventLoop::run() {
 
 void EventLoop::wait() {
   std::array<epoll_event, kEventsPerRound> events;  // NOLINT(cppcoreguidelines-pro-type-member-init): epoll fills it
-  const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsPerRound, wait_ms());
+  const int count = wait_for(events);
   CHECK(count >= 0 || errno == EINTR);
   read_clock();
   for (int index = 0; index < count; ++index) {
@@ -153,11 +156,19 @@ void EventLoop::end_round() {
   }
 }
 
-int EventLoop::wait_ms() const {
-  if (timers_.empty()) return -1;
-  const std::uint64_t due = timers_.front().due_ns;
-  if (due <= now_ns_) return 0;
-  return static_cast<int>(std::min<std::uint64_t>((due - now_ns_ + 999'999) / 1'000'000, 60'000));
+int EventLoop::wait_for(std::span<epoll_event> events) {
+  const int count_max = static_cast<int>(events.size());
+  if (timers_.empty()) return ::epoll_wait(epoll_.get(), events.data(), count_max, -1);
+  const std::uint64_t due_ns = timers_.front().due_ns;
+  const std::uint64_t left_ns = due_ns <= now_ns_ ? 0 : std::min(due_ns - now_ns_, kWaitMaxNs);
+  if (has_fine_waits_) {
+    const timespec left{.tv_sec = static_cast<time_t>(left_ns / 1'000'000'000),
+                        .tv_nsec = static_cast<long>(left_ns % 1'000'000'000)};
+    const int count = ::epoll_pwait2(epoll_.get(), events.data(), count_max, &left, nullptr);
+    if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return count;
+    has_fine_waits_ = false;  // A kernel from before 2021, or a container that forbids it.
+  }
+  return ::epoll_wait(epoll_.get(), events.data(), count_max, static_cast<int>((left_ns + 999'999) / 1'000'000));
 }
 
 void EventLoop::read_clock() { now_ns_ = base::monotonic_ns(); }

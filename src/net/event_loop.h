@@ -6,12 +6,14 @@
 #pragma once
 
 #include <mete/time.h>
+#include <sys/epoll.h>
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -79,7 +81,8 @@ class EventLoop {
   void run_timers();
   void run_posted();
   void end_round();
-  [[nodiscard]] int wait_ms() const;
+  // What has come, when something has or the first timer is due.
+  int wait_for(std::span<epoll_event> events);
   void read_clock();
 
   Descriptor epoll_;
@@ -90,6 +93,7 @@ class EventLoop {
   std::unordered_set<TimerId> pending_timers_;
   TimerId next_timer_ = 1;
   std::uint64_t now_ns_ = 0;
+  bool has_fine_waits_ = true;  // for less than a millisecond
   bool is_stopping_ = false;
 
   std::atomic<bool> has_posted_{false};

@@ -130,7 +130,26 @@ Result<core::Verdict> Coordinator::look(const core::Take& take, std::size_t know
     told[i].verdict = TRY(peek_part(*parts[i], without_cost(parts[i]->charges), take.usages));
     told[i].verdict.violated = violated;
   }
-  return merged(told);
+  core::Verdict whole = merged(told);
+  whole.violated = static_cast<std::uint16_t>(whole.violated | free_places_on_violated_meters(whole));
+  return whole;
+}
+
+// A meter that does not fit is violated by all charges on it, also by those that were asked for apart.
+std::uint16_t Coordinator::free_places_on_violated_meters(const core::Verdict& verdict) const {
+  std::uint32_t found = 0;
+  for (const HomePart& free : free_) {
+    for (const HomePart& paid : others_) {
+      for (std::size_t i = 0; i < free.charges.size(); ++i) {
+        for (std::size_t j = 0; j < paid.charges.size(); ++j) {
+          const bool is_same =
+              free.charges[i].limit == paid.charges[j].limit && free.charges[i].key == paid.charges[j].key;
+          if (is_same && verdict.is_violated_by(paid.places[j])) found |= 1U << free.places[i];
+        }
+      }
+    }
+  }
+  return static_cast<std::uint16_t>(found);
 }
 
 Result<core::Verdict> Coordinator::take(const core::Take& take) {
@@ -163,15 +182,26 @@ Result<core::Verdict> Coordinator::force(const core::Take& take) {
   std::vector<PartVerdict> told;
   TRY(add(told, decider_, take_part(decider_, take)));
   for (const HomePart& part : others_) TRY(add(told, part, take_part(part, take)));
-  for (const HomePart& part : free_) TRY(add(told, part, peek_part(part, part.charges, take.usages)));
+  // What costs nothing is forced as well: a meter that is over its limit by now would deny it.
+  const core::Take free{.charges = {}, .mode = Mode::kForce, .usages = take.usages};
+  for (const HomePart& part : free_) TRY(add(told, part, take_part(part, free)));
   return merged(told);
 }
 
 // `decided`: the answer that the deciding home remembers.
 Result<core::Verdict> Coordinator::decide(const core::Take& take, std::optional<core::Verdict> decided) {
-  if (decided && !decided->is_allowed) return look(take, 0, *decided);
+  if (decided && !decided->is_allowed) {
+    release_earlier(take);
+    return look(take, 0, *decided);
+  }
   std::vector<PartVerdict> told;
   for (const HomePart& part : free_) TRY(add(told, part, peek_part(part, part.charges, take.usages)));
+  // A meter that is over its limit denies even what costs nothing.
+  const auto over = std::ranges::find_if(told, [](const PartVerdict& part) { return !part.verdict.is_allowed; });
+  if (over != told.end() && !decided) {
+    const auto number = static_cast<std::size_t>(over - told.begin());
+    return look(take, 1 + others_.size() + number, over->verdict);
+  }
   // Whoever has an id may ask again, and then goes on with what is set aside.
   const auto stays = [&](const auto& answer) {
     return !take.id.empty() && !answer.has_value() && answer.error().code == ErrorCode::kUnavailable;
@@ -249,6 +279,20 @@ Result<core::Verdict> Coordinator::commit(const HomePart& part, const core::Take
 void Coordinator::release(std::span<const Reserved> reserved) {
   for (std::size_t i = 0; i < reserved.size(); ++i) {
     if (!reserved[i].is_settled) static_cast<void>(others_[i].home->run(core::Cancel{reserved[i].id}));
+  }
+}
+
+// Whoever asked before was not told of the denial, and has left its parts set aside.
+void Coordinator::release_earlier(const core::Take& take) {
+  for (const HomePart& part : others_) {
+    const PartIds ids(take.id, part.charges);
+    for (std::size_t number = 0;; ++number) {
+      const auto found = part.home->run(core::FindHold{ids.hold(number)});
+      if (!found.has_value() || !found->has_value()) break;
+      if ((*found)->state != HoldState::kHeld) continue;
+      static_cast<void>(part.home->run(core::Cancel{ids.hold(number)}));
+      break;
+    }
   }
 }
 

@@ -116,6 +116,7 @@ class Coordinator {
   };
 
   Result<core::Verdict> look(const core::Take& take, std::size_t known, const core::Verdict& verdict);
+  [[nodiscard]] std::uint16_t free_places_on_violated_meters(const core::Verdict& verdict) const;
   // What cannot be undone is not begun if one of the limits is unknown, or a home is away.
   Result<void> check();
   Result<core::Verdict> force(const core::Take& take);
@@ -123,6 +124,7 @@ class Coordinator {
   Result<Reserved> reserve(const HomePart& part, const core::Take& take, bool is_decided);
   Result<core::Verdict> commit(const HomePart& part, const core::Take& take, const Reserved& reserved);
   void release(std::span<const Reserved> reserved);
+  void release_earlier(const core::Take& take);
 
   HomePart decider_;
   std::vector<HomePart> others_;  // whose charges all have a cost

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/key_operations.h"
+#include "store/caller.h"
 #include "store/store.h"
 
 namespace mete::store {

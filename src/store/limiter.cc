@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "store/caller.h"
 #include "store/host.h"
+#include "store/one_charge.h"
 
 namespace mete {
 
@@ -36,12 +38,17 @@ Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 Limiter::~Limiter() = default;
 
+store::OneCharge Limiter::one_charge() const {
+  store::Store& store = host_->store();
+  return {store, store.embedded(), execution_};
+}
+
 void Limiter::start_call(StartedCall& call) { host_->start(call); }
 
 template <class Operation>
 Result<typename Operation::Answer> Limiter::run(const Operation& operation) const {
-  store::Store& store = host_->store();
-  return execution_ != nullptr ? store.run(operation, *execution_) : store.run(operation);
+  core::Execution alone;
+  return store::run_for_client(host_->store(), operation, execution_ != nullptr ? *execution_ : alone);
 }
 
 Result<void> Limiter::define(const Limit& limit) {
@@ -51,7 +58,7 @@ Result<void> Limiter::define(const Limit& limit) {
 
 Result<bool> Limiter::drop(Text name) { return run(core::Drop{name}); }
 
-Result<std::optional<Limit>> Limiter::limit(Text name) const { return run(core::FindLimit{name}); }
+Result<std::optional<Limit>> Limiter::find_limit(Text name) const { return run(core::FindLimit{name}); }
 
 Result<std::vector<std::string>> Limiter::limits() const { return run(core::ListLimits()); }
 
@@ -63,14 +70,36 @@ Result<void> Limiter::clear_override(Text limit, Text key) { return run(core::Ov
 
 bool Limiter::allow(Text limit, Text key, Amount cost) {
   const Charge charge = {limit, key, cost};
-  return run(core::Take{.charges = {&charge, 1}})->is_allowed;
+  return one_charge().allow(charge, [&](const engine::Engine& engine) { return engine.hash_of(charge); });
 }
 
 Result<Decision> Limiter::take(std::span<const Charge> charges, const TakeOptions& options) {
-  const auto verdict = TRY(run(core::Take{.charges = charges, .mode = options.mode, .id = options.id}));
+  const bool is_plain = charges.size() == 1 && options.mode == Mode::kTake && options.id.empty();
+  const auto by_name = [&](const engine::Engine& engine) { return engine.hash_of(charges[0]); };
+  const auto verdict = TRY(is_plain ? one_charge().take(charges[0], by_name)
+                                    : run(core::Take{.charges = charges, .mode = options.mode, .id = options.id}));
   Decision decision;
   describe(verdict, charges, decision);
   return decision;
+}
+
+LimitHandle Limiter::limit(Text name) const { return {host_->store(), execution_, name}; }
+
+MeterHandle Limiter::meter(Text limit, Text key) const { return this->limit(limit).meter(key); }
+
+Result<std::vector<Result<Decision>>> Limiter::take_each(std::span<const Charge> charges) {
+  TRY(core::validate_takes_count(charges.size()));
+  std::vector<Result<core::Verdict>> verdicts(charges.size());
+  std::ignore = run(core::TakeEach{charges, verdicts});  // the same is in each answer
+  std::vector<Result<Decision>> decisions(charges.size());
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (!verdicts[i].has_value()) {
+      decisions[i] = std::move(verdicts[i]).error();
+    } else {
+      describe(*verdicts[i], charges.subspan(i, 1), *decisions[i]);
+    }
+  }
+  return decisions;
 }
 
 Result<Settlement> Limiter::give(std::span<const Charge> charges, Text id) { return run(core::Give{charges, id}); }

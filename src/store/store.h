@@ -29,6 +29,7 @@ namespace mete::store {
 
 using core::Execution;
 
+class EmbeddedStore;
 class Keys;
 
 class Store : public Calls<Store> {
@@ -71,6 +72,10 @@ class Store : public Calls<Store> {
   // What nodes have drawn of a limit of scope escrow and not spent, as far as this one can know. None where nothing is
   // drawn of it.
   [[nodiscard]] virtual Result<std::optional<Amount>> outstanding(std::string_view /*limit*/) { return std::nullopt; }
+  // This store, where its state is in this process: for handles (mete/handles.h), which ask its engine directly.
+  [[nodiscard]] virtual EmbeddedStore* embedded() { return nullptr; }
+  // Operations on these keys come next: a hint, for a store that has them in this process's memory.
+  virtual void expect_keys(std::span<const std::string_view> /*keys*/) {}
   // Null where the store keeps no files itself. Owned by the store.
   [[nodiscard]] virtual Persistence* persistence() { return nullptr; }
 
@@ -115,24 +120,6 @@ class StoreOf : public Store {
       }
     });
   }
-};
-
-// A store whose calls share an execution: those of one batch of requests.
-class Caller : public Calls<Caller> {
- public:
-  Caller(Store& store, Execution& execution) : store_(store), execution_(execution) {}
-
-  template <class What>
-  Result<typename What::Answer> run(const What& operation) {
-    return store_.run(operation, execution_);
-  }
-  [[nodiscard]] Keys keys();
-  [[nodiscard]] Instant now() const { return execution_.now ? *execution_.now : store_.now(); }
-  [[nodiscard]] Store& store() const { return store_; }
-
- private:
-  Store& store_;
-  Execution& execution_;
 };
 
 // Who may define a limit of scope escrow.

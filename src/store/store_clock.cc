@@ -1,6 +1,5 @@
 #include "store/store_clock.h"
 
-#include <algorithm>
 #include <ctime>
 
 #include "base/lock.h"
@@ -9,37 +8,91 @@ namespace mete::store {
 
 namespace {
 
-constexpr std::uint64_t kFollowEveryNs = 1'000'000'000;
+constexpr std::uint64_t kUncertainNsMax = 2000;
+constexpr int kLooksMax = 10;
 
-std::uint64_t read_clock(clockid_t clock) {
+std::uint64_t wall_ns() {
   timespec time{};
-  ::clock_gettime(clock, &time);
+  ::clock_gettime(CLOCK_REALTIME, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-std::uint64_t wall_offset() { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC); }
+// Whether two clocks have gone on alike: as much as a clock may be slewed and measured wrong, and a look at them may
+// be uncertain.
+bool agree(std::uint64_t a_ns, std::uint64_t b_ns) {
+  const std::uint64_t difference = a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
+  return difference <= b_ns / 1000 + 2 * kUncertainNsMax;
+}
 
 }  // namespace
 
-SystemClock::SystemClock() : offset_ns_(wall_offset()), followed_at_ns_(read_clock(CLOCK_MONOTONIC)) {}
+// All clocks at one instant, as far as that can be told.
+struct SystemClock::Look {
+  std::uint64_t counter_ns = 0;
+  std::uint64_t monotonic_ns = 0;
+  std::uint64_t wall_ns = 0;
+  bool is_certain = false;  // the thread was not interrupted in between
 
-Instant SystemClock::now() const {
-  const std::uint64_t monotonic = read_clock(CLOCK_MONOTONIC);
-  if (monotonic - followed_at_ns_.load(std::memory_order_relaxed) >= kFollowEveryNs) follow_wall_clock(monotonic);
-  const std::uint64_t now = monotonic + offset_ns_.load(std::memory_order_acquire);
-  return Instant::from_ns(std::max(now, floor_ns_.load(std::memory_order_relaxed)));
+  [[nodiscard]] std::uint64_t offset(bool is_by_counter) const {
+    const std::uint64_t offset = wall_ns - (is_by_counter ? counter_ns : monotonic_ns);
+    return is_by_counter ? offset | kByCounter : offset & ~kByCounter;
+  }
+};
+
+SystemClock::Look SystemClock::look() const {
+  Look look;
+  for (int i = 0; i < kLooksMax && !look.is_certain; ++i) {
+    look.monotonic_ns = base::monotonic_ns();
+    if (counter_ != nullptr) look.counter_ns = counter_->now_ns();
+    look.wall_ns = store::wall_ns();
+    look.is_certain = base::monotonic_ns() - look.monotonic_ns <= kUncertainNsMax;
+  }
+  return look;
 }
 
-void SystemClock::follow_wall_clock(std::uint64_t monotonic_ns) const {
-  std::uint64_t followed_at = followed_at_ns_.load(std::memory_order_relaxed);
-  if (monotonic_ns < followed_at || monotonic_ns - followed_at < kFollowEveryNs) return;
-  if (!followed_at_ns_.compare_exchange_strong(followed_at, monotonic_ns)) return;  // another thread does it
-  const std::uint64_t offset = wall_offset();
-  if (offset < offset_ns_.load(std::memory_order_relaxed)) {
-    const std::uint64_t latest = read_clock(CLOCK_MONOTONIC) + offset_ns_.load(std::memory_order_relaxed);
-    base::raise(floor_ns_, latest);
+SystemClock::SystemClock(const base::ProcessorClock* counter) : counter_(counter) {
+  const Look first = look();
+  counter_then_ns_ = first.counter_ns;
+  monotonic_then_ns_ = first.monotonic_ns;
+  const bool is_by_counter = counter_ != nullptr && first.is_certain;
+  monotonic_offset_ns_.store(first.offset(false));
+  offset_ns_.store(first.offset(is_by_counter));
+  followed_at_ns_.store(is_by_counter ? first.counter_ns : first.monotonic_ns);
+}
+
+Instant SystemClock::now_by_monotonic() const {
+  const std::uint64_t followed_at = followed_at_ns_.load(std::memory_order_acquire);
+  const std::uint64_t offset = monotonic_offset_ns_.load(std::memory_order_acquire);
+  const std::uint64_t carried = base::monotonic_ns();
+  return carried - followed_at >= kFollowEveryNs ? follow_and_tell() : not_before_floor(carried + offset);
+}
+
+// What is told here is a floor from then on: by the other carrier it may be some nanoseconds less.
+Instant SystemClock::follow_and_tell() const {
+  if (!is_being_followed_.test_and_set(std::memory_order_acquire)) {
+    follow_wall_clock();
+    is_being_followed_.clear(std::memory_order_release);
   }
-  offset_ns_.store(offset, std::memory_order_release);
+  const Instant told = not_before_floor(base::monotonic_ns() + monotonic_offset_ns_.load(std::memory_order_relaxed));
+  base::raise(floor_ns_, told.ns());
+  return told;
+}
+
+void SystemClock::follow_wall_clock() const {
+  const Look now = look();
+  const bool was_by_counter = is_by_counter();
+  if (was_by_counter && !now.is_certain) return;  // whoever comes next tries again
+  const bool is_by_counter =
+      was_by_counter && agree(now.counter_ns - counter_then_ns_, now.monotonic_ns - monotonic_then_ns_);
+  // Nobody was told a later time since the last look: who reads the carrier that long after it comes here. So this is
+  // where time stands still, if the wall clock was set back.
+  const std::uint64_t offset = offset_ns_.load(std::memory_order_relaxed) & ~kByCounter;
+  base::raise(floor_ns_, followed_at_ns_.load(std::memory_order_relaxed) + kFollowEveryNs + offset);
+  counter_then_ns_ = now.counter_ns;
+  monotonic_then_ns_ = now.monotonic_ns;
+  monotonic_offset_ns_.store(now.offset(false), std::memory_order_release);
+  offset_ns_.store(now.offset(is_by_counter), std::memory_order_release);
+  followed_at_ns_.store(is_by_counter ? now.counter_ns : now.monotonic_ns, std::memory_order_release);
 }
 
 void SystemClock::not_before(Instant time) { base::raise(floor_ns_, time.ns()); }

@@ -5,9 +5,13 @@
 
 #include <mete/clock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+
+#include "base/monotonic.h"
+#include "base/processor_clock.h"
 
 namespace mete::store {
 
@@ -17,21 +21,58 @@ class StoreClock : public Clock {
   virtual void not_before(Instant time) = 0;
 };
 
-// The system's wall clock, carried by its monotonic one, so that reading it from many threads shares nothing they
-// write. A step of the wall clock is noticed within a second: forwards is followed, backwards lets time stand still.
+// The system's wall clock, carried by one that never jumps, so that reading it from many threads shares nothing they
+// write. The carrier is the processor's counter where that is safe (base/processor_clock.h), else the monotonic clock.
+//
+// Ten times a second, by whoever reads it, it is held against the wall clock. A step of that is noticed by then:
+// forwards is followed, backwards lets time stand still. In between the two differ by at most 100 µs: the counter's
+// rate is known to 0.1 per mille, and Linux slews its clocks by at most 0.5. A counter that differs from the monotonic
+// clock by more than that, as after the machine was suspended or moved, is not used again.
 class SystemClock final : public StoreClock {
  public:
-  SystemClock();
-  [[nodiscard]] Instant now() const override;
+  SystemClock() : SystemClock(base::ProcessorClock::get()) {}
+  // With this counter, or none.
+  explicit SystemClock(const base::ProcessorClock* counter);
+
+  [[nodiscard]] Instant now() const override {
+    // In this order: who sees the time of a look sees its offset as well.
+    const std::uint64_t followed_at = followed_at_ns_.load(std::memory_order_acquire);
+    const std::uint64_t offset = offset_ns_.load(std::memory_order_acquire);
+    if ((offset & kByCounter) == 0) return now_by_monotonic();
+    const std::uint64_t carried = counter_->now_ns();
+    if (carried - followed_at >= kFollowEveryNs) return follow_and_tell();
+    return not_before_floor(carried + (offset & ~kByCounter));
+  }
   void not_before(Instant time) override;
 
- private:
-  void follow_wall_clock(std::uint64_t monotonic_ns) const;
+  [[nodiscard]] bool is_by_counter() const { return (offset_ns_.load(std::memory_order_relaxed) & kByCounter) != 0; }
 
-  // Wall clock minus monotonic clock; the latter starts at boot, so this is positive.
+ private:
+  static constexpr std::uint64_t kFollowEveryNs = 100'000'000;
+  static constexpr std::uint64_t kByCounter = 1;
+
+  struct Look;
+
+  [[nodiscard]] Instant not_before_floor(std::uint64_t ns) const {
+    return Instant::from_ns(std::max(ns, floor_ns_.load(std::memory_order_relaxed)));
+  }
+  [[nodiscard]] Instant now_by_monotonic() const;
+  // The time when the wall clock has to be looked at: by the monotonic clock, whose word can be taken without a look.
+  [[nodiscard]] Instant follow_and_tell() const;
+  [[nodiscard]] Look look() const;
+  void follow_wall_clock() const;
+
+  const base::ProcessorClock* const counter_;
+  // Wall clock minus carrier, modulo 2^64, in steps of 2 ns; the lowest bit tells which carrier. In one word, so that
+  // nobody adds the offset of one to the other.
   mutable std::atomic<std::uint64_t> offset_ns_;
+  mutable std::atomic<std::uint64_t> followed_at_ns_;  // by the carrier
   mutable std::atomic<std::uint64_t> floor_ns_{0};
-  mutable std::atomic<std::uint64_t> followed_at_ns_;
+  mutable std::atomic<std::uint64_t> monotonic_offset_ns_;  // wall clock minus monotonic clock
+  // Both carriers when the wall clock was looked at last; of whoever is following it.
+  mutable std::atomic_flag is_being_followed_;
+  mutable std::uint64_t counter_then_ns_ = 0;
+  mutable std::uint64_t monotonic_then_ns_ = 0;
 };
 
 // A clock given by the user, held back from running backwards.

@@ -32,7 +32,7 @@
 namespace mete::wire {
 
 inline constexpr std::size_t kJsonDepthMax = 32;
-inline constexpr std::size_t kJsonValuesMax = 4096;
+inline constexpr std::size_t kJsonValuesMax = std::size_t{1} << 16;  // as the longest list of takes has, and more
 inline constexpr std::size_t kJsonMembersMax = 256;
 
 struct JsonValue;

@@ -67,7 +67,7 @@ class RequestParser {
  private:
   Status parse_array(std::string_view input);
   Status parse_inline(std::string_view input);
-  Status split_words(std::string_view line);
+  Status split_words(std::string_view rest);
   // A line "<mark><integer>\r\n" at position_.
   Status parse_length(std::string_view input, char mark, std::int64_t& length);
   Status parse_bulk(std::string_view input);

@@ -53,6 +53,17 @@ bool matches_one(std::string_view pattern, std::size_t& at, char byte) {
 }  // namespace
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
+  // What a request says is nearly always a few digits and nothing else.
+  constexpr std::size_t kDigitsUsual = 18;  // which never overflow
+  if (text.size() - 1 < kDigitsUsual && text[0] >= '1' && text[0] <= '9') {
+    std::int64_t value = 0;
+    for (const char byte : text) {
+      const std::uint32_t digit = static_cast<unsigned char>(byte) - std::uint32_t{'0'};
+      if (digit > 9) return std::nullopt;
+      value = value * 10 + digit;
+    }
+    return value;
+  }
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
   if (digits.empty() || digits[0] < '0' || digits[0] > '9') return std::nullopt;
   if (digits[0] == '0' && text.size() > 1) return std::nullopt;

@@ -56,6 +56,42 @@ TEST_P(Conformance, Peek_CostZeroAsksHowThingsStand) {
   }
 }
 
+TEST_P(Conformance, Handles_AnswerAsTheirNamesDo) {
+  for (const Limit& limit : each_kind(10)) {
+    SCOPED_TRACE(limit.name());
+    start_window(kHour);
+    const LimitHandle handle = limiter().limit(limit.name());
+    const MeterHandle meter = handle.meter("a");
+    EXPECT_TRUE(handle.allow("a", 2));
+    EXPECT_EQ(meter.take(3)->remaining, 5);
+    EXPECT_TRUE(meter.allow());
+    const MeterDecision denied = handle.take("a", 5).value();
+    EXPECT_FALSE(denied.allowed());
+    EXPECT_TRUE(denied.is_violated);
+    EXPECT_EQ(denied.remaining, 4);
+    EXPECT_FALSE(meter.allow(5));
+    EXPECT_EQ(usage(limit.name(), "a").used, 6);
+  }
+  EXPECT_EQ(limiter().limit(unique("none")).take("a").error().code, ErrorCode::kNoLimit);
+  EXPECT_THROW(static_cast<void>(limiter().limit(unique("none")).allow("a")), Failure);
+}
+
+TEST_P(Conformance, TakeEach_AnswersEachByItself) {
+  const std::string limit = define(stock(unique("stock")).amount(600));
+  std::vector<Charge> charges(kTakesMax, Charge{limit, "a", 1});
+  const std::string none = unique("none");
+  charges[10].limit = none;
+  charges[11].key = "b";
+  const auto answers = limiter().take_each(charges).value();
+  ASSERT_EQ(answers.size(), charges.size());
+  EXPECT_EQ(answers[10].error().code, ErrorCode::kNoLimit);
+  EXPECT_EQ(answers[11]->remaining, 599);
+  Amount allowed = 0;
+  for (const auto& answer : answers) allowed += answer.has_value() && answer->allowed() ? 1 : 0;
+  EXPECT_EQ(allowed, 601);
+  EXPECT_EQ(usage(limit, "a").used, 600);
+}
+
 TEST_P(Conformance, UpTo_TakesWhatFits) {
   for (const Limit& limit : each_kind(10)) {
     SCOPED_TRACE(limit.name());

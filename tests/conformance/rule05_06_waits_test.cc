@@ -138,7 +138,7 @@ TEST_P(Conformance, Rule06_ResetIsJudgedAfterTheCharge) {
     Duration after_second;  // 7 more, twenty minutes later
   } rows[] = {
       {Kind::kBucket, 18min, 42min},  // full again before the second
-      {Kind::kWindow, 60min, 40min},   {Kind::kSliding, 120min, 100min},
+      {Kind::kWindow, 60min, 40min},   {Kind::kSliding, 60min, 60min},
       {Kind::kCalendar, 60min, 40min}, {Kind::kStock, Duration::never(), Duration::never()},
   };
   for (const auto& row : rows) {
@@ -170,21 +170,33 @@ TEST_P(Conformance, Rule06_AfterTheResetTheMeterIsFresh) {
   }
 }
 
-TEST_P(Conformance, Rule06_SlidingWeighsThePreviousWindow) {
+TEST_P(Conformance, Rule06_SlidingCountsEachChargeForOnePeriod) {
+  const std::string name = define(sliding(unique("sliding")).amount(100).per(1h));
+  take(name, "a", 60);
+  advance(15min);
+  take(name, "a", 10);
+  advance(45min + Duration(-1us));
+  EXPECT_EQ(usage(name, "a").used, 70);
+  advance(1us);
+  EXPECT_EQ(usage(name, "a").used, 10);
+  advance(15min + Duration(-1us));
+  EXPECT_EQ(usage(name, "a").used, 10);
+  advance(1us);
+  EXPECT_EQ(usage(name, "a").used, 0);
+}
+
+// When there are many, they are counted in slots of a 125th of the period: here of 28.8 seconds.
+TEST_P(Conformance, Rule06_SlidingCountsManyChargesByTheirSlots) {
   const std::string name = define(sliding(unique("sliding")).amount(100).per(1h));
   start_window(kHour);
-  take(name, "a", 60);
-  advance(1h);
-  EXPECT_EQ(usage(name, "a").used, 60);
-  advance(15min);
-  EXPECT_EQ(usage(name, "a").used, 45);
-  take(name, "a", 10);
-  advance(15min + 1ns);
-  EXPECT_EQ(usage(name, "a").used, 40) << "30 minus a little, rounded up, and 10";
-  advance(30min + Duration(-1ns));
-  EXPECT_EQ(usage(name, "a").used, 10);
-  advance(1h);
-  EXPECT_EQ(usage(name, "a").used, 0);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(take(name, "a", 5).allowed());
+    advance(2s);
+  }
+  EXPECT_EQ(take(name, "a").retry_after.ns(), Duration(1h + 28800ms - 40s).ns());
+  advance(1h + 28800ms - 40s);
+  EXPECT_EQ(usage(name, "a").used, 25) << "fifteen of them were made within the first slot";
+  EXPECT_EQ(usage(name, "a").reset_after.ns(), Duration(28800ms).ns());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST_P(Conformance, Rule12_AnUnknownLimitIsAnError) {
   expect_error(limiter().scan(name, 0), ErrorCode::kNoLimit, name);
   expect_error(limiter().top(name, 1), ErrorCode::kNoLimit, name);
   EXPECT_FALSE(limiter().drop(name).value());
-  EXPECT_FALSE(limiter().limit(name).value().has_value());
+  EXPECT_FALSE(limiter().find_limit(name).value().has_value());
   // One unknown limit among several: nothing happens to the others, whatever their order.
   expect_error(limiter().take({{known, "a", 1}, {name, "a", 1}}), ErrorCode::kNoLimit, name);
   expect_error(limiter().take({{name, "a", 1}, {known, "a", 1}}, {.mode = Mode::kForce}), ErrorCode::kNoLimit, name);
@@ -49,9 +49,9 @@ TEST_P(Conformance, ALimitOfScopeEscrowIsKeptAndDecided) {
     SCOPED_TRACE(each.name());
     const Limit limit = Limit(each).scope(Scope::kEscrow);
     expect_error(limiter().define(limit), ErrorCode::kInvalid, "use node or shared");
-    EXPECT_EQ(limiter().limit(limit.name()).value(), each) << "a refusal changes nothing";
+    EXPECT_EQ(limiter().find_limit(limit.name()).value(), each) << "a refusal changes nothing";
     world().store().define(limit).value();
-    EXPECT_EQ(limiter().limit(limit.name()).value(), limit);
+    EXPECT_EQ(limiter().find_limit(limit.name()).value(), limit);
     EXPECT_EQ(take(limit.name(), "a", 7).remaining, 3);
     EXPECT_FALSE(take(limit.name(), "a", 4).allowed());
   }

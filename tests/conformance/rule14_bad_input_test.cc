@@ -91,7 +91,7 @@ TEST_P(Conformance, Rule14_BadDefinitionsAreRefused) {
     SCOPED_TRACE("row " + std::to_string(i));
     expect_error(limiter().define(scoped(rows[i].limit)), ErrorCode::kInvalid, rows[i].word);
   }
-  EXPECT_FALSE(limiter().limit(name).value().has_value()) << "nothing was defined";
+  EXPECT_FALSE(limiter().find_limit(name).value().has_value()) << "nothing was defined";
 }
 
 class Edges : public Conformance {
@@ -173,7 +173,7 @@ TEST_P(Conformance, Rule14_BadNamesKeysIdsAndTagsAreRefused) {
     expect_error(limiter().scan(limit, 0), ErrorCode::kInvalid, "name");
     expect_error(limiter().top(limit, 1), ErrorCode::kInvalid, "name");
     expect_error(limiter().drop(limit), ErrorCode::kInvalid, "name");
-    expect_error(limiter().limit(limit), ErrorCode::kInvalid, "name");
+    expect_error(limiter().find_limit(limit), ErrorCode::kInvalid, "name");
     expect_error(limiter().override_amount(limit, "a", 1), ErrorCode::kInvalid, "name");
   }
   expect_error(limiter().take({{name, "a", 1}}, {.id = long_id}), ErrorCode::kInvalid, "id");

@@ -281,7 +281,7 @@ TEST_P(SeedDefects, Q13_ADroppedLimitStaysAway) {
   EXPECT_TRUE(limiter().drop(quota).value());
   advance(1h);
   expect_error(limiter().take(quota, "a"), ErrorCode::kNoLimit, quota);
-  EXPECT_FALSE(limiter().limit(quota).value().has_value());
+  EXPECT_FALSE(limiter().find_limit(quota).value().has_value());
 }
 
 TEST_P(SeedDefects, Q18_OnlyAFixedWindowAdmitsTwiceAroundItsEnd) {

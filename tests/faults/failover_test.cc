@@ -43,6 +43,8 @@ void expect_nothing_over(const std::string& url, const std::function<void()>& aw
   meanwhile.await_allowed(100);
   const Tally second = meanwhile.stop();
 
+  // It has not been asked since, and learns of the new master by asking.
+  ASSERT_TRUE(support::becomes_true(10s, [&] { return patient.usage("stock", "k").has_value(); }));
   const Amount survived = patient.usage("stock", "k").value().used;
   const Tally third = exhaust(kThreads, take);
   for (const Tally* tally : {&first, &second, &third}) {

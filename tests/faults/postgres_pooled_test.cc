@@ -70,12 +70,13 @@ TEST_F(Pooled, EveryCallFindsItsStatement) {
   Limiter limiter = open(bouncer_.patient_url()).value();
   Load load(kPooledThreads, [&]() -> Result<Decision> {
     auto held = TRY(limiter.hold({{"stock", "k", 3}}, 1h));
-    if (!held.allowed()) return held;
+    const Decision& decision = held;
+    if (!decision.allowed()) return decision;
     TRY(limiter.extend(held.id, 2h));
     TRY(limiter.commit(held.id, 2));
     TRY(limiter.give("stock", "k", 2));
     TRY(limiter.usage("stock", "k"));
-    return held;
+    return decision;
   });
   load.await_allowed(300);
   const Tally tally = load.stop();

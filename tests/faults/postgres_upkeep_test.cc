@@ -34,9 +34,8 @@ const char* const kCalls[] = {
     "select mete.define('b', 'calendar', 50, case when random() < 0.5 then 'month' else 'year' end)",
     "select mete.reconcile('a', '1', 5)",
     "select count(*) from mete.store_shift('a', '{1, 2, 3}', '{1, -1, 1}', mete._now_us(), 0)",
-    "select count(*) from mete.store_each('{b,a,a,b}', '{2,1,3,1}', '{1,1,1,1}', array['', gen_random_uuid()::text, "
-    "'', ''], "
-    "'{0,1000,0,0}', null, 0, 0)",
+    R"(select count(*) from mete.store_each('{b,a,a,b}', '{2,1,3,1}', '{1,1,1,1}',
+           array['', gen_random_uuid()::text, '', ''], '{0,1000,0,0}', null, 0, 0))",
     "select mete.override('b', '2', 40 + (random() * 3)::integer)",
     "select mete.drop_limit('c'), mete.define('c', 'stock', 5), mete.take('c', '1')",
     "select mete.prune(clock_timestamp())",

@@ -34,7 +34,7 @@ TEST(Refusals, OutOfMemoryIsToldAndChangesNothing) {
   EXPECT_EQ(limiter.usage("stock", "k").value().used, 7);
   EXPECT_EQ(limiter.usage("stock", "k").value().held, 0);
   EXPECT_TRUE(limiter.take("stock", "k", 93).value().allowed());
-  EXPECT_EQ(limiter.limit("other").value(), std::nullopt);
+  EXPECT_EQ(limiter.find_limit("other").value(), std::nullopt);
 }
 
 TEST(Refusals, AReplicaIsUnavailableUntilItIsAMasterAgain) {

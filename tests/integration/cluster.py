@@ -119,7 +119,7 @@ class Cluster:
 
     def starts(self, name):
         """How often a node of that name has started: its incarnation."""
-        return self.shared.ask("USAGE", "mete.nodes", f"{{mete}}node:{name}")[0]
+        return self.shared.ask("STORE", "USAGE", "mete.nodes", f"{{mete}}node:{name}")[1]
 
     def copy_directory(self, node, name):
         shutil.copytree(node.directory, self.folder / name)

@@ -26,7 +26,14 @@ PAIRS = [
      'bool is_allowed = limiter.allow("api", "alice"); static_cast<void>(is_allowed);'),
     ('bool is_defined(limiter.drop(text) && true); static_cast<void>(is_defined);',
      'bool is_defined(limiter.define(limit) && true); static_cast<void>(is_defined);'),
+    ('if (limiter.limit("api").take("alice")) {}', 'if (limiter.limit("api").allow("alice")) {}'),
+    ('if (limiter.meter("api", "alice").take()) {}', 'if (limiter.meter("api", "alice").take()->allowed()) {}'),
+    ('if (limiter.find_limit("api")) {}', 'if (limiter.find_limit("api").value()) {}'),
     # No answer is dropped in silence.
+    ('limiter.limit("api").take("alice");', 'limiter.limit("api").take("alice").value();'),
+    ('limiter.limit("api").allow("alice");', 'static_cast<void>(limiter.limit("api").allow("alice"));'),
+    ('limiter.limit("api");', 'static_cast<void>(limiter.limit("api"));'),
+    ('limiter.take_each({{"api", "alice"}});', 'limiter.take_each({{"api", "alice"}}).value();'),
     ('limiter.take("api", "alice");', 'limiter.take("api", "alice").value();'),
     ('limiter.define(limit);', 'limiter.define(limit).value();'),
     ('limiter.commit("id", 7);', 'limiter.commit("id", 7).value();'),
@@ -64,6 +71,10 @@ PAIRS = [
     ('use(mete::Text({"api", "alice"}));', 'use(mete::Text("api"));'),
     ('use(mete::bucket({"api", "alice"}));', 'use(mete::bucket("api"));'),
     ('use(mete::open({"embedded:", "alice"}));', 'use(mete::open("embedded:"));'),
+    ('use(limiter.limit({"api", "alice"}));', 'use(limiter.limit({"api"}));'),
+    ('use(limiter.limit("api").allow({"alice", "bob"}));', 'use(limiter.limit("api").allow("alice"));'),
+    ('use(limiter.take_each({"api", "alice"}, {"storage", "acme"}));',
+     'use(limiter.take_each({{"api", "alice"}, {"storage", "acme"}}));'),
     # Nor is a null pointer.
     ('use(limiter.take("api", nullptr));', 'use(limiter.take("api", ""));'),
     # Times are not amounts, nor the other way round.

@@ -83,7 +83,7 @@ struct Pair {
   void pass_to(Instant now) {
     const Instant at = core::not_before(rule, state, now);
     moment = {at, {}};
-    if (core::is_windowed(rule.kind)) {
+    if (core::has_window(rule.kind)) {
       const WideSpan span = span_at(terms, Wide{at.ns()});
       moment.window = {Instant::from_ns(static_cast<std::uint64_t>(span.start)),
                        Instant::from_ns(static_cast<std::uint64_t>(span.end))};

@@ -41,9 +41,9 @@ class ModelKeys final : public store::StoreOf<ModelKeys> {
   Result<bool> perform(const core::RemoveQuota& remove);
   Result<Amount> perform(const core::TakeQuota& take);
   Result<core::Verdict> perform(const core::Throttle& throttle);
-  Result<store::KeyType> perform(const core::TypeOfKey& find);
+  Result<store::KeyType> perform(const core::TypeOfKey& type);
   Result<bool> perform(const core::RemoveKey& remove);
-  Result<std::optional<Instant>> perform(const core::FindExpiry& find);
+  Result<std::optional<Instant>> perform(const core::FindExpiry& expiry);
   Result<bool> perform(const core::ExpireKey& expire);
   Result<bool> perform(const core::PersistKey& persist);
   Result<store::KeyPage> perform(const core::ScanKeys& scan);

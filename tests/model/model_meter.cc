@@ -10,7 +10,7 @@ namespace {
 
 Wide ceil_divide(Wide dividend, Wide divisor) { return (dividend + divisor - 1) / divisor; }
 
-bool has_windows(Kind kind) { return kind == Kind::kWindow || kind == Kind::kSliding || kind == Kind::kCalendar; }
+bool has_windows(Kind kind) { return kind == Kind::kWindow || kind == Kind::kCalendar; }
 
 Duration to_duration(Wide ns) {
   return ns >= Duration::never().ns() ? Duration::never() : Duration::from_ns(static_cast<std::int64_t>(ns));
@@ -44,6 +44,7 @@ void ModelMeter::pass_to(Wide now) {
     ticks_ -= terms_.amount * (now - now_);
     if (ticks_ <= -std::min(terms_.amount, terms_.period)) ticks_ = 0;
   }
+  if (terms_.kind == Kind::kSliding) sliding_.pass_to(now);
   now_ = now;
 }
 
@@ -58,13 +59,8 @@ Wide ModelMeter::charged_in(const WideSpan& span) const {
 Amount ModelMeter::usage() const {
   if (terms_.kind == Kind::kBucket) return static_cast<Amount>(ceil_divide(ticks_used(), terms_.period));
   if (terms_.kind == Kind::kStock) return static_cast<Amount>(stock_);
-  const WideSpan window = span_at(terms_, now_);
-  Wide sum = charged_in(window);
-  if (terms_.kind == Kind::kSliding) {
-    const Wide previous = charged_in({window.start - terms_.period, window.start});
-    sum += ceil_divide(previous * (window.end - now_), terms_.period);
-  }
-  return static_cast<Amount>(sum);
+  if (terms_.kind == Kind::kSliding) return static_cast<Amount>(sliding_.usage());
+  return static_cast<Amount>(charged_in(span_at(terms_, now_)));
 }
 
 Amount ModelMeter::remaining() const { return std::max<Amount>(0, capacity() - usage()); }
@@ -77,9 +73,9 @@ bool ModelMeter::fits(Wide cost) const {
 Duration ModelMeter::reset_after() const {
   if (terms_.kind == Kind::kStock) return Duration::never();
   if (terms_.kind == Kind::kBucket) return to_duration(ceil_divide(ticks_used(), terms_.amount));
-  const WideSpan window = span_at(terms_, now_);
-  if (terms_.kind == Kind::kSliding && charged_in(window) > 0) return to_duration(window.end + terms_.period - now_);
-  return usage() == 0 ? Duration() : to_duration(window.end - now_);
+  if (usage() == 0) return {};
+  if (terms_.kind == Kind::kSliding) return to_duration(sliding_.empty_at() - now_);
+  return to_duration(span_at(terms_, now_).end - now_);
 }
 
 bool ModelMeter::fits_at(Wide at, Wide cost, const std::vector<OpenPart>& parts) const {
@@ -112,6 +108,7 @@ Wide ModelMeter::ticks_back(Amount units, Wide made_at) const {
 Amount ModelMeter::would_come_back(Amount units, Wide made_at) const {
   if (terms_.kind == Kind::kBucket) return static_cast<Amount>(ceil_divide(ticks_back(units, made_at), terms_.period));
   if (terms_.kind == Kind::kStock) return units;
+  if (terms_.kind == Kind::kSliding) return sliding_.counts(made_at, now_) ? units : 0;
   return made_at >= span_at(terms_, now_).start ? units : 0;
 }
 
@@ -130,6 +127,8 @@ void ModelMeter::charge(Amount units) {
     ticks_ += units * terms_.period;
   } else if (terms_.kind == Kind::kStock) {
     stock_ += units;
+  } else if (terms_.kind == Kind::kSliding) {
+    sliding_.charge(units, now_);
   } else {
     entries_.push_back({now_, units});
   }
@@ -148,6 +147,8 @@ void ModelMeter::remove_from_current(Wide units) {
 void ModelMeter::come_back(Amount units, Wide made_at) {
   if (terms_.kind == Kind::kBucket) {
     ticks_ = std::max<Wide>(0, ticks_ - ticks_back(units, made_at));
+  } else if (terms_.kind == Kind::kSliding) {
+    sliding_.release(would_come_back(units, made_at), made_at);
   } else {
     give(would_come_back(units, made_at));
   }
@@ -158,12 +159,19 @@ void ModelMeter::give(Amount units) {
     ticks_ = std::max<Wide>(0, ticks_ - units * terms_.period);
   } else if (terms_.kind == Kind::kStock) {
     stock_ = std::max<Wide>(0, stock_ - units);
+  } else if (terms_.kind == Kind::kSliding) {
+    sliding_.give(units);
   } else {
     remove_from_current(units);
   }
 }
 
 void ModelMeter::set_usage(Amount units) {
+  if (terms_.kind == Kind::kSliding) {
+    // A difference, so that what is charged stays where it was.
+    const Amount used = usage();
+    return units > used ? charge(units - used) : give(used - units);
+  }
   ticks_ = 0;
   stock_ = 0;
   entries_.clear();
@@ -173,12 +181,18 @@ void ModelMeter::set_usage(Amount units) {
 bool ModelMeter::goes_on_under(const Terms& terms) const {
   if (terms == terms_) return true;
   if (terms.kind != terms_.kind || terms.kind == Kind::kBucket) return false;
+  if (terms.kind == Kind::kSliding) return terms.period == terms_.period;
   return !has_windows(terms.kind) || span_at(terms_, now_) == span_at(terms, now_);
 }
 
 void ModelMeter::redefine(const Terms& terms) {
   if (goes_on_under(terms)) {
+    if (terms == terms_) return;
     terms_ = terms;
+    if (terms.kind == Kind::kSliding) {
+      sliding_.set_terms(terms.amount, terms.period);
+      sliding_.replay();
+    }
     return;
   }
   if (terms_.kind == Kind::kBucket && terms.kind == Kind::kBucket) {
@@ -191,7 +205,12 @@ void ModelMeter::redefine(const Terms& terms) {
   }
   const Amount units = usage();
   terms_ = terms;
-  set_usage(units);
+  ticks_ = 0;
+  stock_ = 0;
+  entries_.clear();
+  sliding_ = {};
+  sliding_.set_terms(terms.amount, terms.period);
+  charge(units);
 }
 
 }  // namespace mete::model

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-namespace mete::model {
+#include "model/model_sliding.h"
 
-__extension__ using Wide = __int128;
+namespace mete::model {
 
 struct WideSpan {
   Wide start = 0;
@@ -47,7 +47,9 @@ struct OpenPart {
 
 class ModelMeter {
  public:
-  ModelMeter(const Terms& terms, Wide now) : terms_(terms), now_(now) {}
+  ModelMeter(const Terms& terms, Wide now) : terms_(terms), now_(now) {
+    sliding_.set_terms(terms.amount, terms.period);
+  }
 
   void pass_to(Wide now);
   void redefine(const Terms& terms);
@@ -93,7 +95,8 @@ class ModelMeter {
 
   // Bucket: usage · period. Below zero by less than a unit, for less than a nanosecond after it became full.
   Wide ticks_ = 0;
-  std::vector<Entry> entries_;  // window, calendar and sliding
+  std::vector<Entry> entries_;  // window and calendar
+  ModelSliding sliding_;
   Wide stock_ = 0;
 };
 

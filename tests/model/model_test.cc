@@ -46,11 +46,11 @@ TEST_F(Model, WindowAndSliding) {
   clock_.advance(9s);
   EXPECT_EQ(take("w", 5), (Decision{true, 5, 0, 5, {}, 1s, {}}));
   EXPECT_EQ(take("w", 1).retry_after, Duration(1s));
-  EXPECT_EQ(take("s", 10), (Decision{true, 10, 0, 10, {}, 11s, {}}));
-  EXPECT_EQ(take("s", 1).retry_after, Duration(2s));
+  EXPECT_EQ(take("s", 10), (Decision{true, 10, 0, 10, {}, 10s, {}}));
+  EXPECT_EQ(take("s", 1).retry_after, Duration(10s));
   clock_.advance(3s);
   EXPECT_EQ(usage("w"), (Usage{0, 0, 5, 5, {}}));
-  EXPECT_EQ(usage("s"), (Usage{8, 0, 2, 10, 8s}));
+  EXPECT_EQ(usage("s"), (Usage{10, 0, 0, 10, 7s}));
 }
 
 TEST_F(Model, HoldsExpireInTheirTimeAndCreditTheirOwnWindow) {

@@ -51,7 +51,7 @@ bool is_admission(const Operation& operation) {
 bool is_for_no_node(const Operation& operation) {
   if (operation.call != Call::kDefine) return false;
   const Limit& limit = *operation.limit;
-  return limit.amount() > 0 && !limit.is_shadow() && !escrow::terms_of(limit);
+  return limit.amount() > 0 && !limit.is_shadow() && !escrow::terms_of(limit, 1);
 }
 
 }  // namespace

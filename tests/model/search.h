@@ -27,7 +27,7 @@ AnySearch search_from_environment() {
 
 template <class AnySearch, class AnyStoreCase>
 AnySearch search_for(const AnyStoreCase& store) {
-  AnySearch search = search_from_environment<AnySearch>();
+  auto search = search_from_environment<AnySearch>();
   const int share = store.slowness * (support::is_long_form() ? 1 : store.brevity);
   search.histories = (search.histories + share - 1) / share;
   search.times = store.times;

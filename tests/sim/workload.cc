@@ -21,24 +21,24 @@ constexpr std::array<std::string_view, 2> kCounters = {"hits", "misses"};
 
 // What is taken of these is on disk before it is answered.
 const std::vector<Limit>& exact_limits() {
-  static const std::vector<Limit> limits = {
+  static const std::vector<Limit> kLimits = {
       stock("disk").amount(50),
       calendar("calls").amount(40).per(Unit::kHour).zone("Europe/Berlin"),
       bucket("api").amount(20).per(10s).burst(30).durable(Durable::kAlways),
       window("mail").amount(30).per(20s).durable(Durable::kAlways),
       sliding("login").amount(30).per(15s).durable(Durable::kAlways),
   };
-  return limits;
+  return kLimits;
 }
 
 const std::vector<Limit>& other_limits() {
-  static const std::vector<Limit> limits = {
+  static const std::vector<Limit> kLimits = {
       bucket("pages").amount(20).per(10s).burst(30),
       stock("spool").amount(200).durable(Durable::kEverySecond),
       window("pings").amount(30).per(20s),
       sliding("frames").amount(30).per(15s).durable(Durable::kNever),
   };
-  return limits;
+  return kLimits;
 }
 
 // Errors but kUnavailable are answers like any other.
@@ -98,7 +98,7 @@ void observe_meter(store::Caller& store, const store::MeterName& meter, Observat
 // A take that makes the quota need not be on disk, but a definition must, even if it only repeats what the take said.
 Result<void> take_quota(store::Keys keys, std::string_view quota, const store::QuotaRule& rule) {
   const auto standing = keys.quota_get(quota);
-  const auto taken = acknowledged(keys.quota_take(quota, rule, 1));
+  auto taken = acknowledged(keys.quota_take(quota, rule, 1));
   if (!taken || !standing.has_value() || *standing) return taken;
   return acknowledged(keys.quota_set(quota, rule));
 }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "store/caller.h"
 #include "store/store.h"
 
 namespace mete::sim {
@@ -43,9 +44,9 @@ class Workload {
   // Below this number, from 0 on.
   std::uint64_t roll(std::uint64_t below) { return random_() % below; }
 
-  [[nodiscard]] Observation observe(store::Store& store) const;
+  [[nodiscard]] Observation observe(store::Store& kept) const;
   // What is recorded within a second: the meters of limits with `durable everysec`, and keys.
-  [[nodiscard]] Observation observe_others(store::Store& store) const;
+  [[nodiscard]] Observation observe_others(store::Store& kept) const;
   // Empty if nothing is over its limit. `store` may have lost what was not durable.
   [[nodiscard]] std::string problem_of_others(store::Store& store) const;
   // Observations name the ids that were used last: from here on without the oldest ones.

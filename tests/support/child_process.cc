@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -128,14 +130,14 @@ void stop_process(pid_t pid) {
   ::kill(pid, SIGSTOP);
   const auto has_stopped = [pid] {
     std::error_code error;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task", error);
+    return std::all_of(begin(tasks), end(tasks), [](const auto& task) {
       // "PID (NAME) STATE …"; T: stopped; Z: ended, and its parent, which may be stopped itself, has not looked yet. A
       // thread that is gone has no such file.
       const std::string stat = read_file(task.path() / "stat");
       const std::size_t state = stat.rfind(')') + 2;
-      if (state < stat.size() && stat[state] != 'T' && stat[state] != 'Z') return false;
-    }
-    return true;
+      return state >= stat.size() || stat[state] == 'T' || stat[state] == 'Z';
+    });
   };
   if (!becomes_true(std::chrono::seconds(30), has_stopped)) fail("a process does not stop on SIGSTOP");
 }

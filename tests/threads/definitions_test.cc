@@ -169,7 +169,7 @@ TEST_F(Definitions, TopAndLimitsBesideTraffic) {
     const Meanwhile definer([&] {
       limiter_.define(bucket("api").amount(1000 + revision++ % 2).per(1s)).value();
       limiter_.define(stock("extra" + std::to_string(revision % 100)).amount(1)).value();
-      if (!limiter_.limit("api").value()) ++wrong;
+      if (!limiter_.find_limit("api").value()) ++wrong;
     });
     const Meanwhile lister([&] {
       const auto top = limiter_.top("api", 5).value();
@@ -186,6 +186,40 @@ TEST_F(Definitions, TopAndLimitsBesideTraffic) {
     });
   }
   EXPECT_EQ(wrong, 0);
+}
+
+// Handles of limits that come, change and go beside them: each answer is one that a name could have been given.
+TEST_F(Definitions, HandlesFollowTheirLimits) {
+  constexpr Amount kPlenty = 1'000'000'000;
+  limiter_.define(of_kind(0, "stays", kPlenty)).value();
+  const LimitHandle stays = limiter_.limit("stays");
+  const LimitHandle goes = limiter_.limit("goes");
+  const MeterHandle meter = limiter_.meter("stays", key_name(0));
+  std::atomic<Amount> taken{0};
+  std::atomic<int> wrong{0};
+  {
+    int revision = 0;
+    const Meanwhile definer([&] {
+      ++revision;
+      limiter_.define(of_kind(revision, "stays", kPlenty + revision % 7)).value();
+      limiter_.define(of_kind(revision, "goes", 1)).value();
+      limiter_.drop("goes").value();
+      limiter_.override_amount("stays", key_name(0), kPlenty + revision % 3).value();
+      if (revision % 2 == 0) limiter_.clear_override("stays", key_name(0)).value();
+    });
+    run(kThreads, [&](int, Random& random) {
+      for (int i = 0; i < kStepsBeside / 4; ++i) {
+        const Amount cost = random.amount(3);
+        if (stays.allow(key_name(0), cost)) taken += cost;
+        if (meter.take(cost)->allowed()) taken += cost;
+        if (meter.allow()) ++taken;
+        const auto answer = goes.take(key_name(1), 2);
+        if (answer.has_value() ? answer->allowed() : answer.error().code != ErrorCode::kNoLimit) ++wrong;
+      }
+    });
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(limiter_.usage("stays", key_name(0))->used, taken);
 }
 
 }  // namespace

@@ -100,12 +100,12 @@ TEST_F(Races, AHoldEndsOrExpires) {
   limiter_.define(stock("credits").amount(kAmountMax)).value();
   std::vector<std::string> ids;
   for (int i = 1; i <= kRounds; ++i) {
-    ids.push_back(limiter_.hold({{"credits", "a", 5}}, Duration::from_ns(i * 1000)).value().id);
+    ids.push_back(limiter_.hold({{"credits", "a", 5}}, Duration::from_ns(i * 1000LL)).value().id);
   }
   std::atomic<int> committed{0};
   std::atomic<int> refused{0};
   run(kThreads, [&](int thread, Random& random) {
-    for (std::size_t i = static_cast<std::size_t>(thread); i < ids.size(); i += kThreads) {
+    for (auto i = static_cast<std::size_t>(thread); i < ids.size(); i += kThreads) {
       if (random.one_in(2)) clock_.advance(250ns);
       const auto settled = limiter_.commit(ids[ids.size() - 1 - i]);
       ++(settled ? committed : refused);

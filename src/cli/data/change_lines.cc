@@ -1,10 +1,11 @@
 #include "cli/data/change_lines.h"
 
 #include <cstring>
+#include <optional>
 
 #include "base/math.h"
 #include "base/time_text.h"
-#include "core/state.h"
+#include "core/sliding.h"
 #include "server/limits/limit_fields.h"
 
 namespace mete::cli {
@@ -13,8 +14,15 @@ namespace {
 
 using Fields = wire::NamedValues;
 
-core::State state_of(std::string_view bytes) {
+std::optional<core::State> state_of(Kind kind, std::string_view bytes) {
   core::State state;
+  if (kind == Kind::kSliding) {
+    const auto sliding = core::sliding::read_state(bytes);
+    if (!sliding) return std::nullopt;
+    state.sliding = *sliding;
+    return state;
+  }
+  if (bytes.size() != core::state_size({kind, 1, 1, {}})) return std::nullopt;
   std::memcpy(&state, bytes.data(), bytes.size());
   return state;
 }
@@ -34,9 +42,8 @@ struct Shape {
   Amount amount = 0;
 };
 
-// What the bytes of a state say under a rule.
-void add_state_fields(const Shape& shape, std::string_view bytes, Fields& fields) {
-  const core::State state = state_of(bytes);
+// What a state says under a rule.
+void add_state_fields(const Shape& shape, const core::State& state, Fields& fields) {
   switch (shape.kind) {
     case Kind::kBucket: {
       const auto full_at = base::div_ceil(state.bucket.full_at(), base::to_unsigned(shape.amount));
@@ -49,9 +56,8 @@ void add_state_fields(const Shape& shape, std::string_view bytes, Fields& fields
       fields.push_back({"used", state.window.used});
       return;
     case Kind::kSliding:
-      fields.push_back({"window", base::time_text(state.sliding.start)});
-      fields.push_back({"used", state.sliding.current});
-      fields.push_back({"used_before", state.sliding.previous});
+      fields.push_back({"newest", base::time_text(state.sliding.start)});
+      fields.push_back({"used", state.sliding.used()});
       return;
     case Kind::kStock:
       fields.push_back({"used", state.stock.used});
@@ -59,7 +65,7 @@ void add_state_fields(const Shape& shape, std::string_view bytes, Fields& fields
   }
 }
 
-std::string parts_text(const std::vector<engine::PartChange>& parts) {
+std::string parts_text(const engine::PartChanges& parts) {
   std::string text;
   for (const engine::PartChange& part : parts) {
     text += (text.empty() ? "" : ", ");
@@ -105,16 +111,16 @@ void ChangeLines::add_state(const engine::MeterChange& change, Fields& fields) c
     return;
   }
   const auto found = limits_.find(change.generation);
-  const bool is_known = found != limits_.end() && found->second.is_even == change.is_even &&
-                        core::state_size(found->second.limit.kind()) == change.state.size();
-  if (!is_known) {
+  const bool is_known = found != limits_.end() && found->second.is_even == change.is_even;
+  const auto state = is_known ? state_of(found->second.limit.kind(), change.state) : std::nullopt;
+  if (!state) {
     fields.push_back({"state", hex_text(change.state)});
     return;
   }
   const KnownLimit& known = found->second;
   const auto own = known.overrides.find(change.key);
   const Amount amount = own != known.overrides.end() ? own->second : known.limit.amount();
-  add_state_fields({known.limit.kind(), amount}, change.state, fields);
+  add_state_fields({known.limit.kind(), amount}, *state, fields);
 }
 
 Result<void> ChangeLines::visit(engine::OperationChange& change) {
@@ -158,7 +164,9 @@ Result<void> ChangeLines::visit(engine::KeyChange& change) {
   } else {
     fields.push_back({"type", std::string(core::to_string(change.type))});
     fields.push_back({"amount", change.rule.amount});
-    add_state_fields({change.rule.kind, change.rule.amount}, change.state, fields);
+    if (const auto state = state_of(change.rule.kind, change.state)) {
+      add_state_fields({change.rule.kind, change.rule.amount}, *state, fields);
+    }
   }
   on_line_({"key", std::move(fields)});
   return {};

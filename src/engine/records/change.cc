@@ -12,7 +12,7 @@ void write_tag(Encoder& record, ChangeTag tag, unsigned flags = 0) {
   record.byte(static_cast<std::uint8_t>(static_cast<unsigned>(tag) | flags));
 }
 
-void write_parts(Encoder& record, const std::vector<PartChange>& parts) {
+void write_parts(Encoder& record, const PartChanges& parts) {
   record.varint(parts.size());
   for (const PartChange& part : parts) {
     record.varint(part.serial);

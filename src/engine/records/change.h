@@ -13,10 +13,10 @@
 #include <mete/limit.h>
 #include <mete/result.h>
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "core/key_operations.h"
 #include "core/rule.h"
@@ -33,6 +33,9 @@ struct PartChange : core::HeldPart {
   std::string_view id;  // empty where the part is taken away
 };
 
+// Nearly always one, of the hold that was made or ended; so it takes no memory from the heap.
+using PartChanges = boost::container::small_vector<PartChange, 1>;
+
 // A meter with the parts held of it. First those that have expired go, then `removed`, then `added` come.
 struct MeterChange {
   std::uint64_t generation = 0;
@@ -40,8 +43,8 @@ struct MeterChange {
   std::string_view key;
   std::string_view state;      // as many bytes as the kind keeps; none: there is no such meter any more
   Instant expired_until = {};  // the epoch: none have expired
-  std::vector<PartChange> removed = {};
-  std::vector<PartChange> added = {};
+  PartChanges removed = {};
+  PartChanges added = {};
 
   [[nodiscard]] bool has_part_changes() const {
     return expired_until != Instant() || !removed.empty() || !added.empty();

@@ -38,7 +38,7 @@ class Encoder {
   [[nodiscard]] std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
 
  private:
-  static constexpr std::size_t kBytesUsual = 256;  // most operations need no memory for their record
+  static constexpr std::size_t kBytesUsual = 512;  // a hold's too: most operations need no memory for their record
 
   void raw(const void* from, std::size_t size) {
     const std::size_t end = bytes_.size();

@@ -42,7 +42,7 @@ bool read_amount(Decoder& bytes, Amount& amount) {
 // The least bytes that a part or a charge of a hold takes: no list is longer than its bytes allow.
 constexpr std::size_t kPartBytesMin = 20;
 
-bool read_parts(Decoder& bytes, std::vector<PartChange>& parts) {
+bool read_parts(Decoder& bytes, PartChanges& parts) {
   const std::uint64_t count = bytes.varint();
   if (count > bytes.left() / kPartBytesMin) return false;
   parts.resize(count);
@@ -147,7 +147,7 @@ Result<void> read_key(Decoder& bytes, ChangeVisitor& visitor) {
     is_good = read_amount(bytes, change.rule.amount) && read_amount(bytes, change.rule.capacity);
     change.rule.period = Duration::from_ns(static_cast<std::int64_t>(bytes.varint()));
     change.state = bytes.text();
-    is_good = is_good && is_rule(change.type, change.rule) && change.state.size() == core::state_size(change.rule.kind);
+    is_good = is_good && is_rule(change.type, change.rule) && change.state.size() == core::state_size(change.rule);
   }
   if (!is_good || !bytes.is_whole()) return unreadable("a key");
   return visitor.visit(change);

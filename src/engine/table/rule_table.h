@@ -32,7 +32,7 @@ class RuleRecord {
   [[nodiscard]] core::Moment moment(const core::State& state, Instant now) const {
     const Instant at = core::not_before(rule_, state, now);
     if (rule_.kind == Kind::kCalendar) return {at, calendar_span(at)};
-    if (core::is_windowed(rule_.kind)) return {at, core::fixed_window(rule_.period, at)};
+    if (rule_.kind == Kind::kWindow) return {at, core::fixed_window(rule_.period, at)};
     return {at, {}};
   }
 

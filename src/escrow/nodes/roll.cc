@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kNodes = "mete.nodes";
 constexpr std::string_view kAlive = "mete.alive";
 constexpr std::string_view kTag = "mete-cluster";
-constexpr std::string_view kTogether = "{mete}";
+constexpr std::string_view kHoldPrefix = "{mete}mete-";
 constexpr std::string_view kClusterKey = "{mete}cluster";
 constexpr std::string_view kNamePrefix = "{mete}node:";
 constexpr std::string_view kIdentityPrefix = "{mete}id:";
@@ -27,10 +27,10 @@ constexpr ClusterNumber kClusterMin = (kAmountMax >> 1) + 1;
 
 std::string key_of(std::string_view prefix, std::string_view text) { return std::string(prefix) + std::string(text); }
 
-// "{mete}NAME:INCARNATION:NUMBER" into the node's name and incarnation.
+// "{mete}mete-NAME:INCARNATION:NUMBER" into the node's name and incarnation.
 std::optional<Node> node_of(std::string_view hold_id) {
-  if (!hold_id.starts_with(kTogether)) return std::nullopt;
-  hold_id.remove_prefix(kTogether.size());
+  if (!hold_id.starts_with(kHoldPrefix)) return std::nullopt;
+  hold_id.remove_prefix(kHoldPrefix.size());
   const std::size_t colon = hold_id.find(':');
   if (colon == std::string_view::npos || !is_node_name(hold_id.substr(0, colon))) return std::nullopt;
   Node node{.name = std::string(hold_id.substr(0, colon)), .incarnation = 0, .identity = {}, .address = {}};
@@ -98,7 +98,7 @@ Result<void> Roll::count_start_from(std::string_view identity) {
 }
 
 std::string Roll::hold_id(const Node& node, std::uint64_t number) {
-  return std::string(kTogether) + node.name + ":" + std::to_string(node.incarnation) + ":" + std::to_string(number);
+  return std::string(kHoldPrefix) + node.name + ":" + std::to_string(node.incarnation) + ":" + std::to_string(number);
 }
 
 Result<bool> Roll::enter(const Node& node, std::uint64_t number) {

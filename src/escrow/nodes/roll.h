@@ -10,7 +10,7 @@
 //       {mete}id:IDENTITY    held by the node with that data directory
 //
 // A node that is alive has one hold of its name, its identity and its address, with a TTL that it extends all the time.
-// Its id is {mete}NAME:INCARNATION:NUMBER and its tag mete-cluster, so that one call lists all nodes. The text in
+// Its id is {mete}mete-NAME:INCARNATION:NUMBER and its tag mete-cluster, so that one call lists all nodes. The text in
 // braces puts everything on one server where keys are spread over several (store/hash_tag.h): one hold cannot span two.
 // Thread safety: as the store, which is borrowed.
 #pragma once

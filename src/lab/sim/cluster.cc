@@ -32,7 +32,7 @@ constexpr std::int64_t kRushMax = 60;
 constexpr Duration kRushGapMax = milliseconds(1500);
 
 TermsPointer terms_for(const Limit& limit) {
-  auto terms = escrow::terms_of(limit);
+  auto terms = escrow::terms_of(limit, 1);
   CHECK(terms);
   return std::make_shared<const escrow::Terms>(*terms);
 }
@@ -219,12 +219,12 @@ void Cluster::count(std::size_t meter) {
   world_.events.at(counting.until + Duration::from_ns(-1), [this, meter, counting] { judge_count(meter, counting); });
 }
 
-// What may be left of it: a hundredth, or a unit in each node, or two of a sliding window. Of a bucket and a sliding
-// window also what came back at the very end and had nobody to spend it; and what a sliding window frees is drawn unit
-// by unit, each a round trip.
+// What may be left of it: a hundredth, or a unit in each node, or three of a sliding window. Of a bucket and a sliding
+// window also what came back at the very end and had nobody to spend it. What a sliding window frees comes unit by
+// unit: each waits for the next that asks for it, and comes back so much later.
 Amount Cluster::spare_of(Kind kind, Amount available, const Counting& counting) const {
   const Amount part = available / (kind == Kind::kSliding ? kSlidingSpareDivisor : kSpareDivisor);
-  const Amount spare = std::max(part, static_cast<Amount>(nodes_.size()) * (kind == Kind::kSliding ? 2 : 1));
+  const Amount spare = std::max(part, static_cast<Amount>(nodes_.size()) * (kind == Kind::kSliding ? 3 : 1));
   if (kind != Kind::kBucket && kind != Kind::kSliding) return spare;
   const std::int64_t unseen_ns = scenario_.tick.ns() + 2 * scenario_.round_trip.ns();
   return spare + available * unseen_ns / (counting.until - counting.from).ns();

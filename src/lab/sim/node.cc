@@ -57,8 +57,11 @@ std::size_t Node::meter_of(const Order& order) const {
 // --- Its life --------------------------------------------------------------------------------------------------------
 
 std::unique_ptr<Shares> Node::make_shares() const {
+  // A run is always the same, and so are its ids.
+  const std::string prefix = "node" + std::to_string(index_) + "." + std::to_string(incarnation_) + ".";
+  const auto last = std::make_shared<std::uint64_t>(0);
   return std::make_unique<Shares>(escrow::SharesConfig{
-      .node = "node" + std::to_string(index_), .incarnation = incarnation_, .seed = around_.scenario.seed});
+      .seed = around_.scenario.seed, .make_id = [prefix, last] { return prefix + std::to_string(++*last); }});
 }
 
 void Node::start() {

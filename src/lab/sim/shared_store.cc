@@ -78,7 +78,7 @@ Result<escrow::OrderAnswer> SharedStore::draw(const escrow::Order& order, int li
                    (is_known ? ", and was granted before" : ""));
   }
   world_.note({verdict.is_allowed ? "grants" : "denies a draw", -1, static_cast<int>(meter), order.amount});
-  return escrow::OrderAnswer{.verdict = verdict};
+  return escrow::OrderAnswer{.verdict = verdict, .standing = {}, .held = after.held};
 }
 
 Result<escrow::OrderAnswer> SharedStore::take(const escrow::Order& order, std::size_t meter) {

@@ -8,6 +8,7 @@
 #include "lab/commands.h"
 #include "lab/sim/measure.h"
 #include "lab/sim/run.h"
+#include "lab/sim/whole/whole.h"
 
 namespace mete::lab {
 
@@ -46,6 +47,28 @@ Result<int> run_many(std::uint64_t from, std::uint64_t seeds, const sim::RunOpti
   return cli::kExitDone;
 }
 
+// Whole nodes in place of their shares alone.
+Result<int> run_whole_seeds(std::uint64_t from, std::uint64_t seeds, sim::WholeBug bug, std::ostream* trace,
+                            cli::Console& console) {
+  std::uint64_t admissions = 0;
+  cli::ProgressBar bar(console);
+  for (std::uint64_t i = 0; i < seeds; ++i) {
+    bar.show("simulating", i, seeds, cli::count_text(i) + " seeds");
+    const sim::WholeReport report = sim::run_whole(from + i, bug, trace);
+    admissions += report.admissions;
+    if (!report.violation) continue;
+    bar.clear();
+    console.out << "seed " << from + i << " fails\n  " << *report.violation << "\n  again: mete sim --whole --seed "
+                << from + i << " --trace";
+    if (bug != sim::WholeBug::kNone) console.out << " --bug " << base::name_of(sim::kWholeBugNames, bug);
+    console.out << "\n";
+    return cli::kExitNo;
+  }
+  bar.clear();
+  console.out << cli::count_text(seeds) << " seeds, " << cli::count_text(admissions) << " admissions: all is well\n";
+  return cli::kExitDone;
+}
+
 Result<int> run_sim_command(const cli::Invocation& invocation, cli::Console& console) {
   const auto seeds = unsigned_number(invocation, console, "seeds");
   const auto from = unsigned_number(invocation, console, "from");
@@ -57,6 +80,12 @@ Result<int> run_sim_command(const cli::Invocation& invocation, cli::Console& con
   if (invocation.is_on("measure")) {
     console.out << sim::measure_all();
     return cli::kExitDone;
+  }
+  if (invocation.is_on("whole")) {
+    const auto bug = *base::named<sim::WholeBug>(sim::kWholeBugNames, invocation.value("bug", console));
+    const auto only = invocation.given("seed") ? unsigned_number(invocation, console, "seed") : std::nullopt;
+    return run_whole_seeds(only.value_or(*from), only ? 1 : *seeds, bug,
+                           invocation.is_on("trace") ? &console.out : nullptr, console);
   }
   sim::RunOptions options{
       .nodes = *nodes,
@@ -85,6 +114,9 @@ cli::Command sim_command() {
                    "0"},
                   {"planted", cli::ArgumentType::kName, "BUG", "Run with a bug that must be found", "none", "",
                    sim::kPlantedNames},
+                  cli::flag("whole", "Simulate whole nodes, with their books and disks, and not their shares alone"),
+                  {"bug", cli::ArgumentType::kName, "BUG", "With --whole: run with a bug that must be found", "none",
+                   "", sim::kWholeBugNames},
                   cli::flag("measure", "Tell how much of a limit can be used, and at what cost")},
       .examples = {{"mete sim --seeds 100000", "Run many seeds"},
                    {"mete sim --seed 42 --trace", "See one of them again"}},

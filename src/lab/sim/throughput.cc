@@ -31,11 +31,11 @@ class Model {
   explicit Model(std::size_t nodes) : nodes_(nodes) {
     const Limit limit = window("limit").amount(kAmount).per(std::chrono::minutes(1));
     CHECK(store_.define(limit));
-    const auto terms = escrow::terms_of(limit);
+    const auto terms = escrow::terms_of(limit, 1);
     CHECK(terms);
     terms_ = std::make_shared<const escrow::Terms>(*terms);
     for (std::size_t i = 0; i < nodes; ++i) {
-      shares_.push_back(std::make_unique<escrow::Shares>(escrow::SharesConfig{.node = "node" + std::to_string(i)}));
+      shares_.push_back(std::make_unique<escrow::Shares>(escrow::SharesConfig()));
     }
   }
 

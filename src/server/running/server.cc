@@ -142,8 +142,8 @@ Result<std::unique_ptr<Server>> Server::start(const ConfigSources& sources, base
   return server;
 }
 
-Server::Server(const ConfigSources& sources, Startup startup, base::Log& log)
-    : sources_(sources),
+Server::Server(ConfigSources sources, Startup startup, base::Log& log)
+    : sources_(std::move(sources)),
       log_(log),
       store_(std::move(startup.store)),
       service_(*store_, startup.config, make_workers(startup.config, *store_)),

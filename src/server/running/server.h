@@ -42,7 +42,7 @@ class Server {
   class Signals;
   enum class Language : std::uint8_t { kResp, kHttp };
 
-  Server(const ConfigSources& sources, Startup startup, base::Log& log);
+  Server(ConfigSources sources, Startup startup, base::Log& log);
 
   Result<void> prepare();
   Result<void> listen();

@@ -37,6 +37,7 @@ struct Workspace {
   Arguments arguments;  // of the request that is being served
   std::array<LookedAhead, TogetherTaken::kMax> ahead;
   TogetherTaken together;
+  std::array<std::string_view, TogetherTaken::kMax> keys;  // of the requests ahead
 };
 
 class Worker {

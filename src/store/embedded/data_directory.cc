@@ -14,7 +14,7 @@ engine::Config engine_config(const Options& options, std::uint64_t seed) {
       .seed = seed, .max_memory = options.max_memory, .id_retention = options.id_retention, .ids_max = options.ids_max};
 }
 
-DataDirectory::DataDirectory(const DataConfig& config, StoreClock& clock) : config_(config), clock_(clock) {}
+DataDirectory::DataDirectory(DataConfig config, StoreClock& clock) : config_(std::move(config)), clock_(clock) {}
 
 Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const DataConfig& config, const Options& options,
                                                            StoreClock& clock) {

@@ -69,7 +69,7 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   }
 
  private:
-  DataDirectory(const DataConfig& config, StoreClock& clock);
+  DataDirectory(DataConfig config, StoreClock& clock);
 
   Result<void> recover(const Options& options);
   Result<void> start(const Options& options);

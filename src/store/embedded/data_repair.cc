@@ -149,7 +149,7 @@ Result<void> DataRepair::move_old_files(const std::string& folder) {
   for (const std::uint64_t number : found.segments) names.push_back(journal::segment_name(number));
   const std::string to = directory_ + "/" + folder;
   for (const std::string& name : names) {
-    TRY(files_.rename(directory_ + "/" + name, to + "/" + name));
+    TRY(files_.rename(std::string(directory_).append("/").append(name), std::string(to).append("/").append(name)));
   }
   TRY(files_.sync_directory(to));
   return files_.sync_directory(directory_);

@@ -22,6 +22,7 @@ EmbeddedStore::EmbeddedStore(const Options& options)
 
 EmbeddedStore::EmbeddedStore(Parts parts)
     : clock_(std::move(parts.clock)),
+      system_clock_(dynamic_cast<const SystemClock*>(clock_.get())),
       data_(std::move(parts.data)),
       own_engine_(std::move(parts.engine)),
       engine_(own_engine_ != nullptr ? *own_engine_ : data_->engine()) {
@@ -53,7 +54,7 @@ void EmbeddedStore::sweep_until_stopped() {
 
 template <class What>
 Result<typename What::Answer> EmbeddedStore::perform(const What& operation, Execution& execution) {
-  const Instant now = execution.now ? *execution.now : clock_->now();
+  const Instant now = now_of(&execution);
   if (What::kTraits.effect == core::Effect::kReads || data_ == nullptr) return engine::run(engine_, operation, now);
   return perform_durably(operation, now, execution);
 }
@@ -66,10 +67,41 @@ Result<typename What::Answer> EmbeddedStore::perform_durably(const What& operati
   Ticket ticket = 0;
   auto answer = engine::run(engine_, operation, {now, &ticket});
   if (kEffect == core::Effect::kSettles) ticket = data_->last_awaited();
+  TRY(settle(ticket, execution));
+  return answer;
+}
+
+Result<void> EmbeddedStore::settle(Ticket ticket, Execution& execution) {
   data_->wait_for_room();
   execution.note(ticket);
-  if (execution.waits_for_disk) TRY(data_->wait(ticket));
+  if (!execution.waits_for_disk) return {};
+  return data_->wait(ticket);
+}
+
+Result<core::Verdict> EmbeddedStore::take_one(const Charge& charge, const engine::MeterHash& hash,
+                                              Execution* execution) {
+  const Instant now = now_of(execution);
+  if (data_ == nullptr) return engine_.take(charge, hash, now);
+  Execution own;
+  Ticket ticket = 0;
+  auto answer = engine_.take(charge, hash, {now, &ticket});
+  TRY(settle(ticket, execution != nullptr ? *execution : own));
   return answer;
+}
+
+std::optional<bool> EmbeddedStore::allow_one(const Charge& charge, const engine::MeterHash& hash,
+                                             Execution* execution) {
+  const Instant now = now_of(execution);
+  return data_ == nullptr ? engine_.allow(charge, hash, now) : allow_one_durably(charge, hash, now, execution);
+}
+
+std::optional<bool> EmbeddedStore::allow_one_durably(const Charge& charge, const engine::MeterHash& hash, Instant now,
+                                                     Execution* execution) {
+  Execution own;
+  Ticket ticket = 0;
+  const std::optional<bool> is_allowed = engine_.allow(charge, hash, {now, &ticket});
+  settle(ticket, execution != nullptr ? *execution : own).value();
+  return is_allowed;
 }
 
 }  // namespace mete::store

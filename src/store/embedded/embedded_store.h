@@ -26,6 +26,16 @@ class EmbeddedStore final : public StoreOf<EmbeddedStore> {
 
   [[nodiscard]] Instant now() const override { return clock_->now(); }
   [[nodiscard]] Persistence* persistence() override { return data_.get(); }
+  [[nodiscard]] EmbeddedStore* embedded() override { return this; }
+  void expect_keys(std::span<const std::string_view> keys) override { engine_.keys().prefetch(keys); }
+
+  // Takes of one charge by its hash, for handles: as run() of a Take would answer. The charge is valid. Without an
+  // execution each call has one of its own.
+  [[nodiscard]] engine::Engine& engine() const { return engine_; }
+  Result<core::Verdict> take_one(const Charge& charge, const engine::MeterHash& hash, Execution* execution);
+  // As Engine::allow. Throws Failure where the disk fails.
+  [[nodiscard]] std::optional<bool> allow_one(const Charge& charge, const engine::MeterHash& hash,
+                                              Execution* execution);
 
  private:
   friend class StoreOf<EmbeddedStore>;
@@ -44,10 +54,19 @@ class EmbeddedStore final : public StoreOf<EmbeddedStore> {
   Result<typename What::Answer> perform(const What& operation, Execution& execution);
   template <class What>
   Result<typename What::Answer> perform_durably(const What& operation, Instant now, Execution& execution);
+  [[nodiscard]] Instant now_of(const Execution* execution) const {
+    if (execution != nullptr && execution->now) return *execution->now;
+    return system_clock_ != nullptr ? system_clock_->now() : clock_->now();
+  }
+  [[nodiscard]] std::optional<bool> allow_one_durably(const Charge& charge, const engine::MeterHash& hash, Instant now,
+                                                      Execution* execution);
+  // Waits for what an operation's answer has to wait for, or tells it.
+  Result<void> settle(Ticket ticket, Execution& execution);
 
   void sweep_until_stopped();
 
   std::unique_ptr<StoreClock> clock_;
+  const SystemClock* system_clock_;  // the same, to be read in line; null: the clock is a user's
   std::unique_ptr<DataDirectory> data_;
   std::unique_ptr<engine::Engine> own_engine_;
   engine::Engine& engine_;

@@ -137,6 +137,10 @@ Result<void> EtcdStore::perform(const core::Clear& /*clear*/) {
   return {};
 }
 
-Result<StoreStatistics> EtcdStore::perform(const core::ReadStatistics& /*read*/) { return sweeper_.counts(); }
+Result<StoreStatistics> EtcdStore::perform(const core::ReadStatistics& /*read*/) {
+  StoreStatistics statistics = sweeper_.counts();
+  statistics.id_retention = transactor_.id_retention();
+  return statistics;
+}
 
 }  // namespace mete::store::etcd

@@ -74,6 +74,7 @@ class Transactor {
   Result<Image> fetch(const std::vector<EntryName>& entries);
   Result<std::unique_ptr<Scratch>> scratch_of(const Image& image, bool makes_holds = false);
   [[nodiscard]] const std::string& prefix() const { return settings_.prefix; }
+  [[nodiscard]] Duration id_retention() const { return settings_.id_retention; }
 
  private:
   // Takes on one limit that fit into a transaction: each has an override and a meter.

@@ -153,6 +153,8 @@ Result<StoreStatistics> MeteStore::perform(const core::ReadStatistics& read) {
     if (there->orphans) sum.orphans = sum.orphans.value_or(0) + *there->orphans;
     sum.unrecorded_admissions += there->unrecorded_admissions;
     sum.memory_bytes += there->memory_bytes;
+    if (there->id_retention)
+      sum.id_retention = std::min(sum.id_retention.value_or(*there->id_retention), *there->id_retention);
   }
   return sum;
 }

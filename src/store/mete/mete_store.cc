@@ -1,6 +1,7 @@
 #include "store/mete/mete_store.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/errors.h"
 #include "base/try.h"
@@ -74,7 +75,16 @@ Result<typename What::Answer> MeteStore::run_at_homes(std::span<const Charge> ch
   return run_in_parts(whole, operation);
 }
 
-Result<core::Verdict> MeteStore::perform(const core::Take& take) { return run_at_homes(take.charges, take); }
+Result<core::Verdict> MeteStore::perform(const core::Take& take) {
+  if (!is_lone(take)) return run_at_homes(take.charges, take);
+  Server& server = group_->home_of(take.charges[0].key);
+  const auto take_each = [&](const core::TakeEach& takes) {
+    std::vector<std::size_t> numbers(takes.charges.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    take_there(server, takes, numbers);
+  };
+  return server.lone_takes().join(take.charges[0], take_each);
+}
 Result<std::optional<core::Verdict>> MeteStore::perform(const core::Recall& recall) {
   return run_at_homes(recall.take.charges, recall);
 }

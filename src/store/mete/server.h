@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "store/mete/call.h"
+#include "store/network/lone_takes.h"
 #include "store/redis/client/node.h"
 
 namespace mete::store::servers {
@@ -26,6 +27,7 @@ class Server {
   // Each command of the call gets its reply, or kUnavailable.
   void run(Call& call);
 
+  [[nodiscard]] LoneTakes& lone_takes() { return lone_takes_; }
   [[nodiscard]] const net::Address& address() const { return node_.address(); }
   [[nodiscard]] const Lines<RespPipeline>& lines() const { return node_.lines(); }
   // Commands that ended in kUnavailable on the way.
@@ -38,6 +40,7 @@ class Server {
   redis::Node node_;
   const Duration timeout_;
   std::atomic<std::uint64_t> failures_ = 0;
+  LoneTakes lone_takes_;
 };
 
 }  // namespace mete::store::servers

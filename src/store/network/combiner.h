@@ -7,7 +7,9 @@
 //
 // How many are under way follows from the distance. A server that is near has enough to do with `near`, and more of
 // them would only be smaller. While a call is on its way to a server that is far and back, the server could carry out
-// distance / work of others: so there are so many more.
+// distance / work of others: so there are so many more. Those that leave for a server that is far keep a distance from
+// each other: what has left together comes back together, and the callers who wait for it ask again together, until all
+// of them go round as one crowd, and each waits for what the server needs for all.
 //
 // Calls that are on the same thing, and would only hinder each other side by side, have the same lane. Those of one
 // lane go together, or one after the other. A call without one is a lane of its own.
@@ -57,11 +59,17 @@ class Combiner {
         self.has_changed.wait(lock, net::Deadline::in(Duration::never()), [&] { return self.state != State::kWaits; });
         if (self.state == State::kDone) return self.result;
       }
-      if (net::is_on_fiber()) {
+      const Duration pause = until_departure();
+      if (pause > Duration() || net::is_on_fiber()) {
         lock.unlock();
-        net::let_others_go_first();
+        if (pause > Duration()) {
+          net::pause_for(pause);
+        } else {
+          net::let_others_go_first();
+        }
         lock.lock();
       }
+      departed_ = base::monotonic_now();
       take_waiting(self, others, calls);
       begin_next();
     }
@@ -118,6 +126,15 @@ class Combiner {
     return std::min(settings_.near + static_cast<std::size_t>(on_the_way), std::max(settings_.far, settings_.near));
   }
 
+  [[nodiscard]] Duration until_departure() const {
+    constexpr std::int64_t kDeparturesPerDistance = 32;
+    constexpr std::int64_t kGapNsMin = 200'000;  // What is less than that is made by the work itself.
+    const std::int64_t gap_ns = distance_.ns() / kDeparturesPerDistance;
+    if (gap_ns < kGapNsMin || under_way_ == 1) return {};
+    const std::int64_t since_ns = (base::monotonic_now() - departed_).ns();
+    return Duration::from_ns(std::max<std::int64_t>(gap_ns - since_ns, 0));
+  }
+
   [[nodiscard]] bool is_free(std::uint64_t lane, const Member* but_for = nullptr) const {
     const auto found = busy_.find(lane);
     return lane == 0 || found == busy_.end() || found->second == but_for;
@@ -171,6 +188,7 @@ class Combiner {
   mutable std::mutex mutex_;
   Duration distance_;         // under mutex_, as all below
   std::int64_t work_ns_ = 0;  // of a run, beyond the distance; 0: none has ended
+  Instant departed_;          // the latest
   std::size_t under_way_ = 0;
   bool is_gathering_ = false;                              // one of them, that has not left yet
   std::unordered_map<std::uint64_t, const Member*> busy_;  // lanes, and who leads their calls

@@ -59,6 +59,7 @@ SqlResult<Connection> Connection::open(const std::string& url, const net::Deadli
 
 Connection::Connection(Handle handle)
     : handle_(std::move(handle)),
+      socket_(::fcntl(PQsocket(handle_.get()), F_DUPFD_CLOEXEC, 0)),
       address_(std::string(PQhost(handle_.get())) + ":" + PQport(handle_.get())),
       server_version_(PQserverVersion(handle_.get())) {}
 
@@ -70,13 +71,13 @@ bool Connection::is_idle() const {
 bool Connection::is_quiet() const {
   if (!is_idle()) return false;
   char byte = 0;
-  const ssize_t peeked = ::recv(PQsocket(handle_.get()), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t peeked = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return peeked < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 net::Descriptor Connection::share_socket() const {
   CHECK(!is_lost_);
-  return net::Descriptor(::fcntl(PQsocket(handle_.get()), F_DUPFD_CLOEXEC, 0));
+  return net::Descriptor(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
 }
 
 SqlResult<Rows> Connection::run(const Statement& statement, const Parameters& parameters,
@@ -140,12 +141,12 @@ SqlResult<void> Connection::write_added(const net::Deadline& deadline) {
     if (left < 0) return give_up();
     TRY(hand_out(true));
     if (left == 0) return {};
-    if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN | POLLOUT, deadline)) return no_answer(deadline);
+    if (!net::wait_for_socket(socket_.get(), POLLIN | POLLOUT, deadline)) return no_answer(deadline);
   }
 }
 
 SqlResult<void> Connection::read_some(const net::Deadline& deadline) {
-  if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN, deadline)) return no_answer(deadline);
+  if (!net::wait_for_socket(socket_.get(), POLLIN, deadline)) return no_answer(deadline);
   // What came before the end of the connection may be the reason for it, as a result.
   return hand_out(PQconsumeInput(handle_.get()) != 0);
 }
@@ -229,14 +230,14 @@ SqlResult<void> Connection::flush(const net::Deadline& deadline) {
     if (left == 0) return {};
     if (left < 0) return give_up();
     // A server that is sending does not read: its answers must be taken in meanwhile.
-    if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN | POLLOUT, deadline)) return give_up_waiting(deadline);
+    if (!net::wait_for_socket(socket_.get(), POLLIN | POLLOUT, deadline)) return give_up_waiting(deadline);
     if (PQconsumeInput(handle_.get()) == 0) return give_up();
   }
 }
 
 SqlResult<OwnedResult> Connection::next_result(const net::Deadline& deadline) {
   while (PQisBusy(handle_.get()) != 0) {
-    if (!net::wait_for_socket(PQsocket(handle_.get()), POLLIN, deadline)) return give_up_waiting(deadline);
+    if (!net::wait_for_socket(socket_.get(), POLLIN, deadline)) return give_up_waiting(deadline);
     // What came before the end of the connection may be the reason for it, as a result.
     if (PQconsumeInput(handle_.get()) == 0) break;
   }
@@ -268,7 +269,7 @@ SqlResult<Rows> Connection::judge(OwnedResult result) {
 SqlError Connection::give_up() { return give_up(lost(one_line(PQerrorMessage(handle_.get())))); }
 
 SqlError Connection::give_up(SqlError error) {
-  ::shutdown(PQsocket(handle_.get()), SHUT_RDWR);
+  ::shutdown(socket_.get(), SHUT_RDWR);
   is_lost_ = true;
   error.is_lost = true;
   fail(error);

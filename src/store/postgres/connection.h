@@ -129,6 +129,9 @@ class Connection : public Line<Connection, SqlTurn, SqlError> {
   SqlError give_up_waiting(const net::Deadline& deadline);
 
   Handle handle_;
+  // The same socket by a descriptor of our own: libpq closes its own as soon as a call of it fails, while other calls
+  // wait.
+  net::Descriptor socket_;
   std::string address_;
   int server_version_ = 0;
   bool is_lost_ = false;

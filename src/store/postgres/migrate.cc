@@ -22,13 +22,27 @@ constexpr std::string_view kWhatIsThere = R"sql(
   ) as found where number > 0 order by place
 )sql";
 
-constexpr Migration kMigrations[] = {
-    {.version = 1,
-     .name = "tables and functions",
-     .up = kSchemaSql,
-     .down = "drop schema mete cascade",
-     .check_down = kWhatIsThere},
-};
+constexpr std::string_view kDropSql = "drop schema mete cascade";
+
+constexpr Migration kFirst = {
+    .version = 1, .name = "tables and functions", .up = kSchemaSql, .down = kDropSql, .check_down = kWhatIsThere};
+
+// From version 2 back to an empty version 1: functions that were replaced cannot be brought back one by one.
+const std::string& first_anew() {
+  static const std::string text = std::string(kDropSql) + ";\n" + std::string(kMakeSchemaSql) + "\n" +
+                                  std::string(kSchemaSql) + "\n" + note_sql(kFirst);
+  return text;
+}
+
+std::span<const Migration> all_migrations() {
+  static const Migration list[] = {kFirst,
+                                   {.version = 2,
+                                    .name = "exact sliding windows",
+                                    .up = kVersion2Sql,
+                                    .down = first_anew(),
+                                    .check_down = kWhatIsThere}};
+  return list;
+}
 
 Error migration_error(const SqlError& error, const std::string& what) {
   std::string message = what + ": " + error.message;
@@ -144,7 +158,7 @@ class Migrator {
 
 }  // namespace
 
-std::span<const Migration> migrations() { return kMigrations; }
+std::span<const Migration> migrations() { return all_migrations(); }
 
 std::string migration_text(std::optional<int> to) {
   return migration_text(migrations(), to.value_or(static_cast<int>(migrations().size())));

@@ -79,6 +79,7 @@ Result<StoreStatistics> PostgresStore::perform(const core::ReadStatistics& /*rea
     return counts_;
   }();
   statistics.expired_holds = expired_holds_.load(std::memory_order_relaxed);
+  statistics.id_retention = std::chrono::microseconds(retention_us_);
   return statistics;
 }
 

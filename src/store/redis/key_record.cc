@@ -52,7 +52,7 @@ std::optional<Duration> period_of(std::int64_t micros) {
   return Duration::from_ns(micros * kNsPerMicro);
 }
 
-std::optional<Instant> instant_of(std::int64_t micros) {
+std::optional<Instant> checked_instant(std::int64_t micros) {
   if (micros < 0) return std::nullopt;
   return instant_of_micros(static_cast<std::uint64_t>(micros));
 }
@@ -63,7 +63,7 @@ bool read_quota(std::string_view text, KeyRecord& record) {
   if (!read_fields(text, fields)) return false;
   const auto [amount, window_us, start_us, used] = fields;
   const auto window = period_of(window_us);
-  const auto start = instant_of(start_us);
+  const auto start = checked_instant(start_us);
   if (!is_amount(amount) || !window || !start || used < 0 || used > kAmountMax) return false;
   record.type = core::KeyType::kQuota;
   record.rule = {.kind = Kind::kWindow, .amount = amount, .capacity = amount, .period = *window};
@@ -78,7 +78,7 @@ bool read_throttle(std::string_view text, KeyRecord& record) {
   if (!read_fields(text, fields)) return false;
   const auto [capacity, count, period_us, at_us, units, fraction] = fields;
   const auto period = period_of(period_us);
-  const auto at = instant_of(at_us);
+  const auto at = checked_instant(at_us);
   // Whole units may be one above what fits, by rounding up when the numbers change; and -1 just after it became full.
   const bool is_state = units >= -1 && units <= kAmountMax + 1 && fraction >= 0 && fraction < period_us;
   if (!is_amount(capacity) || !is_amount(count) || !period || !at || !is_state) return false;

@@ -73,6 +73,21 @@ std::optional<std::uint64_t> KnownLimit::plain_charge_us(Amount cost) const {
   return static_cast<std::uint64_t>(charge_us);
 }
 
+bool KnownLimit::is_counted() const {
+  const Kind kind = rule_->rule().kind;
+  return (kind == Kind::kStock || kind == Kind::kWindow || kind == Kind::kCalendar) && !definition().is_shadow();
+}
+
+KnownLimit::Counted KnownLimit::counted(std::uint64_t now_us) const {
+  Counted counted{.head = "r" + std::to_string(entry_.rev) + ":"};
+  if (rule_->rule().kind == Kind::kStock) return counted;
+  const core::Span window = rule_->moment(core::State(), Instant::from_ns(now_us * 1000)).window;
+  counted.starts_us = window.start.ns() / 1000;
+  counted.ends_us = window.end.ns() / 1000;
+  counted.head += std::to_string(counted.starts_us) + ":";
+  return counted;
+}
+
 Result<std::shared_ptr<const LimitBook>> LimitBook::read(const wire::RespValue& fields) {
   auto book = std::make_shared<LimitBook>();
   for (std::size_t i = 0; i + 1 < fields.elements.size(); i += 2) {

@@ -48,6 +48,16 @@ class KnownLimit {
   // What a charge adds to a plain value, in microseconds; none if lua/charge.lua is not to make it: a charge of no
   // whole number, or of more or less than there can be, or on a limit without plain values, or that only watches.
   [[nodiscard]] std::optional<std::uint64_t> plain_charge_us(Amount cost) const;
+  // Whether charges are lua/count_each.lua's: on a window, a calendar or a stock that does not only watch.
+  [[nodiscard]] bool is_counted() const;
+  // For that script, at this time: the values of the window up to what is used, and the window.
+  struct Counted {
+    std::string head;
+    std::uint64_t starts_us = 0;
+    std::uint64_t ends_us = kNeverUs;
+  };
+  static constexpr std::uint64_t kNeverUs = std::uint64_t{1} << 53;
+  [[nodiscard]] Counted counted(std::uint64_t now_us) const;
 
  private:
   explicit KnownLimit(LimitEntry entry) : entry_(std::move(entry)) {}

@@ -79,7 +79,7 @@ std::string_view take_line(std::string_view& text) {
 // Whether states mean the same under both.
 bool means_the_same(const Limit& a, const Limit& b) {
   if (a.kind() != b.kind()) return false;
-  if (a.kind() == Kind::kBucket) return rule_of(a) == rule_of(b);
+  if (a.kind() == Kind::kBucket || a.kind() == Kind::kSliding) return rule_of(a) == rule_of(b);
   return a.period() == b.period() && a.unit() == b.unit() && a.zone() == b.zone() && a.anchor() == b.anchor();
 }
 

@@ -10,20 +10,22 @@
 
 namespace mete::store::redis {
 
+// What a value says, whatever its limit.
+struct MeterValue {
+  bool is_plain = false;
+  int slot = kNoSlot;                  // plain
+  std::vector<std::uint64_t> numbers;  // the revision and the state; of a plain one when it is full
+  char form = 0;                       // of a sliding meter: 'e' a log, 's' a ring; 0 two windows
+  std::vector<std::uint64_t> list;     // its older charges
+  std::optional<Amount> own_amount;
+};
+
 namespace {
 
 Error unreadable(std::string_view value) {
   return base::unavailable("a meter in Redis cannot be read: '" + std::string(value) +
                            "': something else may have written it");
 }
-
-// What a value says, whatever its limit.
-struct Value {
-  bool is_plain = false;
-  int slot = kNoSlot;                  // plain
-  std::vector<std::uint64_t> numbers;  // the revision and the state; of a plain one when it is full
-  std::optional<Amount> own_amount;
-};
 
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t number = 0;
@@ -43,8 +45,8 @@ std::vector<std::uint64_t> take_numbers(std::string_view& text) {
   return numbers;
 }
 
-Result<Value> parse_value(std::string_view text) {
-  Value value;
+Result<MeterValue> parse_value(std::string_view text) {
+  MeterValue value;
   std::string_view rest = text;
   value.is_plain = !rest.starts_with('r');
   if (!value.is_plain) rest.remove_prefix(1);
@@ -55,6 +57,11 @@ Result<Value> parse_value(std::string_view text) {
     value.slot = static_cast<int>(number % 10);
     value.numbers[0] = number / 10 + kPlainEpochUs;
     return value;
+  }
+  if (rest.starts_with('e') || rest.starts_with('s')) {
+    value.form = rest.front();
+    rest.remove_prefix(1);
+    value.list = take_numbers(rest);
   }
   if (rest.starts_with('o')) {
     rest.remove_prefix(1);
@@ -86,6 +93,48 @@ std::size_t numbers_of(Kind kind) {
 
 Amount amount_of(std::uint64_t number) { return static_cast<Amount>(number); }
 
+constexpr std::uint64_t kSlotNumbers = 1000;  // lua/sliding.lua: a slot is named by its number modulo this
+
+std::uint64_t slot_number(const core::Rule& rule, Instant start) {
+  return start.ns() / static_cast<std::uint64_t>(core::sliding::slot_width(rule).ns()) % kSlotNumbers;
+}
+
+core::SlidingState sliding_of(const core::Rule& rule, const MeterValue& value) {
+  const Instant start = instant_of(value.numbers[1]);
+  core::SlidingState state;
+  if (value.form == 0) {
+    state.start = start;
+    state.set(amount_of(value.numbers[2]), core::SlidingState::Form::kTwoWindows, false);
+    state.previous = amount_of(value.numbers[3]);
+    return state;
+  }
+  const bool is_ring = value.form == 's';
+  core::sliding::Charges charges;
+  for (std::size_t i = 0; i + 1 < value.list.size() && charges.size() < core::sliding::kSlots; i += 2) {
+    const std::uint64_t age = (slot_number(rule, start) + kSlotNumbers - value.list[i] % kSlotNumbers) % kSlotNumbers;
+    const auto age_ns = static_cast<std::int64_t>(age) * core::sliding::slot_width(rule).ns();
+    charges.push_back(
+        {is_ring ? start + Duration::from_ns(-age_ns) : instant_of(value.list[i]), amount_of(value.list[i + 1])});
+  }
+  charges.push_back({start, amount_of(value.numbers[3])});
+  return core::sliding::made_of(rule, is_ring ? core::SlidingState::Form::kRing : core::SlidingState::Form::kLog,
+                                charges);
+}
+
+// Adds the numbers of a state, and returns what follows them.
+std::string list_of(const core::Rule& rule, const core::SlidingState& state, std::vector<std::uint64_t>& numbers) {
+  const bool is_ring = state.form() == core::SlidingState::Form::kRing;
+  const core::sliding::Charges charges = core::sliding::charges_of(rule, state);
+  numbers.insert(numbers.end(),
+                 {us_of(state.start), base::to_unsigned(state.used()), base::to_unsigned(charges.back().units)});
+  std::string list(1, is_ring ? 's' : 'e');
+  for (const core::sliding::Charged& charge : std::span(charges).first(charges.size() - 1)) {
+    list += std::to_string(is_ring ? slot_number(rule, charge.start) : us_of(charge.start)) + ":" +
+            std::to_string(charge.units) + ":";
+  }
+  return list;
+}
+
 }  // namespace
 
 // The limit's rule, with the key's own amount if it has one.
@@ -98,7 +147,8 @@ const engine::RuleRecord& MeterImage::rule_of(const engine::RuleRecord& limit_ru
 }
 
 // The numbers behind the revision.
-void MeterImage::read_state(std::span<const std::uint64_t> numbers) {
+void MeterImage::read_state(const MeterValue& value) {
+  const std::span<const std::uint64_t> numbers = std::span(value.numbers).subspan(1);
   const core::Rule& rule = access_.rule->rule();
   core::State& state = access_.state;
   switch (rule.kind) {
@@ -112,7 +162,7 @@ void MeterImage::read_state(std::span<const std::uint64_t> numbers) {
       state.window = {instant_of(numbers[0]), amount_of(numbers[1])};
       return;
     case Kind::kSliding:
-      state.sliding = {instant_of(numbers[0]), amount_of(numbers[1]), amount_of(numbers[2])};
+      state.sliding = sliding_of(rule, value);
       return;
     case Kind::kStock:
       state.stock.used = amount_of(numbers[0]);
@@ -197,9 +247,8 @@ Result<std::unique_ptr<MeterImage>> MeterImage::found(const KnownLimit& limit, s
       if (value.is_plain) {
         image->access_.state.bucket.set_full_at(core::bucket::now_ticks(rule->rule(), instant_of(value.numbers[0])));
       } else {
-        const auto numbers = std::span(value.numbers).subspan(1);
-        if (numbers.size() != numbers_of(rule->rule().kind)) return unreadable(text);
-        image->read_state(numbers);
+        if (value.numbers.size() != 1 + numbers_of(rule->rule().kind)) return unreadable(text);
+        image->read_state(value);
       }
       image->read_parts(parts);
       for (; next < limit.earlier().size(); ++next) {
@@ -249,9 +298,8 @@ Result<std::unique_ptr<MeterImage>> MeterImage::told(std::string_view limit, std
   image->own_rule_ = std::make_unique<engine::RuleRecord>(
       value.own_amount ? core::with_amount(rule, *value.own_amount) : rule, std::nullopt);
   image->access_.rule = image->own_rule_.get();
-  const auto own_numbers = std::span(value.numbers).subspan(1);
-  if (own_numbers.size() != numbers_of(rule.kind)) return unreadable(state.elements[0].text);
-  image->read_state(own_numbers);
+  if (value.numbers.size() != 1 + numbers_of(rule.kind)) return unreadable(state.elements[0].text);
+  image->read_state(value);
   for (std::size_t i = 1; i < state.elements.size(); ++i) {
     std::string_view text = state.elements[i].text;
     const auto part_numbers = take_numbers(text);
@@ -267,7 +315,7 @@ Result<std::unique_ptr<MeterImage>> MeterImage::told(std::string_view limit, std
   const Instant now = core::not_before(rule, image->access_.state, instant_of(now_us));
   image->access_.moment = {now, {}};
   if (rule.kind == Kind::kCalendar) image->access_.moment.window = period;
-  if (rule.kind == Kind::kWindow || rule.kind == Kind::kSliding) {
+  if (rule.kind == Kind::kWindow) {
     image->access_.moment.window = core::fixed_window(rule.period, now);
   }
   return image;
@@ -306,6 +354,7 @@ MeterImage::Text MeterImage::text(const KnownLimit& limit) const {
   const bool is_fresh = core::is_fresh(rule, state, access_.moment);
   if (is_fresh && !own_amount_ && parts_.empty()) return {};
   std::vector<std::uint64_t> numbers = {limit.entry().rev};
+  std::string list;
   switch (rule.kind) {
     case Kind::kBucket: {
       const auto backlog = core::bucket::backlog(rule, state.bucket, access_.moment.now);
@@ -320,8 +369,7 @@ MeterImage::Text MeterImage::text(const KnownLimit& limit) const {
       numbers.insert(numbers.end(), {us_of(state.window.start), base::to_unsigned(state.window.used)});
       break;
     case Kind::kSliding:
-      numbers.insert(numbers.end(), {us_of(state.sliding.start), base::to_unsigned(state.sliding.current),
-                                     base::to_unsigned(state.sliding.previous)});
+      list = list_of(rule, state.sliding, numbers);
       break;
     case Kind::kStock:
       numbers.push_back(base::to_unsigned(state.stock.used));
@@ -329,6 +377,7 @@ MeterImage::Text MeterImage::text(const KnownLimit& limit) const {
   }
   Text text;
   for (const std::uint64_t number : numbers) text.value += (text.value.empty() ? "r" : ":") + std::to_string(number);
+  text.value += list;
   if (own_amount_) text.value += "o" + std::to_string(*own_amount_);
   Instant last = access_.moment.now;
   for (const engine::OpenPart& part : parts_) {

@@ -22,6 +22,8 @@ namespace mete::store::redis {
 inline Instant instant_of(std::uint64_t us) { return Instant::from_ns(us * 1000); }
 inline std::uint64_t us_of(Instant at) { return at.ns() / 1000; }
 
+struct MeterValue;  // what a value in Redis says, whatever its limit
+
 class MeterImage {
  public:
   MeterImage(const MeterImage&) = delete;
@@ -61,7 +63,7 @@ class MeterImage {
   MeterImage() = default;
 
   const engine::RuleRecord& rule_of(const engine::RuleRecord& limit_rule);
-  void read_state(std::span<const std::uint64_t> numbers);
+  void read_state(const MeterValue& value);
   void read_parts(const wire::RespValue& fields);
   void expire_parts(Instant until);
   void rebase(const engine::RuleRecord& to, Instant at);

@@ -13,12 +13,18 @@ namespace mete::store::redis {
 
 namespace {
 
-// As lua/plain_begin.lua has it: what numbers count, and what times end in.
-constexpr std::int64_t kTenths = 10;
-constexpr std::int64_t kLastTenths = 9;
+constexpr std::int64_t kLastTenths = 9;     // what times end in (lua/plain_begin.lua)
 constexpr std::size_t kSecondsDigits = 10;  // from 2001 to 2286
 
-std::int64_t tenths(std::uint64_t us) { return static_cast<std::int64_t>(us) * kTenths; }
+std::int64_t tenths(std::uint64_t us) { return static_cast<std::int64_t>(us * kTenths); }
+
+// A double: eight bytes, the lowest first, on any machine.
+void append_number(std::string& output, std::int64_t number) {
+  std::array<char, 8> bytes{};
+  const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(number));
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(bits >> 8 * i & 0xff);
+  output.append(bytes.data(), bytes.size());
+}
 
 }  // namespace
 
@@ -27,11 +33,11 @@ void PlainCall::begin(std::uint64_t floor_us) {
   texts_.clear();
   numbers_.clear();
   ends_.clear();
-  add_number(tenths(floor_us - kPlainEpochUs) + kLastTenths);
+  append_number(numbers_, tenths(floor_us - kPlainEpochUs) + kLastTenths);
 }
 
 void PlainCall::add(const Meter& meter) {
-  CHECK(ends_.size() < kMetersMax);
+  CHECK(ends_.size() < kCallMetersMax);
   const BucketTimes& times = meter.limit.times().value();
   const std::int64_t charge = tenths(meter.charge_us);
   Ends& ends = ends_.emplace_back();
@@ -40,17 +46,9 @@ void PlainCall::add(const Meter& meter) {
   std::array<char, base::kDecimalBytesMax> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written here
   texts_.append(digits.data(), base::write_decimal(digits.data(), charge));
   ends.charge = texts_.size();
-  add_number(charge);
-  add_number(tenths(times.full_us) - charge + meter.limit.entry().slot - kLastTenths);
-  add_number(tenths(times.span_us));
-}
-
-// Eight bytes, the lowest first, on any machine.
-void PlainCall::add_number(std::int64_t number) {
-  std::array<char, 8> bytes{};
-  const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(number));
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(bits >> 8 * i & 0xff);
-  numbers_.append(bytes.data(), bytes.size());
+  append_number(numbers_, charge);
+  append_number(numbers_, tenths(times.full_us) - charge + meter.limit.entry().slot - kLastTenths);
+  append_number(numbers_, tenths(times.span_us));
 }
 
 void PlainCall::write(StoreScript which, Batch& batch) {
@@ -67,6 +65,33 @@ void PlainCall::write(StoreScript which, Batch& batch) {
   batch.add_script(words_[0], script(which), count, words_);
 }
 
+void CountCall::begin(std::uint64_t floor_us, std::uint64_t now_us) {
+  now_us_ = now_us;
+  numbers_.clear();
+  names_.clear();
+  heads_.clear();
+  append_number(numbers_, static_cast<std::int64_t>(floor_us));
+}
+
+void CountCall::add(const KnownLimit& limit, const Charge& charge) {
+  CHECK(names_.size() < kCallMetersMax);
+  KnownLimit::Counted counted = limit.counted(now_us_);
+  append_meter_key(names_.emplace_back(), charge.limit, charge.key);
+  append_number(numbers_, charge.cost);
+  append_number(numbers_, limit.rule().rule().capacity);
+  append_number(numbers_, static_cast<std::int64_t>(counted.starts_us));
+  append_number(numbers_, static_cast<std::int64_t>(counted.ends_us));
+  heads_.push_back(std::move(counted.head));
+}
+
+void CountCall::write(Batch& batch) {
+  CHECK(!names_.empty());
+  std::vector<std::string_view> words(names_.begin(), names_.end());
+  words.push_back(numbers_);
+  words.insert(words.end(), heads_.begin(), heads_.end());
+  batch.add_script(names_[0], script(StoreScript::kCountEach), names_.size(), words);
+}
+
 PlainAnswer::PlainAnswer(std::string_view text) : rest_(text) {
   is_denied_ = take_sign('D');
   const std::uint64_t seconds = take_number(kSecondsDigits);
@@ -78,7 +103,7 @@ PlainAnswer::Value PlainAnswer::next() {
   value.is_denied = take_sign('D');
   value.is_plain = !take_sign('?');
   if (value.is_plain && !take_sign('-')) {
-    value.full_us = take_number() / std::uint64_t{kTenths} + kPlainEpochUs;
+    value.number = take_number();
   } else {
     take_sign(' ');
   }

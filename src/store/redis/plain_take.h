@@ -1,4 +1,5 @@
-// Takes on buckets in their plain form, as lua/charge.lua and lua/charge_each.lua want them told and answer them. Pure.
+// Takes as the short scripts want them told and answer them: those on buckets in their plain form (lua/charge.lua and
+// lua/charge_each.lua), and those on windows, calendars and stocks (lua/count_each.lua). Pure.
 //
 //     PlainCall call;
 //     call.begin(floor_us);
@@ -22,11 +23,13 @@ namespace mete::store::redis {
 
 // What the times in plain values count from: 2020. Before it there are none.
 inline constexpr std::uint64_t kPlainEpochUs = 1'577'836'800'000'000;
+// A plain value is in tenths of a microsecond: its last digit is the slot.
+inline constexpr std::uint64_t kTenths = 10;
+
+inline constexpr std::size_t kCallMetersMax = 64;  // in one call: Redis does nothing else meanwhile
 
 class PlainCall {
  public:
-  static constexpr std::size_t kMetersMax = 64;  // in one call: Redis does nothing else meanwhile
-
   struct Meter {
     const KnownLimit& limit;
     std::string_view key;
@@ -46,12 +49,28 @@ class PlainCall {
     std::size_t name = 0;
     std::size_t charge = 0;
   };
-  void add_number(std::int64_t number);
 
   std::string texts_;
   std::string numbers_;  // as doubles
   std::vector<Ends> ends_;
   std::vector<std::string_view> words_;
+};
+
+class CountCall {
+ public:
+  // `floor_us`: the earliest time it can be. `now_us`: about what time it is.
+  void begin(std::uint64_t floor_us, std::uint64_t now_us);
+  // A charge that the limit has called counted.
+  void add(const KnownLimit& limit, const Charge& charge);
+  [[nodiscard]] std::size_t size() const { return names_.size(); }
+  // Adds the call to the batch.
+  void write(Batch& batch);
+
+ private:
+  std::uint64_t now_us_ = 0;
+  std::string numbers_;  // as doubles
+  std::vector<std::string> names_;
+  std::vector<std::string> heads_;
 };
 
 class PlainAnswer {
@@ -63,9 +82,12 @@ class PlainAnswer {
   [[nodiscard]] std::uint64_t now_us() const { return now_us_; }
 
   struct Value {
-    bool is_plain = true;       // of charge_each.lua: else nothing has happened
-    bool is_denied = false;     // of charge_each.lua
-    std::uint64_t full_us = 0;  // when the bucket was full before the take; 0 if there was none
+    bool is_plain = true;      // where takes are told together: else nothing has happened
+    bool is_denied = false;    // where takes are told together
+    std::uint64_t number = 0;  // the value before the take, or what was used before; 0 if there was none
+
+    // Of a bucket: when it was full; 0 if there was none.
+    [[nodiscard]] std::uint64_t full_us() const { return number == 0 ? 0 : number / kTenths + kPlainEpochUs; }
   };
   // That of the next meter.
   Value next();

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <numeric>
 
 #include "base/try.h"
 #include "core/refusals.h"
@@ -404,12 +405,32 @@ Result<Settlement> RedisStore::close_in_cluster(std::string_view id, const Closi
   return settlement;
 }
 
-// Each part in its turn. What goes beyond the hold is taken first: if that does not fit, the hold stays as it is.
+// The home that has parts beyond their hold: if there are several, one where another part on the same meter leaves
+// room; none: their number.
+std::size_t RedisStore::home_of_overage(const FoundHold& hold, const Locator& locator, const Closing& closing) {
+  std::size_t found = locator.homes.size();
+  for (std::size_t i = 0; i < closing.amounts.size(); ++i) {
+    const FoundHold::Part& part = hold.parts[i];
+    if (closing.amounts[i] <= part.units) continue;
+    const auto home = static_cast<std::size_t>(locator.order[i] - 'a');
+    for (std::size_t other = 0; other < hold.parts.size(); ++other) {
+      const FoundHold::Part& beside = hold.parts[other];
+      if (beside.limit == part.limit && beside.key == part.key && closing.amounts[other] < beside.units) return home;
+    }
+    if (found == locator.homes.size()) found = home;
+  }
+  return found;
+}
+
+// Each home in its turn. What goes beyond the hold comes first: if that does not fit, the hold stays as it is. One home
+// takes it in the step that settles its parts, where what other parts leave makes room; for further homes it is taken
+// before.
 Result<Settlement> RedisStore::close_across(std::string_view id, const FoundHold& hold, const Locator& locator,
                                             const Closing& closing) {
   std::vector<Charge> charges;
   std::vector<Charge> overage;
   std::vector<std::vector<Amount>> amounts(locator.homes.size());
+  const auto first = home_of_overage(hold, locator, closing);
   for (std::size_t i = 0; i < hold.parts.size(); ++i) {
     const FoundHold::Part& part = hold.parts[i];
     const auto home = static_cast<std::size_t>(locator.order[i] - 'a');
@@ -419,21 +440,29 @@ Result<Settlement> RedisStore::close_across(std::string_view id, const FoundHold
       charges.push_back({part.limit, part.key, 0});
     }
     if (closing.amounts.empty()) continue;
-    amounts[home].push_back(std::min(closing.amounts[i], part.units));
-    const Amount beyond = closing.amounts[i] - part.units;
-    if (beyond > 0 && book()->find(part.limit) != nullptr) overage.push_back({part.limit, part.key, beyond});
+    amounts[home].push_back(home == first ? closing.amounts[i] : std::min(closing.amounts[i], part.units));
+    const Amount beyond = home == first ? 0 : closing.amounts[i] - part.units;
+    if (beyond > 0 && limit != nullptr) overage.push_back({part.limit, part.key, beyond});
   }
   if (!overage.empty()) {
     const auto taken = TRY(take_across({.charges = overage}));
     if (!taken.is_allowed) return core::overage_does_not_fit(overage[0].limit, overage[0].cost);
   }
+  std::vector<std::size_t> homes(locator.homes.size());
+  std::iota(homes.begin(), homes.end(), std::size_t{0});
+  if (first < homes.size()) std::swap(homes[0], homes[first]);
   Amount returned = 0;
-  for (std::size_t i = 0; i < locator.homes.size(); ++i) {
+  for (const std::size_t home : homes) {
     Closing part = closing;
-    part.amounts = amounts[i];
-    part.home = locator.homes[i];
-    const auto closed = TRY(close_at_home(id, part));
-    returned += closed.amount;
+    part.amounts = amounts[home];
+    part.home = locator.homes[home];
+    const auto closed = close_at_home(id, part);
+    if (!closed) {
+      // Refused for certain: then what was taken for it goes back.
+      if (closed.error().code == ErrorCode::kExceeds && !overage.empty()) TRY(give_in_cluster(overage, {}));
+      return closed.error();
+    }
+    returned += closed->amount;
   }
   Settlement settlement{.amount = closing.is_commit() ? committed_amount(hold, closing) : returned};
   if (charges.empty()) return settlement;

@@ -1,4 +1,4 @@
-// Takes on buckets in their plain form, and takes that have arrived together: what a busy server does all day.
+// Takes by the short scripts, and takes that have arrived together: what a busy server does all day.
 
 #include <algorithm>
 
@@ -42,7 +42,7 @@ Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::str
     access.charges = meter.charges;
     access.moment = {instant_of(now_us), {}};
     access.state.bucket.set_full_at(
-        core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next().full_us, now_us))));
+        core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next().full_us(), now_us))));
   }
   const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
   if (verdict.is_allowed == answer.is_denied()) return unexpected_reply(text);
@@ -51,14 +51,20 @@ Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::str
 
 Result<core::Verdict> RedisStore::read_plain_charge(const KnownLimit& limit, Amount cost,
                                                     const PlainAnswer::Value& value, std::uint64_t now_us) {
-  const core::Moment moment{instant_of(now_us), {}};
   const core::Rule& rule = limit.rule().rule();
   core::State state;
-  state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(value.full_us, now_us))));
-  core::Verdict verdict{.is_allowed = !value.is_denied};
-  const bool is_taken = core::take(rule, state, cost, moment, verdict);
-  if (is_taken == value.is_denied) return unexpected_reply("a bucket");
-  verdict.violated = is_taken ? 0 : 1;
+  const core::Moment moment = limit.rule().moment(state, instant_of(now_us));
+  if (rule.kind == Kind::kBucket) {
+    state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(value.full_us(), now_us))));
+  } else if (rule.kind == Kind::kStock) {
+    state.stock.used = static_cast<Amount>(value.number);
+  } else {
+    state.window = {moment.window.start, static_cast<Amount>(value.number)};
+  }
+  core::Verdict verdict;
+  if (core::take(rule, state, cost, moment, verdict) == value.is_denied) {
+    return unexpected_reply(std::to_string(value.number));
+  }
   core::tell_standing(rule, state, moment, verdict);
   return in_clock_steps(verdict);
 }
@@ -68,30 +74,46 @@ struct RedisStore::Together {
   struct Take {
     std::size_t index = 0;  // of its charge
     const KnownLimit* limit = nullptr;
-    bool is_plain = false;
+    bool may_be_short = true;
+    bool is_short = false;
     std::size_t command = 0;  // of the batch
   };
 
   std::vector<Take> takes;
   Batch batch;
   Replies replies;
-  PlainCall call;
+  // Calls that are not in the batch yet, and the numbers of their takes.
+  PlainCall plain;
+  std::vector<std::size_t> plain_takes;
+  CountCall counted;
+  std::vector<std::size_t> counted_takes;
+
+  void begin_calls(std::uint64_t floor_us, std::uint64_t now_us) {
+    plain.begin(std::max(floor_us, kPlainEpochUs));
+    counted.begin(floor_us, now_us);
+    plain_takes.clear();
+    counted_takes.clear();
+  }
+  void write_calls() {
+    for (const std::size_t take : plain_takes) takes[take].command = batch.size();
+    if (!plain_takes.empty()) plain.write(StoreScript::kChargeEach, batch);
+    for (const std::size_t take : counted_takes) takes[take].command = batch.size();
+    if (!counted_takes.empty()) counted.write(batch);
+  }
 };
 
-// They leave in one batch; those that turn out to be of other forms than the plain one leave again in a second.
-Result<void> RedisStore::perform(const core::TakeEach& takes) {
+// They leave in one batch; those that turn out to be of other forms than a short script knows leave again in a second.
+void RedisStore::take_each(const core::TakeEach& takes) {
   Together together;
   const Book known = book();
   const KnownLimit* limit = nullptr;
-  together.takes.clear();
   for (std::size_t i = 0; i < takes.charges.size(); ++i) {
-    if (limit == nullptr || limit->definition().name() != takes.charges[i].limit)
-      limit = known->find(takes.charges[i].limit);
+    const Charge& charge = takes.charges[i];
+    if (limit == nullptr || limit->definition().name() != charge.limit) limit = known->find(charge.limit);
     if (limit == nullptr) {
-      takes.answers[i] =
-          perform(Take{.charges = takes.charges.subspan(i, 1)});  // which asks whether there is such a limit by now
+      takes.answers[i] = take_alone({.charges = {&charge, 1}});  // which asks whether there is such a limit by now
     } else {
-      together.takes.push_back({.index = i, .limit = limit, .is_plain = true});
+      together.takes.push_back({.index = i, .limit = limit});
     }
   }
   while (!together.takes.empty()) {
@@ -100,53 +122,56 @@ Result<void> RedisStore::perform(const core::TakeEach& takes) {
     link_->run(together.batch, together.replies);
     read_each(together, {known, takes.charges, floor_us}, takes.answers);
   }
-  return {};
 }
 
+// Takes on one meter stay in their order: they are in one call, or behind each other.
 void RedisStore::write_each(Together& together, const EachContext& context) const {
   together.batch.clear();
-  together.call.begin(std::max(context.floor_us, kPlainEpochUs));
-  const std::size_t call_size_max = link_->is_cluster() ? 1 : PlainCall::kMetersMax;
-  const auto end_call = [&] {
-    if (together.call.size() == 0) return;
-    together.call.write(StoreScript::kChargeEach, together.batch);
-    together.call.begin(context.floor_us);
-  };
-  for (Together::Take& take : together.takes) {
+  const std::uint64_t now_us = us_of(now());
+  const std::size_t call_size_max = link_->is_cluster() ? 1 : kCallMetersMax;
+  together.begin_calls(context.floor_us, now_us);
+  for (std::size_t i = 0; i < together.takes.size(); ++i) {
+    Together::Take& take = together.takes[i];
     const Charge& charge = context.charges[take.index];
-    const bool may_be_plain = take.is_plain && context.floor_us >= kPlainEpochUs;
+    const bool may_be_plain = take.may_be_short && context.floor_us >= kPlainEpochUs;
     const auto charge_us = may_be_plain ? take.limit->plain_charge_us(charge.cost) : std::nullopt;
-    take.is_plain = charge_us.has_value();
-    if (!take.is_plain || together.call.size() == call_size_max) end_call();
-    take.command = together.batch.size();
-    if (take.is_plain) {
-      together.call.add({.limit = *take.limit, .key = charge.key, .charge_us = *charge_us});
+    const bool is_counted = take.may_be_short && take.limit->is_counted();
+    take.is_short = charge_us || is_counted;
+    if (!take.is_short || std::max(together.plain.size(), together.counted.size()) == call_size_max) {
+      together.write_calls();
+      together.begin_calls(context.floor_us, now_us);
+    }
+    if (charge_us) {
+      together.plain.add({.limit = *take.limit, .key = charge.key, .charge_us = *charge_us});
+      together.plain_takes.push_back(i);
+    } else if (is_counted) {
+      together.counted.add(*take.limit, charge);
+      together.counted_takes.push_back(i);
     } else {
-      add_take({.charges = {&charge, 1}}, meters_of(context.book, *take.limit, charge), us_of(now()), together.batch);
+      take.command = together.batch.size();
+      add_take({.charges = {&charge, 1}}, meters_of(context.book, *take.limit, charge), now_us, together.batch);
     }
   }
-  end_call();
+  together.write_calls();
 }
 
 // Leaves the takes that are to be sent again.
 void RedisStore::read_each(Together& together, const EachContext& context, std::span<Result<core::Verdict>> answers) {
+  std::vector<std::optional<PlainAnswer>> told(together.batch.size());
   std::size_t again = 0;
-  std::optional<PlainAnswer> plain;  // of the present command
   for (std::size_t i = 0; i < together.takes.size(); ++i) {
     Together::Take take = together.takes[i];
     const Charge& charge = context.charges[take.index];
     const Result<wire::RespValue>& reply = together.replies[take.command];
-    if (i == 0 || take.command != together.takes[i - 1].command) {
-      plain.reset();
-      if (take.is_plain && reply && reply->type == wire::RespType::kBulk) plain.emplace(reply->text);
-    }
-    const auto value = plain ? plain->next() : PlainAnswer::Value{.is_plain = false};
+    std::optional<PlainAnswer>& answer = told[take.command];
+    if (!answer && take.is_short && reply && reply->type == wire::RespType::kBulk) answer.emplace(reply->text);
+    const auto value = answer ? answer->next() : PlainAnswer::Value{.is_plain = false};
     if (value.is_plain) {
-      const std::uint64_t now_us = std::max(plain->now_us(), context.floor_us);
+      const std::uint64_t now_us = std::max(answer->now_us(), context.floor_us);
       session_.clock.raise(now_us);
       answers[take.index] = read_plain_charge(*take.limit, charge.cost, value, now_us);
-    } else if (take.is_plain && reply && !reply->is_error()) {
-      take.is_plain = false;
+    } else if (take.is_short && reply && !reply->is_error()) {
+      take.may_be_short = false;
       together.takes[again++] = take;
     } else {
       answers[take.index] = read_other({.charges = {&charge, 1}}, meters_of(context.book, *take.limit, charge), reply);
@@ -159,7 +184,7 @@ Result<core::Verdict> RedisStore::read_other(const Take& request, const Meters& 
                                              const Result<wire::RespValue>& reply) {
   if (!reply) return reply.error();
   auto answer = reply->is_error() ? std::nullopt : read_take(request, meters, *reply);
-  return answer ? std::move(*answer) : perform(request);  // with time for what stands in its way
+  return answer ? std::move(*answer) : take_alone(request);  // with time for what stands in its way
 }
 
 RedisStore::Meters RedisStore::meters_of(const Book& book, const KnownLimit& limit, const Charge& charge) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "net/fiber_mutex.h"
+#include "store/network/lone_takes.h"
 #include "store/redis/client/link.h"
 #include "store/redis/limit_book.h"
 #include "store/redis/meter_image.h"
@@ -70,7 +71,10 @@ class RedisStore final : public StoreOf<RedisStore> {
   Result<void> perform(const core::Override& change);
   Result<std::optional<Amount>> perform(const core::FindOverride& find);
   Result<core::Verdict> perform(const core::Take& take);
-  Result<void> perform(const core::TakeEach& takes);
+  Result<void> perform(const core::TakeEach& takes) {
+    take_each(takes);
+    return {};
+  }
   Result<std::optional<core::Verdict>> perform(const core::Recall& recall);
   Result<Settlement> perform(const core::Give& give);
   Result<core::Verdict> perform(const core::Hold& hold);
@@ -156,13 +160,18 @@ class RedisStore final : public StoreOf<RedisStore> {
   };
   Result<std::optional<wire::RespValue>> recall_answer(const Identity& identity);
 
-  // Takes on buckets in their plain form, and takes that have arrived together (redis_plain_takes.cc).
+  // Takes by the short scripts, and takes that have arrived together (redis_plain_takes.cc).
   // None if it is no such take, or the meters are not in that form.
   std::optional<Result<core::Verdict>> take_plainly(const Take& request, const Meters& meters);
   Result<core::Verdict> read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
   // The same for one charge of several that have arrived together.
   static Result<core::Verdict> read_plain_charge(const KnownLimit& limit, Amount cost, const PlainAnswer::Value& value,
                                                  std::uint64_t now_us);
+  // Never waits for other callers, as those may wait for this one.
+  Result<core::Verdict> take_alone(const Take& request) {
+    return is_cluster_ ? take_in_cluster(request) : take_at_home(request);
+  }
+  void take_each(const core::TakeEach& takes);
   struct Together;
   struct EachContext {
     const Book& book;
@@ -229,6 +238,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   Result<core::Verdict> hold_apart(const Hold& request);
   Result<bool> hold_across(const Hold& request);
   Result<Settlement> close_in_cluster(std::string_view id, const Closing& closing);
+  static std::size_t home_of_overage(const FoundHold& hold, const Locator& locator, const Closing& closing);
   Result<Settlement> close_across(std::string_view id, const FoundHold& hold, const Locator& locator,
                                   const Closing& closing);
   Result<std::optional<FoundHold>> find_in_cluster(std::string_view id);
@@ -250,6 +260,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   const bool is_cluster_;
   Session session_;
   RedisKeys keys_{*link_, session_};
+  LoneTakes lone_takes_;
   const Duration id_retention_;
   std::shared_ptr<const LimitBook> book_ = std::make_shared<const LimitBook>();
   net::FiberMutex refresh_mutex_;           // held while the limits are read

@@ -35,7 +35,8 @@ Parameters parameters_of(const Take& request) {
 
 Result<core::Verdict> RedisStore::perform(const core::Take& take) {
   if (take.mode == Mode::kPeek) return peek(take);
-  return is_cluster_ ? take_in_cluster(take) : take_at_home(take);
+  if (is_cluster_ || !is_lone(take)) return take_alone(take);
+  return lone_takes_.join(take.charges[0], [this](const core::TakeEach& takes) { take_each(takes); });
 }
 
 Result<core::Verdict> RedisStore::take_at_home(const Take& request) {

@@ -6,8 +6,8 @@ namespace mete::store::redis {
 
 std::span<const Script> store_scripts() {
   static const Script kScripts[] = {
-      Script(kChargeLua), Script(kChargeEachLua), Script(kTakeLua),   Script(kSettleLua),
-      Script(kLookLua),   Script(kReplaceLua),    Script(kDefineLua), Script(kKeysLua),
+      Script(kChargeLua), Script(kChargeEachLua), Script(kCountEachLua), Script(kTakeLua), Script(kSettleLua),
+      Script(kLookLua),   Script(kReplaceLua),    Script(kDefineLua),    Script(kKeysLua),
   };
   return kScripts;
 }

@@ -11,6 +11,7 @@ namespace mete::store::redis {
 enum class StoreScript : std::uint8_t {
   kCharge,      // a take on buckets in their plain form: one charge or several
   kChargeEach,  // takes on such buckets, of one charge each
+  kCountEach,   // takes on windows, calendars and stocks, of one charge each
   kTake,        // any take: one charge or several
   kSettle,      // gives, holds, and what becomes of holds
   kLook,        // reads meters, and changes nothing

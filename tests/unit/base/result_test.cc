@@ -94,7 +94,7 @@ TEST(Result, IsMappedAndChained) {
   EXPECT_EQ(numbers(false).map(size).error().message, "no numbers");
   const auto first = [](Numbers all) -> Result<int> { return all.front(); };
   EXPECT_EQ(*numbers(true).and_then(first), 1);
-  const auto longer = [](Error error) { return base::invalid_at("line 3", error.message); };
+  const auto longer = [](const Error& error) { return base::invalid_at("line 3", error.message); };
   EXPECT_EQ(numbers(false).map_error(longer).error().message, "line 3: no numbers");
   EXPECT_TRUE(numbers(true).map([](const Numbers&) {}).has_value());
   EXPECT_EQ(*Result<void>().map([] { return 5; }), 5);

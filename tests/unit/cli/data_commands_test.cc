@@ -64,14 +64,16 @@ TEST_F(DataCommandsTest, InspectAsJson) {
 
 TEST_F(DataCommandsTest, InspectPrintsEveryRecord) {
   fill();
+  constexpr const char* kOperation =
+      " operation id=job made_at=20.* allowed=yes hold=held serial=1 expires_at=20.* tag=batch "
+      "charges=\"gpu alice 2, api alice 1\"\n";
   const Ran ran = mete({"inspect", data, "--records"});
   EXPECT_EQ(ran.status, kExitDone) << ran.error;
   for (const char* line : {
            "segment-0000000001 74 limit limit=api generation=1 kind=bucket amount=100 period=1m\n",
            " meter limit=api key=alice full_at=20..-..-..T..:..:..\\....Z\n",
            " meter limit=gpu key=alice used=2 held=\"2 for job #1.0 until 20.*Z\"\n",
-           " operation id=job made_at=20.* allowed=yes hold=held serial=1 expires_at=20.* tag=batch charges=\"gpu "
-           "alice 2, api alice 1\"\n",
+           kOperation,
            " meter limit=gpu key=bob used=1\n",
        }) {
     EXPECT_THAT(ran.out, ContainsRegex(line));

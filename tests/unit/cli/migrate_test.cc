@@ -23,10 +23,14 @@ TEST(MigrateCommandTest, InstallsTheSchemaOnceAndTakesItAway) {
     std::string expected;
   } rows[] = {
       {{"migrate", server.url(), "--to", "0"}, where + " is not installed\n"},
-      {{"migrate", server.url()}, "version 1, tables and functions: installed\n" + where + " is at version 1\n"},
-      {{"migrate", server.url()}, where + " is at version 1 already\n"},
-      {{"migrate", server.url(), "--to", "1"}, where + " is at version 1 already\n"},
-      {{"migrate", server.url(), "--to=0"}, "version 1, tables and functions: taken back\n" + where + " is gone\n"},
+      {{"migrate", server.url()},
+       "version 1, tables and functions: installed\nversion 2, exact sliding windows: installed\n" + where +
+           " is at version 2\n"},
+      {{"migrate", server.url()}, where + " is at version 2 already\n"},
+      {{"migrate", server.url(), "--to", "2"}, where + " is at version 2 already\n"},
+      {{"migrate", server.url(), "--to=0"},
+       "version 2, exact sliding windows: taken back\nversion 1, tables and functions: taken back\n" + where +
+           " is gone\n"},
   };
   for (const auto& row : rows) {
     const Ran ran = mete(row.words);

@@ -126,22 +126,22 @@ TEST(Meter, RedefiningAFreshMeterLeavesItFresh) {
   }
 }
 
-TEST(Meter, TheSameWindowsKeepTheirState) {
+TEST(Meter, ASlidingWindowKeepsItsChargesUnderAnotherAmount) {
   const Rule from = sliding_rule(10, 60s);
   const Rule to = sliding_rule(20, 60s);
   State state = settled(from, {}, k2023);
   charge(from, state, 6, moment_at(from, k2023));
-  const Instant now = k2023 + 61s;
+  const Instant now = k2023 + 59s;
   settle(from, state, moment_at(from, now));
   charge(from, state, 2, moment_at(from, now));
   const State rebased = rebase({from, moment_at(from, now)}, state, {to, moment_at(to, now)});
-  EXPECT_EQ(rebased.sliding.previous, 6);
-  EXPECT_EQ(rebased.sliding.current, 2);
-  // Other windows: 2 + ceil(6 · 59 / 60) units, all of them in the current one.
+  EXPECT_EQ(used(to, rebased, moment_at(to, now)), 8);
+  EXPECT_EQ(used(to, settled(to, rebased, k2023 + 60s), moment_at(to, k2023 + 60s)), 2);
+  // Another period: all of it is as if charged at that instant.
   const Rule wider = sliding_rule(20, 3600s);
   const State carried = rebase({from, moment_at(from, now)}, state, {wider, moment_at(wider, now)});
-  EXPECT_EQ(carried.sliding.previous, 0);
-  EXPECT_EQ(carried.sliding.current, 8);
+  EXPECT_EQ(used(wider, carried, moment_at(wider, now)), 8);
+  EXPECT_EQ(reset_after(wider, carried, moment_at(wider, now)), Duration(3600s));
 }
 
 TEST(Meter, ABucketKeepsItsFractionWhenRedefined) {

@@ -10,51 +10,87 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
 
-TEST(Sliding, WeighsThePreviousWindow) {
+TEST(Sliding, CountsEachChargeForOnePeriod) {
   run_table(sliding_rule(10, 10s), k2023,
             {
                 {0ns, 0, true, 10, 0ns, 0ns},
-                {5s, 10, true, 0, 0ns, 15s},
-                {9s, 1, false, 0, 2s, 11s},   // at 11 s the previous window weighs 9 of 10
-                {10s, 1, false, 0, 1s, 10s},  // all of it is still covered
-                {10s + 1ns, 1, false, 0, 1s - 1ns, 10s - 1ns},
-                {11s, 1, true, 0, 0ns, 19s},  // 9 + 1
-                {11s, 1, false, 0, 1s, 19s},
-                {15s, 4, true, 0, 0ns, 15s},  // 5 + 1 + 4
-                {20s - 1ns, 5, false, 4, 1ns, 10s + 1ns},
-                {20s, 5, true, 0, 0ns, 20s},   // the first window is forgotten: 5 + 5
-                {40s, 10, true, 0, 0ns, 20s},  // and so are all after a whole idle one
+                {5s, 6, true, 4, 0ns, 10s},
+                {9s, 4, true, 0, 0ns, 10s},
+                {9s, 1, false, 0, 6s, 10s},  // at 15 s the six leave
+                {15s - 1ns, 6, false, 0, 1ns, 4s + 1ns},
+                {15s, 7, false, 6, 4s, 4s},
+                {15s, 6, true, 0, 0ns, 10s},
+                {19s, 4, true, 0, 0ns, 10s},
+                {29s, 10, true, 0, 0ns, 10s},  // and all after a whole idle period
             });
 }
 
-TEST(Sliding, RoundsAgainstTheClient) {
+TEST(Sliding, SmallAmountsGetAllOfTheirRate) {
   run_table(sliding_rule(3, 1s), k2023,
             {
-                {0ns, 1, true, 2, 0ns, 2s},
-                {1s + 1ns, 3, false, 2, 999'999'999ns, 999'999'999ns},  // 0.999999999 counts as 1
-                {2s - 1ns, 3, false, 2, 1ns, 1ns},
-                {2s, 3, true, 0, 0ns, 2s},
-                {3s, 1, false, 0, 333'333'334ns, 1s},
-                {3s + 333'333'333ns, 1, false, 0, 1ns, 666'666'667ns},
-                {3s + 333'333'334ns, 1, true, 0, 0ns, 1'666'666'666ns},
+                {0ns, 1, true, 2, 0ns, 1s},
+                {1ns, 1, true, 1, 0ns, 1s},
+                {2ns, 1, true, 0, 0ns, 1s},
+                {1s - 1ns, 1, false, 0, 1ns, 3ns},
+                {1s, 1, true, 0, 0ns, 1s},
+                {1s, 1, false, 0, 1ns, 1s},
+                {1s + 1ns, 1, true, 0, 0ns, 1s},
             });
+}
+
+// Slots have 80 ms. The fifth charge that is not the newest is one too many for the log.
+TEST(Sliding, ManyChargesAreCountedInSlots) {
+  run_table(sliding_rule(10, 10s), k2023,
+            {
+                {10ms, 1, true, 9, 0ns, 10s},
+                {20ms, 1, true, 8, 0ns, 10s},
+                {30ms, 1, true, 7, 0ns, 10s},
+                {90ms, 1, true, 6, 0ns, 10s},
+                {100ms, 1, true, 5, 0ns, 10s},
+                {170ms, 5, true, 0, 0ns, 10s + 70ms},          // up to the end of the slot from 160 to 240 ms, and 10 s
+                {170ms, 3, false, 0, 10s - 90ms, 10s + 70ms},  // three leave at 10.08 s
+                {170ms, 4, false, 0, 10s - 10ms, 10s + 70ms},  // two more at 10.16 s
+                {10s + 80ms, 3, true, 0, 0ns, 10s + 80ms},
+                {21s, 10, true, 0, 0ns, 10s},  // without usage it begins anew, with exact times
+            });
+}
+
+// A slot that is left keeps multiples of ceil(amount / 804); the rest is carried on to the newest.
+TEST(Sliding, TheRestOfASlotIsCarriedOn) {
+  const Rule rule = sliding_rule(8040, 125s);  // quanta of 10, slots of a second
+  State state;
+  const auto charge_at = [&](Duration at, Amount units) {
+    const Moment moment = moment_at(rule, k2023 + at);
+    settle(rule, state, moment);
+    charge(rule, state, units, moment);
+  };
+  for (int i = 0; i < 6; ++i) charge_at(Duration::from_ns(i), 1);  // a ring from now on
+  charge_at(0s, 9);
+  charge_at(1s, 6);
+  charge_at(2s, 1);
+  EXPECT_EQ(used(rule, state, moment_at(rule, k2023 + 2s)), 22);
+  const Instant first = k2023 + 126s;
+  EXPECT_EQ(used(rule, settled(rule, state, first), moment_at(rule, first)), 12) << "ten of the fifteen";
+  EXPECT_EQ(used(rule, settled(rule, state, first + 1s), moment_at(rule, first + 1s)), 2) << "ten of the five and six";
+  EXPECT_EQ(used(rule, settled(rule, state, first + 2s), moment_at(rule, first + 2s)), 0);
 }
 
 TEST(Sliding, EdgesOfAmountAndPeriod) {
-  run_table(sliding_rule(kAmountMax, kPeriodMax), Instant(),
-            {
-                {0ns, kAmountMax, true, 0, 0ns, kPeriodMax + kPeriodMax},
-                {0ns, kAmountMax, false, 0, kPeriodMax + kPeriodMax, kPeriodMax + kPeriodMax},
-                {kPeriodMax, 1, false, 0, 36ns, kPeriodMax},  // one unit is 35.04 ns
-                {kPeriodMax + Duration(35ns), 1, false, 0, 1ns, kPeriodMax + Duration(-35ns)},
-                {kPeriodMax + Duration(36ns), 1, true, 0, 0ns, kPeriodMax + kPeriodMax + Duration(-36ns)},
-            });
+  const Duration slot = std::chrono::microseconds(2'524'953'600'000);
+  run_table(
+      sliding_rule(kAmountMax, kPeriodMax), Instant(),
+      {
+          {0ns, kAmountMax, true, 0, 0ns, kPeriodMax + slot},  // a period of more than 800 days has no exact times
+          {0ns, kAmountMax, false, 0, kPeriodMax + slot, kPeriodMax + slot},
+          {kPeriodMax, 1, false, 0, slot, slot},
+          {kPeriodMax + slot, 1, true, kAmountMax - 1, 0ns, kPeriodMax + slot},
+      });
   run_table(sliding_rule(1'000'000'000'000'000, 1ms), k2500,
             {
-                {0ns, 1'000'000'000'000'000, true, 0, 0ns, 2ms},
-                {1ms + 1ns, 1'000'000'001, false, 1'000'000'000, 1ns, 999'999ns},
-                {1ms + 1ns, 1'000'000'000, true, 0, 0ns, 2ms - 1ns},
-                {1ms + 1ns, 1'000'000'000'000'001, false, 0, Duration::never(), 2ms - 1ns},
+                {0ns, 1'000'000'000'000'000, true, 0, 0ns, 1ms},
+                {1ms - 1ns, 1, false, 0, 1ns, 1ns},
+                {1ms, 1'000'000'000'000'000, true, 0, 0ns, 1ms},
+                {1ms, 1'000'000'000'000'001, false, 0, Duration::never(), 1ms},
             });
 }
 
@@ -73,28 +109,90 @@ TEST(Sliding, ForcedBeyondItsAmount) {
   State state = settled(rule, {}, k2023);
   charge(rule, state, 40, moment_at(rule, k2023));
   EXPECT_EQ(remaining(rule, state, moment_at(rule, k2023)), 0);
-  EXPECT_EQ(wait_for(rule, state, 0, moment_at(rule, k2023)), Duration(17500ms));
-  EXPECT_EQ(wait_for(rule, state, 10, moment_at(rule, k2023)), Duration(20s));
+  EXPECT_EQ(wait_for(rule, state, 0, moment_at(rule, k2023)), Duration(10s));
+  EXPECT_EQ(wait_for(rule, state, 10, moment_at(rule, k2023)), Duration(10s));
   expect_exact_wait(rule, state, 1, k2023 + 3s);
+  // More than the amount is no charge for the log, and more than the ring has room for stays with the newest.
+  for (int i = 1; i < 200; ++i) {
+    const Instant now = k2023 + Duration::from_ns(i * 80'000'000LL);
+    settle(rule, state, moment_at(rule, now));
+    charge(rule, state, 3, moment_at(rule, now));
+    expect_exact_wait(rule, state, 1, now);
+    expect_exact_wait(rule, state, 10, now);
+  }
 }
 
-TEST(Sliding, OnlyTheCurrentWindowsPartsComeBack) {
+TEST(Sliding, APartLeavesItsOwnPlaceWhileItCounts) {
   const Rule rule = sliding_rule(10, 10s);
   const HeldPart part{4, k2023 + 5s, k2023 + 1h};
-  State state = settled(rule, {}, part.made_at);
-  charge(rule, state, 6, moment_at(rule, part.made_at));
+  State state;
+  charge(rule, state, 2, moment_at(rule, k2023));
+  charge(rule, state, 4, moment_at(rule, part.made_at));
 
-  State same = state;
-  EXPECT_EQ(still_charged(rule, same, part, moment_at(rule, k2023 + 9s)), 4);
-  release(rule, same, part, moment_at(rule, k2023 + 9s));
-  EXPECT_EQ(used(rule, same, moment_at(rule, k2023 + 9s)), 2);
+  const Moment then = moment_at(rule, k2023 + 9s);
+  State same = settled(rule, state, then.now);
+  EXPECT_EQ(still_charged(rule, same, part, then), 4);
+  release(rule, same, part, then);
+  EXPECT_EQ(used(rule, same, then), 2);
+  EXPECT_TRUE(is_fresh(rule, settled(rule, same, k2023 + 10s), moment_at(rule, k2023 + 10s)));
 
-  const Moment next = moment_at(rule, k2023 + 10s);
+  const Moment next = moment_at(rule, k2023 + 15s);
   State later = settled(rule, state, next.now);
   charge(rule, later, 3, next);
   EXPECT_EQ(still_charged(rule, later, part, next), 0);
   release(rule, later, part, next);
-  EXPECT_EQ(used(rule, later, next), 9);
+  EXPECT_EQ(used(rule, later, next), 3);
+}
+
+// Two windows, as earlier versions kept them: charged at the end of the one before, and now.
+TEST(Sliding, TwoWindowsBecomeCharges) {
+  const Rule rule = sliding_rule(10, 10s);
+  struct {
+    Instant start;
+    Amount current = 3;
+    Amount previous = 4;
+  } const kept{k2023};
+  State state;
+  state.sliding = sliding::read_state({reinterpret_cast<const char*>(&kept), sizeof kept}).value();
+  const auto used_at = [&](Duration at) {
+    return used(rule, settled(rule, state, k2023 + at), moment_at(rule, k2023 + at));
+  };
+  EXPECT_EQ(used_at(2s), 7);
+  EXPECT_EQ(used_at(10s - 1ns), 7);
+  EXPECT_EQ(used_at(10s), 3);
+  EXPECT_EQ(used_at(20s - 1ns), 3);
+  EXPECT_EQ(used_at(20s), 0);
+}
+
+TEST(Sliding, WhatCannotBeAStateIsNotRead) {
+  const Rule rule = sliding_rule(1000, 125s);
+  State state;
+  for (int i = 0; i < 300; ++i) {
+    const Moment moment = moment_at(rule, k2023 + Duration::from_ns(i * 400'000'000LL));
+    settle(rule, state, moment);
+    charge(rule, state, 3, moment);
+  }
+  const std::string good(reinterpret_cast<const char*>(&state.sliding), state_size(rule));
+  ASSERT_TRUE(sliding::read_state(good));
+  EXPECT_FALSE(sliding::read_state(good.substr(0, 48)));
+  EXPECT_FALSE(sliding::read_state(good.substr(1)));
+  EXPECT_FALSE(sliding::read_state({}));
+  // Whatever the bytes are, what is read can be used.
+  Random random(7);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes = good;
+    const auto place = static_cast<std::size_t>(random.between(8, static_cast<std::int64_t>(bytes.size()) - 1));
+    bytes[place] = static_cast<char>(random.between(0, 255));
+    const auto read = sliding::read_state(bytes);
+    if (!read) continue;
+    State any;
+    any.sliding = *read;
+    const Moment moment = moment_at(rule, k2023 + 130s);
+    settle(rule, any, moment);
+    charge(rule, any, 3, moment);
+    EXPECT_GE(give_back(rule, any, 500, 0, moment), 0);
+    EXPECT_GE(wait_for(rule, any, 500, moment), Duration());
+  }
 }
 
 TEST(Sliding, AReleaseNeverGoesBelowZero) {
@@ -103,35 +201,6 @@ TEST(Sliding, AReleaseNeverGoesBelowZero) {
   charge(rule, state, 2, moment_at(rule, k2023));
   release(rule, state, {5, k2023, k2023 + 1s}, moment_at(rule, k2023));
   EXPECT_TRUE(is_fresh(rule, state, moment_at(rule, k2023)));
-}
-
-TEST(SlidingProperty, NeverMoreThanTheAmountInAnAlignedWindowAndExactWaits) {
-  Random random(5);
-  for (int round = 0; round < 1000; ++round) {
-    const Rule rule =
-        sliding_rule(random.skewed(1, kAmountMax), Duration::from_ns(random.skewed(kPeriodMin.ns(), kPeriodMax.ns())));
-    State state;
-    Instant now = Instant::from_ns(base::to_unsigned(random.skewed(0, std::int64_t{1} << 62)));
-    Instant window = Instant::max();
-    Amount admitted = 0;
-    for (int step = 0; step < 60; ++step) {
-      const Moment moment = moment_at(rule, now);
-      settle(rule, state, moment);
-      if (moment.window.start != window) admitted = 0;
-      window = moment.window.start;
-      const Amount cost = random.between(0, 2) == 0 ? std::max<Amount>(1, remaining(rule, state, moment))
-                                                    : random.skewed(0, rule.amount);
-      expect_exact_wait(rule, state, cost, now);
-      if (fits(rule, state, cost, moment)) {
-        charge(rule, state, cost, moment);
-        admitted += cost;
-      }
-      ASSERT_LE(admitted, rule.amount);
-      const Duration wait = wait_for(rule, state, 1, moment);
-      const std::int64_t step_max = random.between(0, 9) == 0 ? rule.period.ns() * 2 : rule.period.ns() / 4;
-      now = now + (random.between(0, 1) == 0 ? wait : Duration::from_ns(random.skewed(0, step_max)));
-    }
-  }
 }
 
 }  // namespace

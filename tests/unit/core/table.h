@@ -26,7 +26,7 @@ inline Rule stock_rule(Amount amount) { return {Kind::kStock, amount, amount, {}
 // The core takes a calendar's periods as given: here they are days.
 inline Moment moment_at(const Rule& rule, Instant now) {
   if (rule.kind == Kind::kCalendar) return {now, fixed_window(kDay, now)};
-  return is_windowed(rule.kind) ? Moment{now, fixed_window(rule.period, now)} : Moment{now, {}};
+  return has_window(rule.kind) ? Moment{now, fixed_window(rule.period, now)} : Moment{now, {}};
 }
 
 inline State settled(const Rule& rule, State state, Instant now) {

@@ -84,7 +84,8 @@ TEST(Window, TimeStandsStillBehindItsWindow) {
   const State state = settled(rule, {}, k2023 + 10s);
   EXPECT_EQ(not_before(rule, state, k2023 + 3s), k2023 + 10s);
   EXPECT_EQ(not_before(rule, state, k2023 + 12s), k2023 + 12s);
-  const State sliding = settled(sliding_rule(5, 10s), {}, k2023 + 10s);
+  State sliding;
+  charge(sliding_rule(5, 10s), sliding, 1, moment_at(sliding_rule(5, 10s), k2023 + 10s));
   EXPECT_EQ(not_before(sliding_rule(5, 10s), sliding, k2023 + 3s), k2023 + 10s);
   EXPECT_EQ(not_before(bucket_rule(5, 10s), {}, k2023), k2023);
 }

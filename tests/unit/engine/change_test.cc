@@ -153,7 +153,7 @@ TEST(Change, CutAnywhereIsRefused) {
 
 TEST(Change, OutOfItsBoundsIsRefused) {
   const std::string long_key(kKeyBytesMax + 1, 'k');
-  const std::string long_state(32, 's');
+  const std::string long_state(sizeof(core::State) + 8, 's');
   const auto expect_refused = [](const Encoder& record, std::string_view what) {
     Collector found;
     const auto read = read_changes(record.view(), found);

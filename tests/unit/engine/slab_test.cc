@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -65,9 +66,10 @@ TEST(Slab, MemoryReturnsAndServesOtherSizes) {
   EXPECT_EQ(memory.bytes(), 20 * kChunk);
   for (const Slab::Reference block : small) slab.free(block, 4);
   EXPECT_LE(memory.bytes(), kChunk) << "one chunk with room is kept";
-  const auto large = allocate_chunks(slab, memory, 90, 20);
+  auto large = allocate_chunks(slab, memory, 90, 20);
   EXPECT_LE(memory.bytes(), 21 * kChunk);
-  for (auto block = large.rbegin(); block != large.rend(); ++block) slab.free(*block, 90);
+  std::ranges::reverse(large);
+  for (const Slab::Reference block : large) slab.free(block, 90);
   EXPECT_LE(memory.bytes(), 2 * kChunk);
 }
 

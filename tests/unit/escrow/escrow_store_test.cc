@@ -331,6 +331,18 @@ TEST_F(EscrowFailuresTest, WhatIsAskedAgainIsChargedWhereverItIsDecided) {
   }
 }
 
+// A denial that nobody heard of, asked for again, leaves nothing set aside.
+TEST_F(EscrowFailuresTest, ADenialThatIsToldLateHoldsNothing) {
+  const Charge charges[] = {{"here", "k", 2}, {"there", "k", 100}};
+  const Charge first{"there", "k", 1};
+  ASSERT_TRUE(node_->take({.charges = {&first, 1}}).value().is_allowed);
+  fail_once("TAKE", Mood::kMute);
+  EXPECT_EQ(node_->take({.charges = charges, .id = "op"}).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(node_->usage({"here", "k"}).value().held, 2) << "as long as nobody knows";
+  EXPECT_FALSE(node_->take({.charges = charges, .id = "op"}).value().is_allowed);
+  EXPECT_EQ(node_->usage({"here", "k"}).value().held, 0);
+}
+
 TEST_F(EscrowFailuresTest, AChargeOfNothingBesideOthersIsOnlyLookedAt) {
   const Charge charges[] = {{"here", "k", 0}, {"there", "k", 1}};
   const auto answer = node_->take({.charges = charges});

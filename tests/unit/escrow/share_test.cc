@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
+
 namespace mete::escrow {
 namespace {
 
@@ -11,7 +13,7 @@ using namespace std::chrono_literals;
 constexpr Instant kStart = Instant::from_unix_seconds(1'000);
 
 std::shared_ptr<const Terms> terms_for(const Limit& limit) {
-  return std::make_shared<const Terms>(terms_of(limit).value());
+  return std::make_shared<const Terms>(terms_of(limit, 1).value());
 }
 
 class ShareTest : public ::testing::Test {
@@ -32,7 +34,7 @@ class ShareTest : public ::testing::Test {
     ASSERT_EQ(take(1), Share::Outcome::kDecided);
   }
 
-  DrawNames names{"node", 1};
+  DrawNames names{base::random_id};
   Share share{"limit", "key", terms_for(window("limit").amount(1000).per(60s))};
   Instant now = kStart;
   core::Verdict verdict;
@@ -69,7 +71,8 @@ TEST_F(ShareTest, DrawsSingleUnitsWhenNothingIsLeft) {
   for (int i = 0; i < 2; ++i) {
     now = now + 1s;
     ASSERT_EQ(take(1), Share::Outcome::kDraw);
-    share.denied(share.draw(names, now), {.remaining = 0, .limit = 1000, .retry_after = 40s, .reset_after = 40s}, now);
+    share.denied(share.draw(names, now), {.remaining = 0, .limit = 1000, .retry_after = 40s, .reset_after = 40s}, 0,
+                 now);
   }
   EXPECT_EQ(take(1), Share::Outcome::kDecided);
   EXPECT_FALSE(verdict.is_allowed);
@@ -132,7 +135,7 @@ class BucketShare : public ::testing::Test {
   }
 
   Share share{"limit", "key", terms_for(bucket("limit").amount(1000).per(60s))};
-  DrawNames names{"node", 1};
+  DrawNames names{base::random_id};
   core::Verdict verdict;
 };
 

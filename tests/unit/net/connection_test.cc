@@ -72,7 +72,7 @@ TEST_P(ServerConnection, AHalfClosedClientGetsAllItsAnswers) {
   send(requests);
   ::shutdown(client.get(), SHUT_WR);
   settle();
-  EXPECT_EQ(receive().size(), 20 * 10'000 + std::string("(end)").size());
+  EXPECT_EQ(receive().size(), 20UL * 10'000 + std::string("(end)").size());
   EXPECT_EQ(log, "gone closed ");
 }
 

@@ -123,7 +123,7 @@ TEST(Combiner, CallsOnTheSameThingWaitForEachOther) {
 
 // The runs of this test take a long time each, of which most is the way.
 TEST(Combiner, MoreAreUnderWayWhereTheServerIsFar) {
-  constexpr auto kDistance = std::chrono::hours(1);
+  constexpr auto kDistance = std::chrono::seconds(1);
   World world(1, 1);
   world.combiner.set_distance(kDistance);
   world.start();
@@ -138,6 +138,34 @@ TEST(Combiner, MoreAreUnderWayWhereTheServerIsFar) {
       << "so many at most";
   world.finish(10);
   EXPECT_EQ(world.sizes.size(), 11U);
+}
+
+// What has left together would come back together, and its callers would ask again together.
+TEST(Combiner, WhatLeavesForAServerThatIsFarKeepsAGap) {
+  constexpr int kCalls = 5;
+  Combiner<Call> combiner({.near = kCalls, .far = kCalls, .together_max = 1});
+  combiner.set_distance(std::chrono::milliseconds(320));
+  Gate gate;
+  std::mutex mutex;
+  std::vector<Instant> departures;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kCalls; ++i) {
+    threads.emplace_back([&] {
+      Call call;
+      combiner.join(call, [&](std::span<Call* const>) {
+        {
+          const std::lock_guard guard(mutex);
+          departures.push_back(base::monotonic_now());
+        }
+        gate.pass();
+        return true;
+      });
+    });
+  }
+  gate.wait_for(kCalls);
+  gate.open(kCalls);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(departures.back() - departures.front(), (kCalls - 1) * std::chrono::milliseconds(10));
 }
 
 TEST(Combiner, ManyThreadsAreEachServedOnce) {

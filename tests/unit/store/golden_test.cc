@@ -1,8 +1,8 @@
-// A data directory of format version 1 as it is checked in, with every kind of change in its snapshot and in the
-// journal behind it: every later version must read it. If the format changes, it stays, and version 2 gets one of its
-// own.
+// Data directories as they are checked in, with every kind of change in their snapshots and in the journals behind
+// them: every later version must read them. store-v1 has sliding meters of two windows, store-v2 of charges. If the
+// format changes, these stay, and a new one is added.
 //
-// It was written by:  METE_REGENERATE=1 build/tests/mete_unit_tests --gtest_filter='StoreGolden.*'
+// The last one was written by:  METE_REGENERATE=1 build/tests/mete_unit_store_tests --gtest_filter='*StoreGolden*v2'
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
-const std::filesystem::path kGolden = support::repository() / "tests/golden/store-v1";  // NOLINT(cert-err58-cpp)
+std::filesystem::path golden(std::string_view name) { return support::repository() / "tests/golden" / name; }
+constexpr std::string_view kLast = "store-v2";
 constexpr Instant kWrittenAt = Instant::from_unix_seconds(1'700'000'000);
 
 std::unique_ptr<Store> open_at(const std::filesystem::path& directory, const Clock& clock) {
@@ -59,9 +60,9 @@ void use(Store& store, const std::string& key) {
 }
 
 void write_directory() {
-  std::filesystem::remove_all(kGolden);
+  std::filesystem::remove_all(golden(kLast));
   const ManualClock clock(kWrittenAt);
-  const auto store = open_at(kGolden, clock);
+  const auto store = open_at(golden(kLast), clock);
   store->define(bucket("bucket").amount(100).per(1h).burst(200)).value();
   store->define(window("window").amount(100).per(1h)).value();
   store->define(sliding("sliding").amount(100).per(1h)).value();
@@ -98,11 +99,13 @@ void expect_used(Store& store, const std::string& key) {
   EXPECT_EQ(keys.type("gone-" + key).value(), KeyType::kNone);
 }
 
-TEST(StoreGolden, IsRead) {
-  if (std::getenv("METE_REGENERATE") != nullptr) write_directory();
+class StoreGolden : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(StoreGolden, IsRead) {
+  if (GetParam() == kLast && std::getenv("METE_REGENERATE") != nullptr) write_directory();
   const support::TemporaryDirectory directory;
   const std::filesystem::path copy = directory.path() / "data";
-  std::filesystem::copy(kGolden, copy);
+  std::filesystem::copy(golden(GetParam()), copy);
   const ManualClock clock(kWrittenAt + Duration(1s));
   const auto store = open_at(copy, clock);
   EXPECT_THAT(store->limits().value(), ElementsAre("bucket", "calendar", "redefined", "sliding", "stock", "window"));
@@ -112,6 +115,10 @@ TEST(StoreGolden, IsRead) {
   expect_used(*store, "a");
   expect_used(*store, "b");
 }
+
+INSTANTIATE_TEST_SUITE_P(Versions, StoreGolden, ::testing::Values("store-v1", kLast), [](const auto& tested) {
+  return std::string(tested.param.substr(std::string_view("store-").size()));
+});
 
 }  // namespace
 }  // namespace mete::store

@@ -112,10 +112,13 @@ std::optional<wire::HttpResponse> refuse_form(const wire::HttpRequest& request) 
 
 Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
   if (body.empty() && !route.needs_body) return wire::JsonValue{wire::JsonObject()};
-  if (body.empty()) return base::invalid("the body is missing: it must be a JSON object");
+  if (body.empty()) {
+    return base::invalid(route.is_list ? "the body is missing: it must be a JSON array"
+                                       : "the body is missing: it must be a JSON object");
+  }
   if (route.body == nullptr) return base::invalid(std::string(route.method) + " takes no body here");
   auto value = TRY(wire::read_json(body));
-  TRY(check_object(value, *route.body));
+  TRY(route.is_list ? check_list(value, *route.body) : check_object(value, *route.body));
   return value;
 }
 

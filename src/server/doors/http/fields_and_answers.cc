@@ -85,12 +85,24 @@ Result<std::string_view> id_field(const wire::JsonValue& body) {
   return base::invalid("id must not be empty: leave it out");
 }
 
-wire::HttpResponse problem(int status, std::string_view detail, std::string_view code) {
-  wire::HttpResponse response{.status = status, .content_type = kProblemContentType};
-  wire::JsonWriter writer(response.body);
+namespace {
+
+void put_problem(int status, std::string_view detail, std::string_view code, wire::JsonWriter& writer) {
   // "about:blank" says that the status tells the kind of problem; its title is then the status's.
   writer.begin_object().member("type", "about:blank").member("title", wire::reason_phrase(status));
   writer.member("status", std::int64_t{status}).member("detail", detail).member("code", code).end_object();
+}
+
+}  // namespace
+
+void write_problem(const Error& error, wire::JsonWriter& writer) {
+  put_problem(status_of(error.code), error.message, to_string(error.code), writer);
+}
+
+wire::HttpResponse problem(int status, std::string_view detail, std::string_view code) {
+  wire::HttpResponse response{.status = status, .content_type = kProblemContentType};
+  wire::JsonWriter writer(response.body);
+  put_problem(status, detail, code, writer);
   // Both may be over in a moment; a client that asks again at once does not help.
   if (status == 503) response.add_header("Retry-After", 1);
   return response;

@@ -32,6 +32,8 @@ inline constexpr std::string_view kJsonContentType = "application/json";
 // `code` as RESP has it in front of its errors.
 wire::HttpResponse problem(int status, std::string_view detail, std::string_view code = "ERR");
 wire::HttpResponse problem(const Error& error);
+// The same as an object of an answer that has others beside it.
+void write_problem(const Error& error, wire::JsonWriter& writer);
 
 // Status 200, or another, and an object whose members `write` writes.
 template <class Write>

@@ -8,7 +8,7 @@ namespace mete::server {
 using Handle = Result<wire::HttpResponse>(HttpCall& call);
 
 // operations.cc
-Handle handle_take, handle_check, handle_give;
+Handle handle_take, handle_takes, handle_check, handle_give;
 
 // holds.cc
 Handle handle_hold, handle_get_hold, handle_list_holds, handle_commit, handle_cancel, handle_extend;

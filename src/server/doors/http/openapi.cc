@@ -117,6 +117,15 @@ void write_content(std::string_view content_type, const Schema* schema, JsonWrit
   writer.end_object().end_object();
 }
 
+// An array whose elements are of one of the schemas.
+void write_list_content(std::span<const Schema* const> schemas, JsonWriter& writer) {
+  writer.name("content").begin_object().name(kJsonContentType).begin_object().name("schema").begin_object();
+  writer.member("type", "array").member("maxItems", std::int64_t{kTakesMax}).name("items").begin_object();
+  writer.name("anyOf").begin_array();
+  for (const Schema* schema : schemas) write_reference("schemas", schema->name, writer);
+  writer.end_array().end_object().end_object().end_object().end_object();
+}
+
 void write_decision_headers(bool is_denial, JsonWriter& writer) {
   writer.name("headers").begin_object();
   for (const HeaderSpec& header : kDecisionHeaders) {
@@ -134,7 +143,11 @@ void write_response(const Route& route, int status, JsonWriter& writer) {
   if (!is_success && !is_denial) writer.member("$ref", "#/components/responses/Problem");
   writer.member("description", wire::reason_phrase(status));
   if (is_decision(route) && (is_success || is_denial)) write_decision_headers(is_denial, writer);
-  if (is_success && !route.content_type.empty()) write_content(route.content_type, route.answer, writer);
+  if (is_success && route.is_list) {
+    write_list_content(std::array{route.answer, &schema::kProblem}, writer);
+  } else if (is_success && !route.content_type.empty()) {
+    write_content(route.content_type, route.answer, writer);
+  }
   if (is_denial && !route.content_type.empty()) write_content(kProblemContentType, &schema::kDenial, writer);
   writer.end_object();
 }
@@ -166,7 +179,11 @@ void write_operation(const Route& route, JsonWriter& writer) {
   writer.end_array();
   if (route.body != nullptr) {
     writer.name("requestBody").begin_object().member("required", route.needs_body);
-    write_content(kJsonContentType, route.body, writer);
+    if (route.is_list) {
+      write_list_content(std::array{route.body}, writer);
+    } else {
+      write_content(kJsonContentType, route.body, writer);
+    }
     writer.end_object();
   }
   writer.name("responses").begin_object();

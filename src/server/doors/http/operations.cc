@@ -1,9 +1,10 @@
-// take, check and give.
+// take, takes, check and give.
 #include <array>
 
 #include "base/errors.h"
 #include "base/names.h"
 #include "base/try.h"
+#include "core/validate.h"
 #include "server/doors/http/decision.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
@@ -21,14 +22,66 @@ void observe(const HttpCall& call, const core::Take& request, const core::Verdic
   }
 }
 
+Mode mode_of(const wire::JsonValue& body) {
+  return base::named<Mode>(schema::kModes, text_field(body, "mode")).value_or(Mode::kTake);
+}
+
+// One of a list of takes, and its answer.
+struct ListedTake {
+  explicit ListedTake(const wire::JsonValue& body) : charges(charges_field(body)), mode(mode_of(body)) {
+    if (auto found = id_field(body); found.has_value()) {
+      id = *found;
+    } else {
+      answer = std::move(found).error();
+    }
+  }
+
+  // It can share its way to the store with others.
+  [[nodiscard]] bool is_plain() const {
+    return answer.has_value() && charges.size() == 1 && mode == Mode::kTake && id.empty();
+  }
+  void write_answer(wire::JsonWriter& writer) const {
+    if (!answer.has_value()) return write_problem(answer.error(), writer);
+    writer.begin_object();
+    write_decision({*answer, charges, mode == Mode::kUpTo}, writer);
+    writer.end_object();
+  }
+
+  std::vector<Charge> charges;
+  Mode mode;
+  std::string_view id;
+  Result<core::Verdict> answer;
+};
+
+// Carries out the first of them, and those that can go with it; tells how many these were.
+std::size_t take_next(HttpCall& call, std::span<ListedTake> takes) {
+  std::size_t count = 0;
+  while (count < takes.size() && takes[count].is_plain()) ++count;
+  if (count > 0) {
+    std::vector<Charge> charges;
+    for (const ListedTake& take : takes.first(count)) charges.push_back(take.charges[0]);
+    std::vector<Result<core::Verdict>> answers(count);
+    call.store.take_each(charges, answers);
+    for (std::size_t i = 0; i < count; ++i) takes[i].answer = std::move(answers[i]);
+  } else {
+    count = 1;
+    if (takes[0].answer.has_value()) {
+      takes[0].answer = call.store.take({takes[0].charges, takes[0].mode, takes[0].id});
+    }
+  }
+  for (const ListedTake& take : takes.first(count)) {
+    if (take.answer.has_value()) observe(call, {take.charges, take.mode}, *take.answer);
+  }
+  return count;
+}
+
 }  // namespace
 
 Result<wire::HttpResponse> handle_take(HttpCall& call) {
   const auto id = TRY(id_field(call.body));
   const auto charges = charges_field(call.body);
   ChargeUsages usages;
-  const Mode mode = base::named<Mode>(schema::kModes, text_field(call.body, "mode")).value_or(Mode::kTake);
-  core::Take request = {charges, mode, id};
+  core::Take request = {charges, mode_of(call.body), id};
   if (charges.size() > 1) request.usages = std::span(usages).first(charges.size());
   const auto verdict = TRY(call.store.take(request));
   observe(call, request, verdict);
@@ -36,6 +89,21 @@ Result<wire::HttpResponse> handle_take(HttpCall& call) {
   auto response = verdict.is_allowed ? json_answer([&](wire::JsonWriter& writer) { write_decision(decision, writer); })
                                      : denial(decision);
   add_decision_headers(call, decision, response);
+  return response;
+}
+
+Result<wire::HttpResponse> handle_takes(HttpCall& call) {
+  const auto& bodies = *call.body.as<wire::JsonArray>();
+  TRY(core::validate_takes_count(bodies.size()));
+  std::vector<ListedTake> takes;
+  takes.reserve(bodies.size());
+  for (const wire::JsonValue& body : bodies) takes.emplace_back(body);
+  for (std::size_t first = 0; first < takes.size();) first += take_next(call, std::span(takes).subspan(first));
+  wire::HttpResponse response{.status = 200, .content_type = kJsonContentType};
+  wire::JsonWriter writer(response.body);
+  writer.begin_array();
+  for (const ListedTake& take : takes) take.write_answer(writer);
+  writer.end_array();
   return response;
 }
 

@@ -15,7 +15,7 @@
 #include "server/decisions/decision_observer.h"
 #include "server/doors/authentication.h"
 #include "server/doors/http/schema.h"
-#include "store/store.h"
+#include "store/caller.h"
 #include "wire/http_response.h"
 #include "wire/json.h"
 #include "wire/uri.h"
@@ -43,7 +43,8 @@ struct HttpCall {
   DecisionObserver& observer;
   std::vector<std::string> parameters;      // of the path, in its order
   std::vector<wire::QueryParameter> query;  // only what the route has
-  wire::JsonValue body;                     // an object of the route's schema; an empty one where there is none
+  // An object of the route's schema, an empty one where there is none; or an array of such objects, of a list's.
+  wire::JsonValue body;
 
   [[nodiscard]] const std::string* find_query(std::string_view name) const;
 };
@@ -70,6 +71,7 @@ struct Route {              // NOLINT(clang-analyzer-optin.performance.Padding)
   const Schema* answer;           // null: not JSON, or not described here
   std::array<int, 6> others;      // what else may come, besides 400, 401, 403 and 503; zeros at the end
   Result<wire::HttpResponse> (*handle)(HttpCall&);
+  bool is_list = false;  // the body is an array of such, and the answer one of answers and problems
 };
 
 std::span<const Route> http_routes();

@@ -11,6 +11,7 @@ using enum Access;
 
 constexpr bool kNeedsBody = true;
 constexpr bool kMayHaveBody = false;
+constexpr bool kIsList = true;
 constexpr const Schema* kNoBody = nullptr;
 constexpr std::string_view kNoContent = {};
 constexpr std::string_view kMetricsContent = "text/plain";
@@ -34,6 +35,8 @@ constexpr Route kRoutes[] = {
     // --- Operations ---
     {"take", "POST", "/v1/take", kUse, "Take, if it fits, from every limit named; or ask, take what fits, or record.",
      kNoQuery, &schema::kTake, kNeedsBody, 200, kJsonContentType, &schema::kDecision, {404, 409, 413, 415, 429}, handle_take},
+    {"takes", "POST", "/v1/takes", kUse, "Up to 1000 takes that are independent of each other, and an answer to each in its place.",
+     kNoQuery, &schema::kTake, kNeedsBody, 200, kJsonContentType, &schema::kDecision, {413, 415}, handle_takes, kIsList},
     {"check", "GET", "/v1/check", kUse, "Take one charge and answer by status and headers alone: for auth_request and forwardAuth.",
      kCheckQuery, kNoBody, kMayHaveBody, 200, kNoContent, nullptr, {404, 429}, handle_check},
     {"give", "POST", "/v1/give", kUse, "Give back what was taken, and never more than is used.",

@@ -153,6 +153,12 @@ Result<void> check_members(const JsonValue& value, const Schema& schema, const M
 
 Result<void> check_object(const JsonValue& value, const Schema& schema) { return check_members(value, schema, {}); }
 
+Result<void> check_list(const JsonValue& value, const Schema& schema) {
+  const auto* list = value.as<JsonArray>();
+  if (list == nullptr) return base::invalid("the body must be an array, not " + description(value));
+  return check_array(*list, {.type = MemberType::kObjects, .elements = &schema}, {});
+}
+
 Members schema::limit_members() {
   static std::deque<std::string> summaries;
   Members members = {{"name", kText, kOptional, "As in the path."}};

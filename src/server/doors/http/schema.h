@@ -44,6 +44,9 @@ struct Schema {
 // place, as in "charges[2].cost must be an integer, not 1.5". Text must not have NUL: see wire/uri.h.
 Result<void> check_object(const wire::JsonValue& value, const Schema& schema);
 
+// The same of an array of such objects: its first element is [0].
+Result<void> check_list(const wire::JsonValue& value, const Schema& schema);
+
 // The member's value; null where it is absent. `object` is an object.
 const wire::JsonValue* find_member(const wire::JsonValue& object, std::string_view name);
 

@@ -56,7 +56,9 @@ Result<void> Arguments::read(const Command& command, std::span<const std::string
       if (count > 0) present_ |= 1U << index;
       continue;
     }
-    TRY(read_value(argument, index, words[0]));
+    if (!read_plainly(argument, index, words[0])) {
+      TRY(read_value(argument, index, words[0]));
+    }
     words = words.subspan(1);
   }
   while (!words.empty()) {
@@ -100,16 +102,29 @@ Result<void> Arguments::read_option(const Command& command, std::span<const std:
   return too_much(command);
 }
 
-Result<void> Arguments::read_value(const Argument& argument, std::size_t index, std::string_view word) {
+// A text or an integer, which nearly all are, without a Result. False, and it was neither: read_value() tells the rest.
+bool Arguments::read_plainly(const Argument& argument, std::size_t index, std::string_view word) {
   CHECK(index < kArgumentsMax);
+  Value& value = values_[index];
+  if (argument.type == ArgumentType::kInteger) {
+    const auto integer = wire::parse_integer(word);
+    if (!integer) return false;
+    value.integer = *integer;
+  } else if (argument.type != ArgumentType::kText && argument.type != ArgumentType::kKey) {
+    return false;
+  }
+  value.text = word;
+  present_ |= 1U << index;
+  return true;
+}
+
+Result<void> Arguments::read_value(const Argument& argument, std::size_t index, std::string_view word) {
+  if (read_plainly(argument, index, word)) return {};
   Value& value = values_[index];
   value.text = word;
   present_ |= 1U << index;
-  if (argument.type == ArgumentType::kText || argument.type == ArgumentType::kKey) return {};
-  const auto number = wire::read_argument(argument, word);
-  // As Redis says it.
-  if (!number && argument.type == ArgumentType::kInteger) return not_an_integer();
-  value.integer = TRY(number);
+  if (argument.type == ArgumentType::kInteger) return not_an_integer();
+  value.integer = TRY(wire::read_argument(argument, word));
   return {};
 }
 

@@ -44,6 +44,7 @@ class Arguments {
   };
 
   Result<void> read_option(const Command& command, std::span<const std::string_view>& words);
+  bool read_plainly(const Argument& argument, std::size_t index, std::string_view word);
   Result<void> read_value(const Argument& argument, std::size_t index, std::string_view word);
   Result<void> add_charge(std::span<const std::string_view>& words);
 

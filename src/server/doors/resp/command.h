@@ -57,6 +57,8 @@ struct Command {
   std::string_view reply;  // what it answers, in a few words
 
   [[nodiscard]] bool has(CommandFlag flag) const { return (flags & flag) != 0; }
+  // The first word behind its name is a key.
+  [[nodiscard]] bool takes_key() const { return !arguments.empty() && arguments[0].type == ArgumentType::kKey; }
   [[nodiscard]] bool takes_charges() const { return !arguments.empty() && arguments[0].type == ArgumentType::kCharges; }
   [[nodiscard]] bool is_subcommand() const { return wire::is_subcommand(name); }
   // The words of the name: 2 for a subcommand.

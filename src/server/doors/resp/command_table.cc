@@ -16,6 +16,9 @@ namespace {
 
 namespace args {
 
+// args::take are the arguments of commands::take: the same name, without a prefix.
+// NOLINTBEGIN(readability-identifier-naming)
+
 using enum ArgumentType;
 
 constexpr Argument charges = {.type = kCharges, .name = "charges"};
@@ -143,6 +146,8 @@ constexpr std::array bg_save = {flag("schedule", "SCHEDULE")};
 constexpr std::array count1 = {optional("count")};
 constexpr std::array top = {option("COUNT", "n", kInteger)};
 constexpr std::span<const Argument> none;
+
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace args
 
@@ -385,12 +390,12 @@ constexpr std::array kCommands = {
 }  // namespace
 
 std::span<const Command> all_commands() {
-  static const std::vector<Command> all = [] {
+  static const std::vector<Command> kAll = [] {
     std::vector<Command> commands(kCommands.begin(), kCommands.end());
     commands.insert(commands.end(), store_commands().begin(), store_commands().end());
     return commands;
   }();
-  return all;
+  return kAll;
 }
 
 }  // namespace mete::server

@@ -150,6 +150,7 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
     const std::string_view rest = input.substr(batch.received.consumed);
     auto requests = look_ahead(rest, service_.pipeline_max - batch.commands);
     if (requests.empty() && !receive_one(rest, batch)) break;
+    expect_keys(requests);
     while (!requests.empty() && batch.received.next == Next::kRead) {
       const std::span<const Charge> takes = find_takes(requests);
       const std::size_t served = std::max<std::size_t>(1, takes.size());
@@ -183,6 +184,22 @@ std::span<const LookedAhead> RespSession::look_ahead(std::string_view input, std
     ++count;
   }
   return {workspace_->ahead.data(), count};
+}
+
+// Those on keys are fetched from memory together, as the meters of takes are: one after the other, each would wait for
+// its own.
+void RespSession::expect_keys(std::span<const LookedAhead> requests) {
+  if (requests.size() < 2) return;
+  std::size_t count = 0;
+  for (const LookedAhead& ahead : requests) {
+    const Command* const command = ahead.found.command;
+    const auto words = ahead.request.words();
+    const std::size_t name_words = ahead.found.name_words;
+    if (command != nullptr && command->takes_key() && words.size() > name_words) {
+      workspace_->keys[count++] = words[name_words];
+    }
+  }
+  if (count > 1) service_.store.expect_keys({workspace_->keys.data(), count});
 }
 
 // What the first requests take, if they are takes that can be served together; none if they are not, or if there is
@@ -295,7 +312,8 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
     run_beside(command, words);
     return;
   }
-  CommandContext context{service_, {service_, service_.store, execution_}, arguments, reply, worker_.metrics, this};
+  CommandContext context{
+      service_, {service_, service_.store, execution_}, arguments, reply, worker_.metrics, this, role_ == Role::kAdmin};
   if (command.has(kFast)) {
     command.handler(context);
     return;
@@ -308,7 +326,8 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
 // The command gets copies of the words: the input buffer is not its own.
 void RespSession::run_beside(const Command& command, std::span<const std::string_view> words) {
   auto copies = std::make_shared<const std::vector<std::string>>(words.begin(), words.end());
-  answer_beside([&service = service_, &worker = worker_, &command, copies, client = client_](wire::RespWriter& reply) {
+  answer_beside([&service = service_, &worker = worker_, &command, copies, client = client_,
+                 is_admin = role_ == Role::kAdmin](wire::RespWriter& reply) {
     const std::vector<std::string_view> own_words(copies->begin(), copies->end());
     Arguments arguments;
     const auto read = arguments.read(command, std::span(own_words).subspan(command.name_words()));
@@ -316,7 +335,8 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
     const std::uint64_t started_ns = base::monotonic_ns();
     if (read) {
       store::Execution execution;
-      CommandContext context{service, {service, service.store, execution}, arguments, reply, metrics, nullptr};
+      CommandContext context{service, {service, service.store, execution}, arguments, reply, metrics, nullptr,
+                             is_admin};
       command.handler(context);
     } else {
       reply.error(read.error());

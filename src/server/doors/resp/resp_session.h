@@ -67,13 +67,14 @@ class RespSession final : public net::Session {
   struct Batch {
     wire::RespWriter& reply;
     base::Output& output;
-    std::size_t output_max;
+    std::size_t output_max = 0;
     Received received = {};
     std::uint64_t commands = 0;
   };
 
   Received receive_batch(std::string_view input, base::Output& output, std::size_t output_max);
   std::span<const LookedAhead> look_ahead(std::string_view input, std::size_t count_max);
+  void expect_keys(std::span<const LookedAhead> requests);
   std::span<const Charge> find_takes(std::span<const LookedAhead> requests);
   void take_together(std::span<const Charge> charges, wire::RespWriter& reply);
   bool receive_one(std::string_view input, Batch& batch);

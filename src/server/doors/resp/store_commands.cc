@@ -57,9 +57,11 @@ void write_fields(CommandContext& context, const Values&... values) {
   writer(now, values...);
 }
 
+// Nodes define limits, and so are admins where they draw from: to them nothing is hidden.
 template <class What>
 Result<typename What::Answer> run(CommandContext& context, const What& operation) {
-  return context.store.run(operation);
+  const bool is_admin = reach_of(context) == core::KeyReach::kAnyKey;
+  return is_admin ? context.store.run_for_server(operation) : context.store.run(operation);
 }
 Result<core::Shifted> run(CommandContext& context, const core::OneShift& operation) {
   const core::Shift shift{.key = operation.meter.key, .change = operation.change};

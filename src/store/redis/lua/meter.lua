@@ -5,7 +5,8 @@
 --   plain    = (full - kEpoch) * 10 + slot     a bucket that is full again at `full`, and nothing else to tell
 --   state    = at ":" units ":" fraction       bucket: what is missing at `at`, the fraction in 1/period of a unit
 --            | start ":" used                  window and calendar
---            | start ":" current ":" previous  sliding
+--            | start ":" used ":" newest ( "e" | "s" ) list    sliding: see sliding.lua
+--            | start ":" current ":" previous  sliding, as it was kept before; read, and not written
 --            | used                            stock
 --   rev      the limit's revision: a state means something under its rule alone
 --   amount   the key's own
@@ -25,6 +26,7 @@
 -- Whoever includes this says in `clock` what Redis's own clock says: expiries go by that, even while it is behind.
 -- include arithmetic.lua
 -- include margin.lua
+-- include sliding.lua
 local kEpoch, kMax = 1577836800000000, 9007199254740991
 
 local function numbers(text)
@@ -73,8 +75,8 @@ local function drain(m, to)
   m.units, m.fraction = 0, 0
 end
 
--- Gives back what of a part is still charged.
-local function release(m, units, made)
+-- Gives back what of a part is still charged, at m.now or an earlier time.
+local function release(m, units, made, time)
   if m.kind == 'b' then
     m.early = 0
     local back, rest = muldiv(m.at > made and m.at - made or 0, m.amount, m.period)
@@ -84,6 +86,8 @@ local function release(m, units, made)
     m.units, m.fraction = m.units - whole, m.fraction - fraction
     if m.fraction < 0 then m.units, m.fraction = m.units - 1, m.fraction + m.period end
     if m.units < 0 then m.units, m.fraction = 0, 0 end
+  elseif m.kind == 's' then
+    sliding.release(m, units, made, time or m.now)
   elseif m.kind == 'k' or made >= m.start then
     m.units = m.units > units and m.units - units or 0
   end
@@ -95,6 +99,7 @@ local function still_charged(m, part)
     local back = muldiv(m.at > part.made and m.at - part.made or 0, m.amount, m.period)
     return part.units > back and part.units - back or 0
   end
+  if m.kind == 's' then return sliding.counts(m, part.made, m.now) and part.units or 0 end
   return (m.kind == 'k' or part.made >= m.start) and part.units or 0
 end
 
@@ -111,7 +116,11 @@ local function expire_parts(m, now)
       if m.kind == 'b' then
         drain(m, part.expires)
         release(m, part.units, part.made)
-      elseif m.kind ~= 's' or part.expires < m.start + m.period then
+      elseif m.kind == 's' then
+        local time = math.max(part.expires, m.start)
+        sliding.settle(m, time)
+        release(m, part.units, part.made, time)
+      else
         release(m, part.units, part.made)
       end
     end
@@ -121,7 +130,7 @@ local function expire_parts(m, now)
 end
 
 -- The state as the value tells it.
-local function parse(m, value, state)
+local function parse(m, value, state, form, list)
   if m.kind == 'b' then
     m.early = 0
     if not state then
@@ -133,14 +142,19 @@ local function parse(m, value, state)
     end
   elseif m.kind == 'k' then
     m.units = state[2]
+  elseif m.kind == 's' and form == '' then
+    m.start, m.units, m.previous = state[2], state[3], state[4]
+  elseif m.kind == 's' then
+    m.start, m.units, m.newest, m.is_ring, m.list = state[2], state[3], state[4], form == 's', list
   else
-    m.start, m.units, m.previous = state[2], state[3], state[4] or 0
+    m.start, m.units = state[2], state[3]
   end
 end
 
 local function fresh(m)
-  m.units, m.fraction, m.early, m.previous, m.at = 0, 0, 0, 0, m.now
+  m.units, m.fraction, m.early, m.at = 0, 0, 0, m.now
   m.start = m.window
+  if m.kind == 's' then sliding.clear(m) end
 end
 
 -- The window that holds the time, in m.window and m.ends. A meter's time is never before its own window; false: the
@@ -148,7 +162,7 @@ end
 local function find_window(m)
   if m.kind == 'c' then
     return m.now >= m.window and m.now < m.ends
-  elseif m.kind == 'w' or m.kind == 's' then
+  elseif m.kind == 'w' then
     m.window = m.now - m.now % m.period
     m.ends = m.window + m.period
   end
@@ -157,9 +171,8 @@ end
 
 -- Brings the window up to the time.
 local function settle(m)
-  if m.kind == 's' and m.start ~= m.window then
-    m.previous = m.start + m.period == m.window and m.units or 0
-    m.start, m.units = m.window, 0
+  if m.kind == 's' then
+    sliding.settle(m, m.now)
   elseif (m.kind == 'w' or m.kind == 'c') and m.start ~= m.window then
     m.start, m.units = m.window, 0
   elseif m.kind == 'b' then
@@ -176,9 +189,10 @@ local function open(key, terms, now)
     shadow = word[10] == '1', slot = tonumber(word[11]), span = tonumber(word[12]), cost = tonumber(word[13])}
   local value = redis.call('GET', key)
   m.raw = value
-  local state, due
+  local state, due, form, list
   if value and string.byte(value) == 114 then
-    local head, own, first = string.match(value, '^r([%d:]+)o?(%d*)%+?(%d*)$')
+    local head, own, first
+    head, form, list, own, first = string.match(value, '^r([%d:]+)([es]?)([%d:]*)o?(%d*)%+?(%d*)$')
     state = numbers(head)
     m.own, due = tonumber(own), tonumber(first)
     if state[1] < tonumber(word[6]) then
@@ -207,8 +221,9 @@ local function open(key, terms, now)
     end
     m.amount = m.own
   end
+  if m.kind == 's' then sliding.prepare(m) end
   if value then
-    parse(m, value, state)
+    parse(m, value, state, form, list)
     local since = m.kind == 'b' and m.at or m.start or 0
     if since > m.now then m.now = since end
   end
@@ -224,16 +239,16 @@ end
 
 local function used(m)
   if m.kind == 'b' then return m.fraction > 0 and m.units + 1 or m.units end
-  if m.kind == 's' then
-    local weighed, rest = muldiv(m.previous, m.ends - m.now, m.period)
-    return m.units + weighed + (rest > 0 and 1 or 0)
-  end
   return m.units
 end
 
 local function fits(m, cost) return cost <= m.capacity - used(m) end
 
 local function charge(m, cost)
+  if m.kind == 's' then
+    if cost > 0 then sliding.charge(m, cost, m.now) end
+    return
+  end
   m.units = m.units + cost
   if m.kind == 'b' and m.early > 0 and cost > 0 then
     m.units, m.fraction, m.early = m.units - 1, m.period - m.early, 0
@@ -258,7 +273,7 @@ local function fresh_at(m)
     local wait = muldiv(m.units + 1, m.period, m.amount) + 1
     return wait < kMax and m.now + wait or nil
   elseif m.kind == 's' then
-    return m.units > 0 and m.ends + m.period or m.ends
+    return m.start + m.width + m.period
   elseif m.kind == 'k' then
     return nil
   end
@@ -284,9 +299,10 @@ local function text_of(m)
     text = text .. format(m.now) .. ':' .. format(m.units) .. ':' .. format(m.fraction)
   elseif m.kind == 'k' then
     text = text .. format(m.units)
+  elseif m.kind == 's' then
+    text = text .. sliding.text(m)
   else
     text = text .. format(m.start) .. ':' .. format(m.units)
-    if m.kind == 's' then text = text .. ':' .. format(m.previous) end
   end
   if m.own then text = text .. 'o' .. format(m.own) end
   if m.due then text = text .. '+' .. format(m.due) end
@@ -305,7 +321,7 @@ end
 -- Writes the meter, with the expiry that it needs: when it is as good as fresh, and a margin.
 local function store(m)
   forget_parts(m)
-  local is_fresh = m.units == 0 and (m.kind ~= 'b' or m.fraction == 0) and (m.kind ~= 's' or m.previous == 0)
+  local is_fresh = m.units == 0 and (m.kind ~= 'b' or m.fraction == 0)
   if is_fresh and not m.own and not m.due then
     if m.raw then redis.call('DEL', m.key) end
     return
@@ -314,7 +330,7 @@ local function store(m)
   if not text then
     text = text_of(m)
     ends = not m.own and fresh_at(m)
-    if ends and m.due then ends = math.max(ends, m.last or 0, clock + redis.call('PTTL', m.key) * 1000) end
+    if ends and m.due then ends = math.max(ends, m.last or 0, clock + (redis.call('PTTL', m.key) - margin_ms) * 1000) end
   end
   if not ends then
     redis.call('SET', m.key, text)

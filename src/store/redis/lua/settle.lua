@@ -84,10 +84,9 @@ if operation == 'give' then
   if not meters then return problem end
   local given = {}
   for _, m in ipairs(meters) do
-    local own = m.kind == 's' and m.units or used(m)
-    local units = math.max(0, math.min(own - held(m), m.cost))
+    local units = math.max(0, math.min(used(m) - held(m), m.cost))
     if m.raw then
-      release(m, units, m.now)
+      if m.kind == 's' then sliding.give_oldest(m, units) else release(m, units, m.now) end
       store(m)
     end
     given[#given + 1] = format(units)
@@ -146,8 +145,12 @@ if operation == 'reconcile' then
   local kept = held(m)
   local before = used(m) - kept
   if m.cost > kMax - kept then return {'large', format(now), 1} end
-  m.units, m.fraction, m.previous, m.early = m.cost + kept, 0, 0, 0
-  m.start = m.window
+  if m.kind == 's' then
+    sliding.set_used(m, m.cost + kept, m.now)
+  else
+    m.units, m.fraction, m.early = m.cost + kept, 0, 0
+    m.start = m.window
+  end
   store(m)
   return {'ok', format(now), format(before)}
 end

@@ -256,7 +256,7 @@ TEST(Clients, AreDescribedInALine) {
   EXPECT_THAT(idle, ::testing::EndsWith(" events=r user=use redir=-1 resp=2 lib-name= lib-ver= cmd=NULL"));
   client->is_admin = true;
   client->is_blocked = true;
-  client->last_command = &all_commands()[0];
+  client->last_command = all_commands().data();
   client->input_bytes = 100;
   client->input_bytes_free = 412;
   client->output_bytes = 3000;

@@ -38,7 +38,7 @@ TEST_F(EtcdStoreTest, PrefixesDoNotMeet) {
   Limiter one = open(url()).value();
   Limiter other = open(support::shared_etcd().patient_url(path_ + "/deeper")).value();
   ASSERT_TRUE(one.define(stock("api").amount(10)));
-  EXPECT_FALSE(other.limit("api").value().has_value());
+  EXPECT_FALSE(other.find_limit("api").value().has_value());
   EXPECT_TRUE(other.limits()->empty());
 }
 

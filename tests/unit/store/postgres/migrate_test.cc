@@ -195,11 +195,30 @@ TEST(PostgresMigrate, TheSchemaIsWhatItsFilesSay) {
 TEST(PostgresMigrate, TheSchemaIsInstalledAndTakenAway) {
   PostgresServer& postgres = server_without_schema();
   Connection connection = must_open(postgres.url());
-  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "0→1 +1 tables and functions");
-  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "1→1");
-  EXPECT_EQ(outcome_of(migrate(connection, 0)), "1→0 -1 tables and functions");
+  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "0→2 +1 tables and functions +2 exact sliding windows");
+  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "2→2");
+  EXPECT_EQ(outcome_of(migrate(connection, 1)), "2→1 -2 exact sliding windows");
+  EXPECT_EQ(outcome_of(migrate(connection, 2)), "1→2 +2 exact sliding windows");
+  EXPECT_EQ(outcome_of(migrate(connection, 0)), "2→0 -2 exact sliding windows -1 tables and functions");
   postgres.query(migration_text(std::nullopt));
-  EXPECT_EQ(installed_version(connection), 1);
+  EXPECT_EQ(installed_version(connection), 2);
+}
+
+// Usage that was kept as that of two windows goes on as charges, and none is lost.
+TEST(PostgresMigrate, SlidingMetersAreCarriedOver) {
+  PostgresServer& postgres = server_without_schema();
+  Connection connection = must_open(postgres.url());
+  ASSERT_TRUE(migrate(connection, 1));
+  postgres.query(
+      "select mete.define('login', 'sliding', 100, '10 days'), mete.define('sms', 'window', 100, '1 hour');"
+      "select mete.take('login', 'a', 30), mete.take('login', 'b', 5), mete.take('sms', 'a', 7);"
+      "update mete.meters set previous = 40 where key = 'a' and units = 30");
+  ASSERT_TRUE(migrate(connection, std::nullopt));
+  EXPECT_EQ(postgres.query("select used from mete.usage('login', 'a')"), (PostgresServer::Rows{{"70"}}));
+  EXPECT_EQ(postgres.query("select used from mete.usage('login', 'b')"), (PostgresServer::Rows{{"5"}}));
+  EXPECT_EQ(postgres.query("select used from mete.usage('sms', 'a')"), (PostgresServer::Rows{{"7"}}));
+  EXPECT_EQ(postgres.query("select allowed from mete.take('login', 'a', 31)"), (PostgresServer::Rows{{"f"}}));
+  EXPECT_EQ(postgres.query("select allowed from mete.take('login', 'a', 30)"), (PostgresServer::Rows{{"t"}}));
 }
 
 }  // namespace

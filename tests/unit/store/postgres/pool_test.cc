@@ -26,8 +26,8 @@ constexpr Statement kOne = {"test_one", "select 1"};
 
 // For those that leave it as it was: a start costs more than most tests.
 const PostgresServer& shared_server() {
-  static const PostgresServer server;
-  return server;
+  static const PostgresServer kServer;
+  return kServer;
 }
 
 Url must_parse(const std::string& text) {

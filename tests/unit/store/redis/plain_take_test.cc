@@ -44,6 +44,29 @@ TEST(PlainCallTest, TellsNamesChargesAndNumbers) {
   EXPECT_EQ(batch.command(0).slot, expected.command(0).slot);
 }
 
+TEST(CountCallTest, TellsTheWindowAndTheValueUpToItsNumber) {
+  const auto mails = known(window("mails").amount(100).per(60s));
+  const auto disk = known(stock("disk").amount(50));
+  CountCall call;
+  for (int use = 0; use < 2; ++use) {
+    call.begin(7, 130'000'000);
+    call.add(*mails, {"mails", "alice", 3});
+    call.add(*disk, {"disk", "50%", 1});
+    ASSERT_EQ(call.size(), 2U);
+  }
+  Batch batch;
+  call.write(batch);
+
+  Batch expected;
+  const std::string numbers = doubles({7, 3, 100, 120e6, 180e6, 1, 50, 0, 9007199254740992});
+  const std::string rev = std::to_string(mails->entry().rev);
+  const std::string head = "r" + rev + ":120000000:";
+  const std::string stock_head = "r" + std::to_string(disk->entry().rev) + ":";
+  const std::string_view words[] = {"mete:{alice}:mails", "mete:{50%25}:disk", numbers, head, stock_head};
+  expected.add_script(words[0], script(StoreScript::kCountEach), 2, words);
+  EXPECT_EQ(batch.bytes(), expected.bytes());
+}
+
 TEST(PlainAnswerTest, ReadsTimeAndValues) {
   PlainAnswer answer("15778368017 105 D2000123 - ? D35");
   EXPECT_FALSE(answer.is_denied());
@@ -60,13 +83,13 @@ TEST(PlainAnswerTest, ReadsTimeAndValues) {
     const PlainAnswer::Value value = answer.next();
     EXPECT_EQ(value.is_plain, row.is_plain);
     EXPECT_EQ(value.is_denied, row.is_denied);
-    EXPECT_EQ(value.full_us, row.full_us);
+    EXPECT_EQ(value.full_us(), row.full_us);
   }
   PlainAnswer denied("D15778368000 15 -");
   EXPECT_TRUE(denied.is_denied());
   EXPECT_EQ(denied.now_us(), kPlainEpochUs);
-  EXPECT_EQ(denied.next().full_us, kPlainEpochUs + 1);
-  EXPECT_EQ(denied.next().full_us, 0U);
+  EXPECT_EQ(denied.next().full_us(), kPlainEpochUs + 1);
+  EXPECT_EQ(denied.next().full_us(), 0U);
 }
 
 // Which charges charge.lua is asked for.

@@ -114,6 +114,23 @@ TEST_F(RedisStoreTest, ADenialWritesNothing) {
   EXPECT_EQ(server_.info("rdb_changes_since_last_save"), changes);
 }
 
+// A sliding meter as it was kept before it knew its charges: what the window before used counts as charged at its end.
+TEST_F(RedisStoreTest, ASlidingMeterOfTwoWindowsIsCarriedOver) {
+  limiter_.define(sliding("carried").amount(10).per(24h)).value();
+  limiter_.take("carried", "k", 1).value();
+  const std::string name = meter_key("carried", "k");
+  const std::string value = server_.call({"GET", name}).text;
+  const std::uint64_t now = std::stoull(value.substr(value.find(':') + 1));
+  const std::uint64_t day = 86'400'000'000;
+  const std::string start = std::to_string(now - now % day);
+  server_.call({"SET", name, value.substr(0, value.find(':')) + ":" + start + ":3:4"});
+  EXPECT_EQ(limiter_.usage("carried", "k").value().used, 7);
+  EXPECT_FALSE(limiter_.take("carried", "k", 4).value().allowed());
+  EXPECT_TRUE(limiter_.take("carried", "k", 3).value().allowed());
+  EXPECT_EQ(limiter_.usage("carried", "k").value().used, 10);
+  EXPECT_GT(limiter_.usage("carried", "k").value().reset_after, Duration(23h));
+}
+
 TEST_F(RedisStoreTest, ADroppedLimitsMetersGo) {
   limiter_.define(stock("gone").amount(10)).value();
   limiter_.take("gone", "k", 3).value();

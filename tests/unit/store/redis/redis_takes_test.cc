@@ -1,4 +1,4 @@
-// Takes of the Redis store, by the scripts for plain buckets and by the general one, beside the embedded store.
+// Takes of the Redis store, by the short scripts and by the general one, beside the embedded store.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,7 +19,8 @@ namespace {
 using namespace std::chrono_literals;
 using support::RedisServer;
 
-constexpr std::array<std::string_view, 7> kLimits = {"bucket", "slow", "quick", "uneven", "window", "shadow", "nobody"};
+constexpr std::array<std::string_view, 10> kLimits = {"bucket",   "slow",  "quick",  "uneven",  "window",
+                                                      "calendar", "stock", "shadow", "watched", "nobody"};
 constexpr std::array<std::string_view, 4> kTakenKeys = {"key 1", "key 2", "overridden", "held"};
 
 void define_all(Store& store) {
@@ -28,10 +29,15 @@ void define_all(Store& store) {
   store.define(bucket("quick").amount(1000).per(1s).burst(3)).value();
   store.define(bucket("uneven").amount(7).per(1s)).value();
   store.define(window("window").amount(7).per(1s)).value();
+  store.define(calendar("calendar").amount(30).per(Unit::kHour)).value();
+  store.define(stock("stock").amount(200)).value();
   store.define(bucket("shadow").amount(1).per(1s).shadow()).value();
-  store.set_override({"bucket", "overridden"}, 3).value();
-  const Charge held{"bucket", "held", 5};
-  store.hold({.charges = {&held, 1}, .ttl = 2s, .id = "hold"}).value();
+  store.define(window("watched").amount(2).per(1s).shadow()).value();
+  for (const std::string_view limit : {"bucket", "window", "calendar", "stock"}) {
+    store.set_override({limit, "overridden"}, 3).value();
+    const Charge held{limit, "held", 5};
+    store.hold({.charges = {&held, 1}, .ttl = 2s, .id = "hold on " + std::string(limit)}).value();
+  }
 }
 
 // The Redis store and the embedded one, at the same time.
@@ -72,10 +78,33 @@ TEST_F(RedisTakesTest, TogetherTheyAreAnsweredAsOneByOne) {
       ASSERT_EQ(answers[i], expected) << "round " << round << ", take " << i << ": " << charges[i].limit;
       if (expected.has_value()) ++(expected->is_allowed ? allowed : denied);
     }
+    const std::array gives = {Charge{"stock", charges.empty() ? "key 1" : charges[0].key, 20}};
+    ASSERT_EQ(redis_->give(gives, ""), embedded_.give(gives, "")) << "round " << round;
     pass_time();
   }
   EXPECT_GT(allowed, 500U);
   EXPECT_GT(denied, 500U);
+}
+
+// A window whose key went too early would be as good as new too early; held parts stay with it.
+TEST_F(RedisTakesTest, ACountIsKeptUntilItsWindowEnds) {
+  const auto take = [&](std::string_view limit, std::string_view key) {
+    const Charge charge{limit, key, 1};
+    return redis_->take({.charges = {&charge, 1}}).value();
+  };
+  for (const std::string_view key : {"key 1", "held"}) {
+    const std::string name = "mete:{" + std::string(key) + "}:calendar";
+    for (int i = 0; i < 3; ++i) {
+      const core::Verdict verdict = take("calendar", key);
+      const std::int64_t ttl_ms = server_.call({"PTTL", name}).integer;
+      EXPECT_GE(ttl_ms * 1'000'000, verdict.reset_after.ns() + 5'000'000'000);
+      EXPECT_LE(ttl_ms * 1'000'000, verdict.reset_after.ns() + 5'002'000'000);
+    }
+    take("stock", key);
+    EXPECT_EQ(server_.call({"PTTL", "mete:{" + std::string(key) + "}:stock"}).integer, -1);
+  }
+  EXPECT_EQ(redis_->usage({"calendar", "held"})->held, 5);
+  EXPECT_EQ(redis_->usage({"stock", "held"})->held, 5);
 }
 
 TEST_F(RedisTakesTest, OfSeveralBucketsAllFitOrNoneIsCharged) {

@@ -13,7 +13,7 @@ void nudge(Service& service, std::span<const Charge> charges) { service.waits.nu
 void nudge_all(Service& service) { service.waits.nudge_all(); }
 
 store::KeyReach reach_of(const CommandContext& context) {
-  return context.session->role() == Role::kAdmin ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;
+  return context.is_admin ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;
 }
 
 }  // namespace mete::server

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/doors/resp/arguments.h"
+#include "store/caller.h"
 #include "store/keys.h"
 #include "store/store.h"
 #include "wire/resp_writer.h"
@@ -34,15 +35,24 @@ class CommandStore : public store::Calls<CommandStore> {
       : service_(service), caller_(store, execution) {}
 
   template <class What>
-  Result<typename What::Answer> run(const What& operation);
+  Result<typename What::Answer> run(const What& operation) {
+    return run_with(operation, [&](const auto& what) { return caller_.run(what); });
+  }
+  // For another server, whose nodes keep things for themselves in this store.
+  template <class What>
+  Result<typename What::Answer> run_for_server(const What& operation) {
+    return run_with(operation, [&](const auto& what) { return caller_.run_for_server(what); });
+  }
 
   [[nodiscard]] Instant now() const { return caller_.now(); }
   [[nodiscard]] store::Keys keys() { return caller_.keys(); }
   [[nodiscard]] store::Store& store() const { return caller_.store(); }
 
  private:
-  template <class What>
-  Result<typename What::Answer> run_and_nudge(const What& operation);
+  template <class What, class Run>
+  Result<typename What::Answer> run_with(const What& operation, Run run);
+  template <class What, class Run>
+  Result<typename What::Answer> run_and_nudge(const What& operation, Run run);
 
   Service& service_;
   store::Caller caller_;
@@ -66,27 +76,27 @@ template <class What>
 inline constexpr bool kMakesRoom = What::kTraits.effect == core::Effect::kSettles && !core::kIsOnKeys<What> &&
                                    !std::is_same_v<What, core::Hold> && !std::is_same_v<What, core::Extend>;
 
-template <class What>
-Result<typename What::Answer> CommandStore::run(const What& operation) {
+template <class What, class Run>
+Result<typename What::Answer> CommandStore::run_with(const What& operation, Run run) {
   if constexpr (kMakesRoom<What>) {
-    if (does_anyone_wait(service_)) return run_and_nudge(operation);
+    if (does_anyone_wait(service_)) return run_and_nudge(operation, run);
   }
-  return caller_.run(operation);
+  return run(operation);
 }
 
-template <class What>
-Result<typename What::Answer> CommandStore::run_and_nudge(const What& operation) {
+template <class What, class Run>
+Result<typename What::Answer> CommandStore::run_and_nudge(const What& operation, Run run) {
   std::vector<Charge> charges;
   if constexpr (What::kTraits.home == core::Home::kHold) {
     // The meters of a hold are known only before it ends: so they are looked up first.
-    const auto hold = caller_.run(core::FindHold{operation.id});
-    auto answer = caller_.run(operation);
+    const auto hold = run(core::FindHold{operation.id});
+    auto answer = run(operation);
     if (!hold.has_value() || !hold->has_value()) return answer;
     for (const HeldCharge& charge : (*hold)->charges) charges.push_back({charge.limit, charge.key});
     nudge(service_, charges);
     return answer;
   } else {
-    auto answer = caller_.run(operation);
+    auto answer = run(operation);
     if constexpr (What::kTraits.home == core::Home::kEverywhere) {
       nudge_all(service_);
     } else {
@@ -102,7 +112,8 @@ struct CommandContext {
   const Arguments& arguments;
   wire::RespWriter& reply;
   LoopMetrics& metrics;
-  RespSession* session;  // of the client; none for commands that run beside the event loops
+  RespSession* session = nullptr;  // of the client; none for commands that run beside the event loops
+  bool is_admin = false;           // the client
 };
 
 // Whether it has failed; the reply is then the reason.

@@ -47,7 +47,7 @@ constexpr std::size_t kKeysPage = 1000;
 
 void write_value(wire::RespWriter& reply, std::optional<std::int64_t> value) {
   if (value) {
-    std::array<char, base::kDecimalBytesMax> digits;
+    std::array<char, base::kDecimalBytesMax> digits{};
     const char* const end = base::write_decimal(digits.data(), *value);
     reply.bulk({digits.data(), static_cast<std::size_t>(end - digits.data())});
   } else {

@@ -69,7 +69,7 @@ TEST_F(HttpDecisions, NameEveryKindOfPolicy) {
       {bucket("a").amount(100).per(1min).burst(200), "\"a\";q=100;w=60", "\"a\";r=199;t=1", "1700000001"},
       {bucket("a").amount(1000).per(250ms), "\"a\";q=1000", "\"a\";r=999;t=1", "1700000001"},
       {window("a").amount(5).per(1h), "\"a\";q=5;w=3600", "\"a\";r=4;t=2800", "1700002800"},
-      {sliding("a").amount(5).per(100s), "\"a\";q=5;w=100", "\"a\";r=4;t=200", "1700000200"},
+      {sliding("a").amount(5).per(100s), "\"a\";q=5;w=100", "\"a\";r=4;t=100", "1700000100"},
       {calendar("a").amount(5).per(Unit::kHour), "\"a\";q=5;w=3600", "\"a\";r=4;t=2800", "1700002800"},
       {calendar("a").amount(5).per(Unit::kDay), "\"a\";q=5;w=86400", "\"a\";r=4;t=6400", "1700006400"},
       {calendar("a").amount(5).per(Unit::kWeek), "\"a\";q=5;w=604800", "\"a\";r=4;t=438400", "1700438400"},
@@ -218,6 +218,73 @@ TEST_F(HttpDecisions, AreObserved) {
   const std::vector<Observed> expected = {
       {{"a", "b"}, true, 0}, {{"b", "a"}, false, 2}, {{"b"}, true, 0}, {{"a"}, true, 0}};
   EXPECT_EQ(observer.decisions, expected);
+}
+
+// An answer for each take in its place, whatever became of the others: plain ones, several charges, ids and modes.
+TEST_F(HttpDecisions, AListOfTakesHasAListOfAnswers) {
+  define(bucket("api").amount(10).per(1min));
+  const Answer answer = send("POST", "/v1/takes", R"([
+      {"charges":[{"limit":"api","key":"list","cost":4}]},
+      {"charges":[{"limit":"none","key":"list"}]},
+      {"charges":[{"limit":"api","key":"list","cost":7}]},
+      {"charges":[{"limit":"api","key":"list"},{"limit":"api","key":"other"}],"id":"both"},
+      {"charges":[{"limit":"api","key":"list"},{"limit":"api","key":"other"}],"id":"both"},
+      {"charges":[{"limit":"api","key":"list","cost":9}],"mode":"up_to"},
+      {"charges":[{"limit":"api","key":"list","cost":-1}]},
+      {"charges":[{"limit":"api","key":"list"}],"id":""},
+      {"charges":[{"limit":"api","key":"third"}],"mode":"peek"}])");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(
+      answer.body,
+      R"([{"allowed":true,"remaining":6,"limit":10,"retry_after_ms":0,"reset_after_ms":24000,"violated":[]},)"
+      R"({"type":"about:blank","title":"Not Found","status":404,"detail":"unknown limit 'none'","code":"NOLIMIT"},)"
+      R"({"allowed":false,"remaining":6,"limit":10,"retry_after_ms":6000,"reset_after_ms":24000,"violated":["api"]},)"
+      R"({"allowed":true,"remaining":5,"limit":10,"retry_after_ms":0,"reset_after_ms":30000,"violated":[]},)"
+      R"({"allowed":true,"remaining":5,"limit":10,"retry_after_ms":0,"reset_after_ms":30000,"violated":[]},)"
+      R"({"allowed":true,"remaining":0,"limit":10,"retry_after_ms":0,"reset_after_ms":60000,"taken":5,"violated":[]},)"
+      R"({"type":"about:blank","title":"Bad Request","status":400,)"
+      R"("detail":"cost of 'api' must be 0 to 9007199254740991, not -1","code":"ERR"},)"
+      R"({"type":"about:blank","title":"Bad Request","status":400,"detail":"id must not be empty: leave it out","code":"ERR"},)"
+      R"({"allowed":true,"remaining":9,"limit":10,"retry_after_ms":0,"reset_after_ms":6000,"violated":[]}])");
+}
+
+TEST_F(HttpDecisions, AListOfTakesHasItsBounds) {
+  define(bucket("api").amount(10).per(1min));
+  const auto list = [](std::size_t count) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < count; ++i) {
+      text += std::string(i == 0 ? "" : ",") + R"({"charges":[{"limit":"api","key":"bounds","cost":1}],"mode":"take"})";
+    }
+    return text + "]";
+  };
+  EXPECT_EQ(send("POST", "/v1/takes", "[]").body, "[]");
+  EXPECT_EQ(send("POST", "/v1/takes", list(kTakesMax)).status, 200);
+  const Answer too_many = send("POST", "/v1/takes", list(kTakesMax + 1));
+  EXPECT_EQ(too_many.status, 400);
+  EXPECT_EQ(too_many.member("detail"), R"("takes: a call has at most 1000, not 1001")");
+}
+
+// What is not a list of takes is refused as a whole, and nothing of it happens.
+TEST_F(HttpDecisions, ABadListOfTakesChangesNothing) {
+  define(bucket("api").amount(10).per(1min));
+  const struct {
+    std::string body;
+    std::string detail;
+  } rows[] = {
+      {"", "the body is missing: it must be a JSON array"},
+      {R"({"charges":[{"limit":"api","key":"bad"}]})", "the body must be an array, not an object"},
+      {R"([{"charges":[{"limit":"api","key":"bad"}]},7])", "[1] must be an object, not 7"},
+      {R"([{"charges":[{"limit":"api","key":"bad"}]},{"charges":[{"limit":"api","key":"bad","cost":1.5}]}])",
+       "[1].charges[0].cost must be an integer, not 1.5"},
+      {R"([{"charges":[{"limit":"api","key":"bad"}]},{}])", "[1].charges is missing"},
+      {R"([{"charges":[{"limit":"api","key":"bad"}],"wait":"1s"}])", R"(unknown field \"[0].wait\")"},
+  };
+  for (const auto& row : rows) {
+    const Answer answer = send("POST", "/v1/takes", row.body);
+    EXPECT_EQ(answer.status, 400) << row.body;
+    EXPECT_EQ(answer.member("detail"), "\"" + row.detail + "\"");
+  }
+  EXPECT_EQ(send("GET", "/v1/meters/api/bad", "").member("used"), "0");
 }
 
 }  // namespace

@@ -409,6 +409,7 @@ TEST_F(HttpRoutes, AnswerAsDeclared) {
     std::string body;
   } rows[] = {
       {"take", "/v1/take", "{" + charge + R"(,"mode":"up_to"})"},
+      {"takes", "/v1/takes", "[{" + charge + "},{" + charge + R"(,"mode":"up_to"}])"},
       {"check", "/v1/check?limit=credits&key=k", ""},
       {"give", "/v1/give", "{" + charge + "}"},
       {"hold", "/v1/holds", "{" + charge + R"(,"ttl":60})"},
@@ -444,7 +445,8 @@ TEST_F(HttpRoutes, AnswerAsDeclared) {
     EXPECT_TRUE(answer.content_type.starts_with(route->content_type)) << answer.content_type;
     EXPECT_EQ(answer.body.empty(), route->content_type.empty());
     if (route->answer == nullptr) continue;
-    const auto checked = check_object(wire::read_json(answer.body).value(), *route->answer);
+    const wire::JsonValue body = wire::read_json(answer.body).value();
+    const auto checked = route->is_list ? check_list(body, *route->answer) : check_object(body, *route->answer);
     EXPECT_TRUE(checked.has_value()) << checked.error().message;
   }
 }

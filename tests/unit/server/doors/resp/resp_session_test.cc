@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "unit/server/doors/resp/resp_fixture.h"
 
@@ -94,6 +95,50 @@ TEST_F(RespSessionTest, AnswersTakesThatArriveTogetherAsIfEachCameAlone) {
   EXPECT_THAT(alone, HasSubstr("-NOLIMIT unknown limit 'n'\r\n"));
   EXPECT_EQ(allowed(), 2 * counted);
   EXPECT_EQ(service.workers[0]->metrics.commands.get(), 2 * requests.size());
+}
+
+// The keys of commands that arrive together are fetched together; nobody can tell, whatever stands between them.
+TEST_F(RespSessionTest, AnswersCommandsOnKeysThatArriveTogetherAsIfEachCameAlone) {
+  define(stock("s").amount(30));
+  const std::vector<std::string> commands = {
+      "INCR ?c",
+      "INCRBY ?c 5",
+      "GET ?c",
+      "TAKE s ?k",
+      "CL.THROTTLE ?t 4 1 60",
+      "THROTTLE ?t 4 1 60 2",
+      "PING",
+      "INCREX ?c UBOUND 40",
+      "QUOTAINCR ?q 9 60",
+      "GCRA ?g 4 1 60 TOKENS 2",
+      "INCR ?t",
+      "DEL ?c ?q",
+      "CL.THROTTLE ?t x 1 60",
+      "INCR",
+      "SET ?c 7 EX 100",
+      "NONSENSE ?c",
+  };
+  const auto request = [](const std::string& command, char letter) {
+    std::istringstream words(command);
+    std::string bytes;
+    int count = 0;
+    for (std::string word; words >> word; ++count) {
+      std::replace(word.begin(), word.end(), '?', letter);
+      bytes += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+    }
+    return "*" + std::to_string(count) + "\r\n" + bytes;
+  };
+  std::mt19937_64 random(5);
+  std::string stream;
+  std::string alone;
+  for (int i = 0; i < 300; ++i) {
+    const std::string& command = commands[random() % commands.size()];
+    stream += request(command, 't');
+    alone += answer(request(command, 'a'));
+  }
+  const Heard together = tell(*session, stream);
+  EXPECT_EQ(together, (Heard{alone, stream.size(), Session::Next::kRead}));
+  EXPECT_THAT(alone, HasSubstr("-WRONGTYPE"));
 }
 
 TEST_F(RespSessionTest, ServesSoManyCommandsAtATimeAndNoMore) {

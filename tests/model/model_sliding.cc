@@ -1,0 +1,116 @@
+#include "model/model_sliding.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace mete::model {
+
+namespace {
+
+constexpr std::size_t kLogged = 5;  // exact charges, with the newest
+constexpr Wide kLoggedPeriodMax = Wide{800} * 24 * 3600 * 1'000'000'000;
+
+Wide round_up(Wide value, Wide step) { return (value + step - 1) / step * step; }
+
+}  // namespace
+
+void ModelSliding::set_terms(Wide amount, Wide period) {
+  amount_ = amount;
+  period_ = period;
+  width_ = round_up(period, 125 * 1000) / 125;
+  quanta_ = amount <= 100 ? 99 : 803;
+  quantum_ = amount <= 100 ? 1 : round_up(amount, 804) / 804;
+}
+
+Wide ModelSliding::usage() const {
+  Wide sum = 0;
+  for (const Entry& entry : entries_) sum += entry.units;
+  return sum;
+}
+
+Wide ModelSliding::empty_at() const {
+  Wide at = 0;
+  for (const Entry& entry : entries_) {
+    if (entry.units > 0) at = until(entry.at);
+  }
+  return at;
+}
+
+void ModelSliding::pass_to(Wide now) {
+  const auto is_gone = [&](const Entry& entry) {
+    const bool is_empty = entry.units == 0 && &entry != &entries_.back();
+    return is_empty || until(entry.at) <= now;
+  };
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(), is_gone), entries_.end());
+  if (usage() == 0) {
+    entries_.clear();
+    has_slots_ = false;
+  }
+}
+
+void ModelSliding::charge(Wide units, Wide now) {
+  if (units == 0) return;
+  add(units, now);
+}
+
+void ModelSliding::add(Wide units, Wide at) {
+  if (entries_.empty()) {
+    if (period_ > kLoggedPeriodMax) has_slots_ = true;
+    entries_.push_back({place_of(at), units});
+    return;
+  }
+  const auto is_left = [&] { return place_of(at) > entries_.back().at; };
+  if (!has_slots_ && is_left() && entries_.back().units > 0 &&
+      (entries_.size() == kLogged || entries_.back().units > amount_)) {
+    has_slots_ = true;
+    replay();
+  }
+  if (is_left()) {
+    Entry& left = entries_.back();
+    Wide rest = 0;
+    if (has_slots_) {
+      const Wide room = quanta_ - (usage() - left.units) / quantum_;
+      const Wide kept = std::min(left.units / quantum_, room) * quantum_;
+      rest = std::exchange(left.units, kept) - kept;
+    }
+    if (left.units == 0) entries_.pop_back();
+    entries_.push_back({place_of(at), rest});
+  }
+  entries_.back().units += units;
+}
+
+void ModelSliding::replay() {
+  const std::vector<Entry> charges = std::exchange(entries_, {});
+  for (const Entry& charge : charges) {
+    if (charge.units > 0 || !entries_.empty()) add(charge.units, charge.at);
+  }
+}
+
+// The newest loses units, the others whole quanta: what is too much goes to the newest.
+Wide ModelSliding::take(Entry& entry, Wide units) {
+  const Wide taken = std::min(units, entry.units);
+  Entry& newest = entries_.back();
+  const Wide step = has_slots_ && &entry != &newest ? quantum_ : 1;
+  const Wide removed = round_up(taken, step);
+  entry.units -= removed;
+  newest.units += removed - taken;
+  return taken;
+}
+
+void ModelSliding::give(Wide units) {
+  for (Entry& entry : entries_) units -= take(entry, units);
+  pass_to(0);
+}
+
+void ModelSliding::release(Wide units, Wide made_at) {
+  for (Entry& entry : entries_) {
+    if (entry.at == place_of(made_at)) {
+      units -= take(entry, units);
+      break;
+    }
+  }
+  give(units);
+}
+
+}  // namespace mete::model

@@ -1,0 +1,346 @@
+// The promise of escrow, and what has broken it before: nodes over one shared store, on clocks that the test sets.
+#include "escrow/escrow_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/errors.h"
+#include "net/fiber.h"
+#include "serving/fickle_store.h"
+#include "serving/mete_server.h"
+#include "store/embedded/embedded_store.h"
+#include "store/open.h"
+#include "support/redis_client.h"
+#include "support/simulated_disk.h"
+
+namespace mete::escrow {
+namespace {
+
+using namespace std::chrono_literals;
+using serving::Mood;
+using ::testing::HasSubstr;
+
+// A node's way to a store that others use too.
+class WayToShared final : public store::StoreOf<WayToShared> {
+ public:
+  WayToShared(store::Store& to, std::function<Mood(std::string_view operation)>& mood) : to_(to), mood_(mood) {}
+  [[nodiscard]] Instant now() const override { return to_.now(); }
+
+ private:
+  friend class store::StoreOf<WayToShared>;
+  template <class What>
+  Result<typename What::Answer> perform(const What& operation, store::Execution& execution) {
+    const Mood now = mood_ ? mood_(What::kTraits.name) : Mood::kWell;
+    if (now == Mood::kAway) return base::unavailable("it is away");
+    auto answer = to_.run(operation, execution);
+    if (now == Mood::kMute) return base::unavailable("the answer was lost");
+    return answer;
+  }
+
+  store::Store& to_;
+  std::function<Mood(std::string_view operation)>& mood_;
+};
+
+class EscrowPromise : public ::testing::Test {
+ protected:
+  using Node = std::unique_ptr<EscrowStore>;
+
+  Result<Node> open(std::string name, std::unique_ptr<store::Store> local) {
+    EscrowParts parts;
+    parts.local = std::move(local);
+    parts.shared = std::make_unique<WayToShared>(shared, mood);
+    parts.node = std::move(name);
+    parts.incarnation = ++incarnation;
+    parts.clock = &clock;
+    parts.has_threads = false;
+    return EscrowStore::open(std::move(parts));
+  }
+  Node node(std::string name) {
+    return open(std::move(name), std::make_unique<store::EmbeddedStore>(Options{.clock = &clock})).value();
+  }
+  static bool take(store::Store& store, std::string_view limit, Amount cost = 1) {
+    const Charge charge{limit, "k", cost};
+    const auto verdict = store.take({.charges = {&charge, 1}});
+    EXPECT_TRUE(verdict.has_value()) << verdict.error().message;
+    return verdict.has_value() && verdict->is_allowed;
+  }
+  // Units that the store admits, one by one, until it denies for good.
+  Amount take_all(EscrowStore& store, std::string_view limit) {
+    Amount admitted = 0;
+    for (int denials = 0; denials < 3;) {
+      if (take(store, limit)) {
+        ++admitted;
+      } else {
+        ++denials;
+        clock.advance(1ms);
+        store.tend();
+      }
+    }
+    return admitted;
+  }
+  // A store of the node's own, with what the disk has.
+  std::unique_ptr<store::Store> on_disk() {
+    return store::EmbeddedStore::open({.directory = "/data", .files = disk.get(), .has_threads = false},
+                                      {.clock = &clock})
+        .value();
+  }
+  // It says nothing more to anybody.
+  void kill(Node& killed) {
+    auto found = disk->kill_process();
+    mood = [](std::string_view /*operation*/) { return Mood::kAway; };
+    killed.reset();
+    mood = nullptr;
+    disk = std::move(found);
+  }
+  Usage there(std::string_view limit) { return shared.usage({limit, "k"}).value(); }
+  Amount charged(std::string_view limit) { return there(limit).used + there(limit).held; }
+
+  ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
+  store::EmbeddedStore shared{Options{.clock = &clock}};
+  std::function<Mood(std::string_view operation)> mood;
+  std::unique_ptr<support::SimulatedDisk> disk = std::make_unique<support::SimulatedDisk>();
+  std::uint64_t incarnation = 0;
+};
+
+// --- What is undone --------------------------------------------------------------------------------------------------
+
+// Two charges, the second of which is denied after the window of the first has ended.
+TEST_F(EscrowPromise, WhatIsUndoneAfterItsWindowIsNobodys) {
+  for (const bool has_share_then : {true, false}) {
+    const auto a = node("a");
+    a->define(window("api").amount(20).per(10s).scope(Scope::kEscrow)).value();
+    a->define(stock("none").amount(1).scope(Scope::kShared)).value();
+    ASSERT_TRUE(take(shared, "none"));
+    Amount in_second_window = 0;
+    bool is_next = false;
+    mood = [&](std::string_view operation) {
+      if (operation != "TAKE" || is_next) return Mood::kWell;
+      is_next = true;
+      clock.advance(10s);
+      if (has_share_then) {
+        for (int i = 0; i < 8; ++i) in_second_window += take(*a, "api") ? 1 : 0;
+      } else {
+        in_second_window += take(shared, "api", 20) ? 20 : 0;
+      }
+      return Mood::kWell;
+    };
+    const Charge charges[] = {{"api", "k", 5}, {"none", "k", 1}};
+    EXPECT_FALSE(a->take({.charges = charges}).value().is_allowed);
+    mood = nullptr;
+    in_second_window += take_all(*a, "api");
+    EXPECT_EQ(in_second_window, 20) << has_share_then;
+    shared.clear().value();
+  }
+}
+
+// A bucket's units that were asked for and not used flow back as the bucket refills: they must not come back twice.
+TEST_F(EscrowPromise, ABucketsUnitsAreNotGivenBackASecondTime) {
+  const auto a = node("a");
+  a->define(bucket("drip").amount(10).per(10s).burst(10).scope(Scope::kEscrow)).value();
+  a->define(stock("none").amount(1).scope(Scope::kShared)).value();
+  ASSERT_TRUE(take(shared, "none"));
+  Amount admitted = 0;
+  int takes = 0;
+  mood = [&](std::string_view operation) {
+    if (operation != "TAKE" || ++takes != 2) return Mood::kWell;
+    clock.advance(3s);
+    admitted += take(shared, "drip", 8) ? 8 : 0;
+    clock.advance(1s);
+    return Mood::kWell;
+  };
+  const Charge charges[] = {{"drip", "k", 5}, {"none", "k", 1}};
+  EXPECT_FALSE(a->take({.charges = charges}).value().is_allowed);
+  mood = nullptr;
+  admitted += take_all(*a, "drip");
+  EXPECT_LE(admitted, 11) << "of a bucket of 10, and a second";
+}
+
+// --- Draws -----------------------------------------------------------------------------------------------------------
+
+// Whoever may use a limit, at the node or at the server that keeps it, neither sees the node's draws nor ends them.
+TEST_F(EscrowPromise, DrawsAreNobodysButTheNodes) {
+  serving::MeteServer keeper(std::make_unique<store::EmbeddedStore>(Options{}));
+  EscrowParts parts;
+  parts.local = std::make_unique<store::EmbeddedStore>(Options{});
+  parts.shared = store::open_closed_store(keeper.url(), {}).value();
+  parts.node = "a";
+  parts.incarnation = 1;
+  serving::MeteServer front(EscrowStore::open(std::move(parts)).value());
+  support::RedisClient at_node(front.port());
+  support::RedisClient at_keeper(keeper.port());
+  at_node.call({"LIMIT", "SET", "api", "WINDOW", "100", "PER", "1h", "SCOPE", "escrow"});
+  at_node.call({"TAKE", "api", "k"});
+  const Usage usage = keeper.store().usage({"api", "k"}).value();
+  ASSERT_EQ(usage.held, 10);
+  const auto drawn = keeper.store().holds({"api", "k"}, 10).value();
+  ASSERT_EQ(drawn.size(), 1U);
+  EXPECT_THAT(drawn[0], ::testing::Not(HasSubstr("a.1.1"))) << "it can be guessed";
+  for (support::RedisClient* client : {&at_node, &at_keeper}) {
+    EXPECT_TRUE(client->call({"HOLDS", "api", "k"}).elements.empty());
+    EXPECT_TRUE(client->call({"HOLDS", "TAG", "mete-share:a"}).elements.empty());
+    EXPECT_TRUE(client->call({"HOLDS", "TAG", "mete-cluster"}).elements.empty());
+    // Not even for who knows it.
+    for (const char* command : {"HOLD.GET", "COMMIT", "CANCEL"}) static_cast<void>(client->call({command, drawn[0]}));
+    static_cast<void>(client->call({"EXTEND", drawn[0], "TTL", "1ms"}));
+    EXPECT_EQ(keeper.store().usage({"api", "k"}).value().held, 10);
+  }
+  // Nor what nodes keep for themselves.
+  for (const char* limit : {"mete.definitions", "mete.lots"}) {
+    EXPECT_THAT(at_keeper.call({"TAKE", limit, "version"}).text, HasSubstr("NOLIMIT")) << limit;
+    EXPECT_THAT(at_node.call({"TAKE", limit, "version"}).text, HasSubstr("NOLIMIT")) << limit;
+  }
+}
+
+// --- Generations -----------------------------------------------------------------------------------------------------
+
+TEST_F(EscrowPromise, ALimitThatWasDroppedAndDefinedAgainIsAnotherOne) {
+  for (const Limit& kind : {window("api").amount(100).per(1h), stock("api").amount(100),
+                            sliding("api").amount(100).per(1h), bucket("api").amount(100).per(24h)}) {
+    const auto a = node("a");
+    const auto b = node("b");
+    Limit limit = kind;
+    limit.scope(Scope::kEscrow);
+    a->define(limit).value();
+    b->tend();
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(take(*b, "api"));  // It has some more now.
+    a->drop("api").value();
+    a->define(limit).value();
+    clock.advance(1s);
+    a->tend();
+    b->tend();
+    Amount admitted = take_all(*b, "api");
+    admitted += take_all(*a, "api");
+    EXPECT_LE(admitted, 100) << to_string(kind.kind());
+    a->drop("api").value();
+  }
+}
+
+// Limits that a plain server has defined in the store that nodes begin to share.
+TEST_F(EscrowPromise, LimitsThatAreThereCanBeUsedRescopedRedefinedAndDropped) {
+  shared.define(window("old").amount(5).per(1h)).value();
+  ASSERT_TRUE(take(shared, "old"));
+  const auto a = node("a");
+  const auto b = node("b");
+  EXPECT_TRUE(take(*a, "old"));
+  EXPECT_EQ(charged("old"), 2) << "it is decided where it is";
+  a->define(window("old").amount(10).per(1h)).value();
+  EXPECT_EQ(there("old").limit, 10);
+  a->define(window("old").amount(10).per(1h).scope(Scope::kEscrow)).value();
+  clock.advance(1s);
+  b->tend();
+  Amount admitted = take_all(*a, "old");
+  clock.advance(5s);
+  a->tend();
+  admitted += take_all(*b, "old");
+  EXPECT_EQ(admitted, 8);
+  EXPECT_TRUE(b->drop("old").value());
+  EXPECT_FALSE(shared.limit("old").value().has_value());
+}
+
+// --- Preconditions ---------------------------------------------------------------------------------------------------
+
+TEST_F(EscrowPromise, AStoreThatForgetsIdsIsRefused) {
+  store::EmbeddedStore forgetful(Options{.clock = &clock, .id_retention = 1min});
+  EscrowParts parts;
+  parts.local = std::make_unique<store::EmbeddedStore>(Options{.clock = &clock});
+  parts.shared = std::make_unique<WayToShared>(forgetful, mood);
+  parts.node = "a";
+  parts.incarnation = 1;
+  parts.clock = &clock;
+  parts.has_threads = false;
+  const auto refused = EscrowStore::open(std::move(parts));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("id_retention"));
+}
+
+// --- Crashes ---------------------------------------------------------------------------------------------------------
+
+TEST_F(EscrowPromise, AKilledNodeBurnsNothingOfAMonth) {
+  auto a = open("a", on_disk()).value();
+  a->define(calendar("month").amount(1000).per(Unit::kMonth).scope(Scope::kEscrow)).value();
+  a->define(window("week").amount(1000).per(7 * 24h).durable(Durable::kAlways).scope(Scope::kEscrow)).value();
+  a->define(sliding("day").amount(1000).per(24h).durable(Durable::kAlways).scope(Scope::kEscrow)).value();
+  constexpr int kKills = 20;
+  for (int i = 0; i < kKills; ++i) {
+    for (const char* limit : {"month", "week", "day"}) EXPECT_TRUE(take(*a, limit));
+    kill(a);
+    a = open("a", on_disk()).value();
+  }
+  for (const char* limit : {"month", "week", "day"}) EXPECT_EQ(charged(limit), kKills) << limit;
+}
+
+// FLUSHALL forgets what is the node's own; its book of stocks must not be read as if it had all of them.
+TEST_F(EscrowPromise, AStocksShareIsNoLargerAfterAFlushAndACrash) {
+  auto a = open("a", on_disk()).value();
+  a->define(stock("seats").amount(100).scope(Scope::kEscrow)).value();
+  ASSERT_TRUE(take(*a, "seats"));
+  a->clear().value();
+  Amount admitted = 1;
+  for (int i = 0; i < 3; ++i) admitted += take(*a, "seats") ? 1 : 0;
+  kill(a);
+  a = open("a", on_disk()).value();
+  for (int i = 0; i < 200; ++i) admitted += take(*a, "seats") ? 1 : 0;
+  EXPECT_LE(admitted, 100);
+}
+
+// A lot is settled as what it was drawn as.
+TEST_F(EscrowPromise, ALimitsKindMayChange) {
+  const auto a = node("a");
+  a->define(window("api").amount(100).per(1h).scope(Scope::kEscrow)).value();
+  ASSERT_TRUE(take(*a, "api", 3));
+  ASSERT_EQ(charged("api"), 10);
+  a->define(stock("api").amount(100).scope(Scope::kEscrow)).value();
+  a->tend();
+  EXPECT_EQ(charged("api") - a->status().shares.outstanding, 3);
+  ASSERT_TRUE(take(*a, "api", 2));
+  a->define(window("api").amount(100).per(1h).scope(Scope::kEscrow)).value();
+  a->tend();
+  EXPECT_EQ(charged("api") - a->status().shares.outstanding, 5);
+}
+
+// --- The last unit ---------------------------------------------------------------------------------------------------
+
+TEST_F(EscrowPromise, ADenialIsForNoLongerThanUntilAnotherNodeMayGiveBack) {
+  const auto a = node("a");
+  const auto b = node("b");
+  a->define(calendar("month").amount(100).per(Unit::kMonth).scope(Scope::kEscrow)).value();
+  b->tend();
+  ASSERT_TRUE(take(*b, "month"));  // It has 9 more.
+  ASSERT_TRUE(take(*a, "month", 90));
+  const Charge one{"month", "k", 1};
+  const auto denied = a->take({.charges = {&one, 1}}).value();
+  ASSERT_FALSE(denied.is_allowed);
+  EXPECT_LE(denied.retry_after, Duration(5s));
+  clock.advance(denied.retry_after);
+  b->tend();
+  EXPECT_TRUE(take(*a, "month"));
+}
+
+// --- A stop ----------------------------------------------------------------------------------------------------------
+
+TEST_F(EscrowPromise, AStopWaitsForNoSharedStoreThatIsAway) {
+  EscrowParts parts;
+  parts.local = std::make_unique<store::EmbeddedStore>(Options{});
+  parts.shared = std::make_unique<WayToShared>(shared, mood);
+  parts.node = "a";
+  parts.incarnation = 1;
+  auto a = EscrowStore::open(std::move(parts)).value();
+  a->define(window("api").amount(100).per(1h).scope(Scope::kEscrow)).value();
+  for (int i = 0; i < 4000; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    const Charge charge{"api", key, 1};
+    ASSERT_TRUE(a->take({.charges = {&charge, 1}}).value().is_allowed);
+  }
+  mood = [](std::string_view /*operation*/) {
+    net::pause_for(150ms);  // as a time-out
+    return Mood::kAway;
+  };
+  const auto started = std::chrono::steady_clock::now();
+  a.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - started, 15s) << "4,000 keys one after the other take ten minutes";
+}
+
+}  // namespace
+}  // namespace mete::escrow
