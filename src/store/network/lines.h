@@ -10,7 +10,8 @@
 //     … lease->line …
 //     lines.give_back(std::move(*lease));         // or drop(), if not all answers have come
 //
-// While the server is away one caller at a time tries it, after pauses (store/breaker.h); the others fail at once.
+// While the server is away one caller at a time tries it, after pauses (store/breaker.h); the others fail at once. A
+// server is not away because one call of it takes too long, if it has answered another one meanwhile.
 //
 // `Line` has what store/network/line.h gives it, and is_quiet(), address() and unavailable(reason).
 //
@@ -82,8 +83,8 @@ class Lines {
   Outcome<Lease> borrow(const net::Deadline& deadline);
   // All answers have come.
   void give_back(Lease lease);
-  // Not all of them have. `is_away`: the server did not answer in time.
-  void drop(const Lease& lease, bool is_away);
+  // Not all of them have. `is_silent`: the server did not answer in time.
+  void drop(const Lease& lease, bool is_silent);
 
   [[nodiscard]] bool is_away() const {
     const std::lock_guard lock(mutex_);
@@ -145,6 +146,7 @@ class Lines {
   std::map<std::string, std::size_t> connections_;  // that are open, by address
   std::uint64_t lost_ = 0;                          // connections that nothing has replaced yet
   std::uint64_t reconnects_ = 0;
+  Instant answered_at_;                      // when the latest call was answered
   std::optional<Failure> last_failure_;      // why the breaker is open
   std::atomic<std::uint64_t> failures_ = 0;  // of the server: what was connected before is not trusted
 };
@@ -275,11 +277,12 @@ void Lines<Line>::forget_retired(Shared& shared) {
 template <class Line>
 void Lines<Line>::give_back(Lease lease) {
   CHECK(lease.line != nullptr);
+  const Instant now = base::monotonic_now();
   const std::lock_guard lock(mutex_);
   breaker_.succeeded();
+  answered_at_ = std::max(answered_at_, now);
   if (lease.is_shared) return;
   end_lease();
-  const Instant now = base::monotonic_now();
   const bool is_first_old = !idle_.empty() && now - idle_.front().since > settings_.idle_max;
   if (is_first_old || idle_.size() == kIdleConnectionsMax) {
     forget(*idle_.front().line);
@@ -289,7 +292,7 @@ void Lines<Line>::give_back(Lease lease) {
 }
 
 template <class Line>
-void Lines<Line>::drop(const Lease& lease, bool is_away) {
+void Lines<Line>::drop(const Lease& lease, bool is_silent) {
   CHECK(lease.line != nullptr);
   lease.line->retire();
   const std::lock_guard lock(mutex_);
@@ -297,6 +300,7 @@ void Lines<Line>::drop(const Lease& lease, bool is_away) {
     end_lease();
     forget(*lease.line);
   }
+  const bool is_away = is_silent && answered_at_ < lease.since;
   if (!is_away && lease.admission != Breaker::Admission::kTrial) return;
   fail(lease.admission, Line::unavailable(settings_.server + " does not answer; it is tried again in a moment"));
 }

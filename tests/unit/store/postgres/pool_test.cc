@@ -235,6 +235,23 @@ TEST(PostgresPool, AStatementThatTakesTooLongIsNoServerThatIsAway) {
   EXPECT_EQ(pool.status().connections, 1U);
 }
 
+// Behind a PgBouncer, say, which refuses the time-out of statements: only the other calls tell that the server is
+// there.
+TEST(PostgresPool, AServerThatAnswersOthersMeanwhileIsThere) {
+  const PostgresServer& server = shared_server();
+  Pool pool(must_parse(server.url() + "?timeout=500ms"));
+  {
+    const auto lease = pool.lease(patience());
+    ASSERT_TRUE(lease) << lease.error().message;
+    ASSERT_TRUE(lease->connection().run_text("set statement_timeout = 0", patience()));
+    EXPECT_EQ(run_one(pool), "1");
+    ASSERT_FALSE(lease->connection().run_text("select pg_sleep(60)", net::Deadline::in(500ms)));
+    EXPECT_TRUE(lease->connection().is_silent());
+  }
+  EXPECT_TRUE(pool.status().is_reachable);
+  EXPECT_EQ(run_one(pool), "1");
+}
+
 TEST(PostgresPool, WhoHadLittleTimeDoesNotTakeTheServerForAway) {
   const PostgresServer& server = shared_server();
   Pool pool(must_parse(server.patient_url()));
