@@ -100,7 +100,7 @@ void hot_decision(benchmark::State& state) {
 BENCHMARK(hot_decision)->Name("hot_key/decision");
 
 // A sliding window beside a fixed one, on one key: all admitted, and all denied.
-void hot_kind(benchmark::State& state, Limit limit) {
+void hot_kind(benchmark::State& state, const Limit& limit) {
   const auto engine = std::make_unique<engine::Engine>(engine::Config{.seed = 42});
   engine->define(limit, kStart).value();
   Instant now = kStart;
@@ -113,7 +113,7 @@ BENCHMARK_CAPTURE(hot_kind, sliding_denied, sliding("api").amount(100).per(24h))
 
 // The same over 1 M keys. Each is asked for once in a second, so that of a sliding window every charge begins a slot,
 // and after ten seconds one leaves with every charge.
-void random_kind(benchmark::State& state, Limit limit) {
+void random_kind(benchmark::State& state, const Limit& limit) {
   constexpr std::size_t kKeys = 1'000'000;
   static std::map<Kind, std::unique_ptr<engine::Engine>> made;
   auto& engine = made[limit.kind()];
@@ -272,7 +272,7 @@ double resident_bytes() {
 }
 
 // What the process grows by when 1 M meters are made, as the system sees it.
-void memory(benchmark::State& state, Limit limit) {
+void memory(benchmark::State& state, const Limit& limit) {
   constexpr std::size_t kMeters = 1'000'000;
   const auto& keys = shuffled_keys(kMeters);
   for (auto _ : state) {

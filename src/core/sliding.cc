@@ -241,7 +241,7 @@ Charges charges_of(const Rule& rule, const SlidingState& state) {
     Instant start = state.start + Duration::from_ns(-width.ns() * state.ring.slots);
     std::size_t position = 0;
     for (int slot = 0; slot < state.ring.slots; ++slot, start = start + width) {
-      const Amount units = static_cast<Amount>(ring::ones_from(ring::bits_of(state), position));
+      const auto units = static_cast<Amount>(ring::ones_from(ring::bits_of(state), position));
       position += static_cast<std::size_t>(units) + 1;
       if (units == 0) continue;
       charges.push_back({start, units * ring::quantum(state)});

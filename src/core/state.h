@@ -42,6 +42,7 @@ struct WindowState {
 //
 // There is a small layout of 48 bytes and a large one of 144. The bytes say by themselves which they are of, so that
 // they can be read under any rule.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): one member of the union is initialized, which is all of it.
 struct SlidingState {
   enum class Form : std::uint8_t { kLog, kRing, kTwoWindows };
 

@@ -18,7 +18,7 @@ Wide round_up(Wide value, Wide step) { return (value + step - 1) / step * step; 
 void ModelSliding::set_terms(Wide amount, Wide period) {
   amount_ = amount;
   period_ = period;
-  width_ = round_up(period, 125 * 1000) / 125;
+  width_ = round_up(period, 125'000) / 125;
   quanta_ = amount <= 100 ? 99 : 803;
   quantum_ = amount <= 100 ? 1 : round_up(amount, 804) / 804;
 }

@@ -198,7 +198,7 @@ TEST(Promises, AGreedyClientGetsItsShareOfASlidingWindow) {
                      std::to_string(greedy.units) + " at a time, every " + std::to_string(pace.ns()) + " ns");
         const Wide taken = taken_in(limit, greedy, kPeriods, pace);
         // What a client can have that takes so much at a time, but for the last period, which is not over for some.
-        const Wide whole = greedy.amount / greedy.units * greedy.units;
+        const Wide whole = Wide{greedy.amount / greedy.units} * greedy.units;
         EXPECT_GE(static_cast<double>(taken), kShare * static_cast<double>(whole * (kPeriods - 1)));
         if (greedy.amount <= 5) {
           EXPECT_TRUE(taken >= whole * (kPeriods - 1));

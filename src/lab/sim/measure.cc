@@ -33,7 +33,7 @@ Scenario scenario_of(const UseCase& use_case) {
 }
 
 struct Case {
-  const char* name;
+  const char* name = nullptr;
   UseCase use_case;
 };
 

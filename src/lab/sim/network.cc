@@ -9,7 +9,7 @@ void Network::heal() {
   for (Link& link : links_) link = {};
 }
 
-void Network::send(bool is_up, Action arrive) {
+void Network::send(bool is_up, const Action& arrive) {
   Random& random = world_.random;
   if (!is_up || random.chance(weather_.lost_permille)) return;
   const int copies = random.chance(weather_.doubled_permille) ? 2 : 1;

@@ -20,8 +20,8 @@ class Network {
   // Half of the round trip is each way.
   Network(World& world, Duration round_trip) : world_(world), round_trip_(round_trip) {}
 
-  void to_store(std::size_t node, Action arrive) { send(link(node).up, std::move(arrive)); }
-  void to_node(std::size_t node, Action arrive) { send(link(node).down, std::move(arrive)); }
+  void to_store(std::size_t node, const Action& arrive) { send(link(node).up, arrive); }
+  void to_node(std::size_t node, const Action& arrive) { send(link(node).down, arrive); }
 
   struct Link {
     bool up = true;    // to the store
@@ -35,7 +35,7 @@ class Network {
   void heal();
 
  private:
-  void send(bool is_up, Action arrive);
+  void send(bool is_up, const Action& arrive);
 
   World& world_;
   const Duration round_trip_;

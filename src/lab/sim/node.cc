@@ -122,7 +122,7 @@ void Node::resume() {
 void Node::when_awake(int process, Action action) {
   if (process != process_ || !is_up_) return;
   if (!is_paused_) return action();
-  deferred_.push_back([this, process, action = std::move(action)] {
+  deferred_.emplace_back([this, process, action = std::move(action)] {
     if (process == process_) action();
   });
 }

@@ -29,19 +29,19 @@ constexpr Migration kFirst = {
 
 // From version 2 back to an empty version 1: functions that were replaced cannot be brought back one by one.
 const std::string& first_anew() {
-  static const std::string text = std::string(kDropSql) + ";\n" + std::string(kMakeSchemaSql) + "\n" +
-                                  std::string(kSchemaSql) + "\n" + note_sql(kFirst);
-  return text;
+  static const std::string kText = std::string(kDropSql) + ";\n" + std::string(kMakeSchemaSql) + "\n" +
+                                   std::string(kSchemaSql) + "\n" + note_sql(kFirst);
+  return kText;
 }
 
 std::span<const Migration> all_migrations() {
-  static const Migration list[] = {kFirst,
-                                   {.version = 2,
-                                    .name = "exact sliding windows",
-                                    .up = kVersion2Sql,
-                                    .down = first_anew(),
-                                    .check_down = kWhatIsThere}};
-  return list;
+  static const Migration kList[] = {kFirst,
+                                    {.version = 2,
+                                     .name = "exact sliding windows",
+                                     .up = kVersion2Sql,
+                                     .down = first_anew(),
+                                     .check_down = kWhatIsThere}};
+  return kList;
 }
 
 Error migration_error(const SqlError& error, const std::string& what) {

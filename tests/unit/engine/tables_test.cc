@@ -1,6 +1,7 @@
 // LimitTable and RuleTable: limits are found by name and number, and equal rules are one record.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -137,7 +138,7 @@ TEST(RuleRecord, AMomentHoldsItsWindow) {
     EXPECT_EQ(moment.now, at);
     EXPECT_TRUE(moment.window.start <= at && at < moment.window.end) << hours;
     EXPECT_EQ((moment.window.end - moment.window.start).ns(), Duration(24h).ns());
-    EXPECT_EQ((moment.window.start.unix_seconds() + 9 * 3600U) % 86'400, 0U);
+    EXPECT_EQ((moment.window.start.unix_seconds() + std::uint64_t{9} * 3600) % 86'400, 0U);
   }
   // A clock that is behind the state's window: time stands still there.
   const RuleRecord* fixed = rules.acquire(window("a").amount(1).per(1min)).value();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string_view>
 #include <thread>
 
 #include "serving/fickle_store.h"
@@ -34,8 +35,8 @@ class EscrowStoreTest : public ::testing::Test {
     parts.incarnation = ++incarnation;
     return EscrowStore::open(std::move(parts)).value();
   }
-  static Limit hourly(std::string name, Amount amount) {
-    return window(std::move(name)).amount(amount).per(1h).scope(Scope::kEscrow);
+  static Limit hourly(std::string_view name, Amount amount) {
+    return window(name).amount(amount).per(1h).scope(Scope::kEscrow);
   }
   static Result<core::Verdict> take(store::Store& store, std::string_view limit, Amount cost = 1,
                                     Mode mode = Mode::kTake) {
@@ -285,7 +286,7 @@ class EscrowFailuresTest : public ::testing::Test {
     node_->define(hourly("drawn")).value();
   }
   ~EscrowFailuresTest() override { shared_->mood = nullptr; }
-  static Limit hourly(std::string name) { return window(std::move(name)).amount(100).per(1h).scope(Scope::kEscrow); }
+  static Limit hourly(std::string_view name) { return window(name).amount(100).per(1h).scope(Scope::kEscrow); }
   Amount used(std::string_view limit) { return node_->usage({limit, "k"}).value().used; }
   // The next operation of that name at the shared store fails.
   void fail_once(std::string_view name, Mood how) {

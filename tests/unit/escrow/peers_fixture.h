@@ -17,7 +17,7 @@ inline constexpr auto kLong = std::chrono::seconds(20);
 
 // A node without sockets: its counters, and how it introduces itself.
 struct PeerNode {
-  explicit PeerNode(Writer self, std::string secret = kSecret)
+  explicit PeerNode(const Writer& self, std::string secret = kSecret)
       : counters(self), identity{.self = self, .secret = std::move(secret), .roster = roster} {}
 
   Counters counters;

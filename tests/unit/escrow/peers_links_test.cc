@@ -26,8 +26,8 @@ using ::testing::HasSubstr;
 constexpr auto kHealed = 3s;  // one second, and what a busy machine takes
 
 const store::SystemClock& clock() {
-  static const store::SystemClock system;
-  return system;
+  static const store::SystemClock kSystem;
+  return kSystem;
 }
 
 // A log that can be read.

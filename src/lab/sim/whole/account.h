@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mete::sim {
@@ -18,7 +19,7 @@ class Account {
     Instant told;
   };
 
-  explicit Account(const Limit& limit) : limit_(limit) {}
+  explicit Account(Limit limit) : limit_(std::move(limit)) {}
 
   // The most that the limit was, for as long as it is the same.
   void raise_to(const Limit& limit);

@@ -58,10 +58,16 @@ void WholeCluster::undo_by_giving(const std::vector<Charge>& charges, const Resu
   }
 }
 
+std::vector<Charge> WholeCluster::charges_of(const std::vector<std::size_t>& places) {
+  std::vector<Charge> charges;
+  charges.reserve(places.size());
+  for (const std::size_t place : places) charges.push_back({limit(place).name(), kKey, random_.between(1, 3)});
+  return charges;
+}
+
 void WholeCluster::take(NodeOf& node) {
   const auto places = choose_places();
-  std::vector<Charge> charges;
-  for (const std::size_t place : places) charges.push_back({limit(place).name(), kKey, random_.between(1, 3)});
+  const auto charges = charges_of(places);
   const bool is_up_to = charges.size() == 1 && random_.chance(200);
   const std::size_t epoch = epoch_;
   Account::Span span{clock_.now(), {}};
@@ -77,8 +83,7 @@ void WholeCluster::take(NodeOf& node) {
 // Asked again until there is an answer.
 void WholeCluster::take_with_id(NodeOf& node) {
   const auto places = choose_places();
-  std::vector<Charge> charges;
-  for (const std::size_t place : places) charges.push_back({limit(place).name(), kKey, random_.between(1, 3)});
+  const auto charges = charges_of(places);
   const std::string id = "u" + std::to_string(++last_id_);
   const std::size_t epoch = epoch_;
   Account::Span span{clock_.now(), {}};

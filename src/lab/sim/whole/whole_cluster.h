@@ -137,6 +137,7 @@ class WholeCluster {
   void give(NodeOf& node);
   void attack(NodeOf& node);
   std::vector<std::size_t> choose_places();
+  std::vector<Charge> charges_of(const std::vector<std::size_t>& places);
   void tell(NodeOf& node, const std::vector<std::size_t>& places, const std::vector<Charge>& charges,
             const Account::Span& span, const Result<core::Verdict>& verdict, std::size_t epoch);
   // Of which of the limits that had this name it was.
