@@ -1,6 +1,7 @@
 #include "bars.h"
 
 #include <cstdio>
+#include <string>
 #include <vector>
 
 namespace mete::bench {
@@ -10,15 +11,26 @@ namespace {
 enum class Reach { kAtMost, kAtLeast, kControl };
 
 struct Bar {
-  const char* what;
-  const char* numerator;
-  const char* denominator;  // empty: the numerator itself is judged
+  std::string what;
+  std::string numerator;
+  std::string denominator;  // empty: the numerator itself is judged
   Reach reach;
   double bar;
 };
 
-const std::vector<Bar>& bars() {
-  static const std::vector<Bar> kBars = {
+// What a meter with a million holds costs beside one with a single hold.
+void add_bars_of_held_meters(std::vector<Bar>& bars) {
+  for (const std::string kind : {"stock", "calendar", "sliding", "bucket"}) {
+    for (const std::string act : {"usage", "take_and_give", "denied_take", "hold_and_cancel"}) {
+      const std::string name = kind + "/" + act;
+      bars.push_back({"1 M open holds on one meter / one: " + name, "million_holds/" + name, "one_hold/" + name,
+                      Reach::kAtMost, 3.0});
+    }
+  }
+}
+
+std::vector<Bar> bars() {
+  std::vector<Bar> bars = {
       {"decision on a hot key / bare increment under the same lock", "hot_key/decision", "hot_key/increment",
        Reach::kAtMost, 3.0},
       {"decision over 1 M random keys / find and increment in a flat map", "random_keys_1M/decision",
@@ -43,7 +55,8 @@ const std::vector<Bar>& bars() {
       {"decision over 10 M keys / over 1 M", "random_keys_10M/decision", "random_keys_1M/decision", Reach::kAtMost,
        1.5},
   };
-  return kBars;
+  add_bars_of_held_meters(bars);
+  return bars;
 }
 
 }  // namespace
@@ -66,11 +79,11 @@ bool print_bars(const std::map<std::string, double>& medians) {
   std::printf("\n%-68s %9s %9s\n", "bar", "measured", "must be");
   for (const Bar& bar : bars()) {
     const auto numerator = medians.find(bar.numerator);
-    const bool is_ratio = bar.denominator[0] != '\0';
+    const bool is_ratio = !bar.denominator.empty();
     const auto denominator = medians.find(bar.denominator);
     if (numerator == medians.end() || (is_ratio && denominator == medians.end())) continue;
     const double measured = is_ratio ? numerator->second / denominator->second : numerator->second;
-    std::printf("%-68s %9.2f", bar.what, measured);
+    std::printf("%-68s %9.2f", bar.what.c_str(), measured);
     if (bar.reach == Reach::kControl) {
       std::printf("    for comparison\n");
       continue;

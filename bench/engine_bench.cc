@@ -293,6 +293,86 @@ BENCHMARK_CAPTURE(memory, sliding, sliding("api").amount(1'000'000).per(1h))
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 
+// A meter of which much is held: with one hold, and with a million.
+class HeldMeter {
+ public:
+  static constexpr Amount kCapacity = 10'000'000;
+
+  HeldMeter(const Limit& limit, std::size_t holds) : engine_({.seed = 42}), holds_(static_cast<Amount>(holds)) {
+    engine_.define(limit, kStart).value();
+    for (std::size_t i = 0; i < holds; ++i) hold();
+    take(1);
+  }
+  bool take(Amount cost) {
+    const Charge charge{"held", "alice", cost};
+    return engine_.take({.charges = {&charge, 1}}, now_)->is_allowed;
+  }
+  // Half of the holds have to expire before it fits.
+  bool denied_take() { return take(kCapacity - holds_ / 2); }
+  Amount give() {
+    const Charge charge{"held", "alice", 1};
+    return engine_.give({&charge, 1}, {}, now_)->amount;
+  }
+  Amount usage() { return engine_.usage({"held", "alice", 0}, now_)->held; }
+  void hold() {
+    const Charge charge{"held", "alice", 1};
+    now_ = now_ + 1us;
+    id_ = "hold:" + std::to_string(next_id_++);
+    engine_.hold({.charges = {&charge, 1}, .ttl = 1h, .id = id_}, now_).value();
+  }
+  void cancel() { engine_.cancel(id_, now_).value(); }
+
+ private:
+  engine::Engine engine_;
+  const Amount holds_;
+  Instant now_ = kStart;
+  std::string id_;
+  std::uint64_t next_id_ = 1;
+};
+
+HeldMeter& held_meter(const Limit& limit, std::size_t holds) {
+  static std::map<std::pair<Kind, std::size_t>, std::unique_ptr<HeldMeter>> made;
+  auto& meter = made[{limit.kind(), holds}];
+  if (meter == nullptr) meter = std::make_unique<HeldMeter>(limit, holds);
+  return *meter;
+}
+
+void register_held_meters() {
+  using Act = void (*)(HeldMeter&);
+  const std::pair<const char*, Act> acts[] = {
+      {"usage", [](HeldMeter& meter) { benchmark::DoNotOptimize(meter.usage()); }},
+      {"take_and_give",
+       [](HeldMeter& meter) {
+         benchmark::DoNotOptimize(meter.take(1));
+         benchmark::DoNotOptimize(meter.give());
+       }},
+      {"denied_take", [](HeldMeter& meter) { benchmark::DoNotOptimize(meter.denied_take()); }},
+      {"hold_and_cancel",
+       [](HeldMeter& meter) {
+         meter.hold();
+         meter.cancel();
+       }},
+  };
+  const std::pair<const char*, Limit> limits[] = {
+      {"stock", stock("held").amount(HeldMeter::kCapacity)},
+      {"calendar", calendar("held").amount(HeldMeter::kCapacity).per(Unit::kYear)},
+      {"sliding", sliding("held").amount(HeldMeter::kCapacity).per(24h)},
+      {"bucket", bucket("held").amount(HeldMeter::kCapacity).per(24h * 365)},
+  };
+  for (const auto& [kind, limit] : limits) {
+    for (const auto& [holds, count] : {std::pair("one_hold", 1), std::pair("million_holds", 1'000'000)}) {
+      for (const auto& [name, act] : acts) {
+        const auto run = [limit = limit, count = count, act = act](benchmark::State& state) {
+          HeldMeter& meter = held_meter(limit, static_cast<std::size_t>(count));
+          for (auto _ : state) act(meter);
+        };
+        benchmark::RegisterBenchmark((std::string(holds) + "/" + kind + "/" + name).c_str(), run);
+      }
+    }
+  }
+}
+[[maybe_unused]] const bool kAreHeldMetersRegistered = (register_held_meters(), true);
+
 }  // namespace
 
 }  // namespace mete::bench

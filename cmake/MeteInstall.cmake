@@ -10,6 +10,7 @@ endif()
 install(TARGETS mete_program)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/mete TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto DESTINATION ${CMAKE_INSTALL_DATADIR}/mete)
 # The program writes them when it is built (src/CMakeLists.txt); each shell looks in a place of its own.
 install(DIRECTORY ${METE_MAN_DIRECTORY}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 install(DIRECTORY ${METE_MAN_DIRECTORY}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 FILES_MATCHING PATTERN "*.5")

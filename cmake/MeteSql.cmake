@@ -1,11 +1,15 @@
-# mete_sql(TARGET DIRECTORY): the .sql files of the directory, in the order of their names, become one constant,
-# kSchemaSql, in sql_texts.h; those of version_2/, which changes what there is, kVersion2Sql. Comments stay: `mete migrate --print` shows them. A line `  -- include NAME.sql` is replaced by
-# that file of parts/.
+# mete_sql(TARGET DIRECTORY): the .sql files of version_1/, in the order of their names, become one constant, kVersion1Sql, in
+# sql_texts.h, and so on; those of functions/ kFunctionsSql, of rights/ kRightsSql. Comments stay: `mete migrate --print`
+# shows them. A line `  -- include NAME.sql` is replaced by that file of parts/.
 function(mete_sql target directory)
   set(header "// Made by cmake/MeteSql.cmake of the files in sql/.\n#pragma once\n\n#include <string_view>\n\n")
   string(APPEND header "namespace mete::store::postgres {\n")
-  mete_sql_constant(${directory} kSchemaSql ${directory}/parts header)
+  mete_sql_constant(${directory}/version_1 kVersion1Sql ${directory}/parts header)
   mete_sql_constant(${directory}/version_2 kVersion2Sql ${directory}/parts header)
+  mete_sql_constant(${directory}/version_3 kVersion3Sql ${directory}/parts header)
+  mete_sql_constant(${directory}/version_4 kVersion4Sql ${directory}/parts header)
+  mete_sql_constant(${directory}/functions kFunctionsSql ${directory}/parts header)
+  mete_sql_constant(${directory}/rights kRightsSql ${directory}/parts header)
   string(APPEND header "\n}  // namespace mete::store::postgres\n")
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/store/postgres/sql_texts.h CONTENT "${header}" @ONLY)
   target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)

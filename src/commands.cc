@@ -10,6 +10,7 @@ std::span<const Command> commands() {
       // The server.
       serve_command(),
       check_config_command(),
+      envoy_check_command(),
       // Its data.
       backup_command(),
       restore_command(),
@@ -38,6 +39,7 @@ std::span<const Command> commands() {
       // Tools.
       sync_command(),
       import_redis_command(),
+      retire_command(),
       top_command(),
       lab::cluster_command(),
       lab::bench_command(),

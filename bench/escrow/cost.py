@@ -14,6 +14,7 @@ RATIO_MAX = 1.3
 KEYS = (1, 100_000)
 # A share that nobody asks for goes back after seconds: so many keys are all asked for often enough to stay local.
 KEYS_SERVED = (1, 1000)
+COUNTERS = (1, 100_000)
 PIPELINE = 64
 CONNECTIONS = 8
 # Never used up, and not written to the journal: there a share of a window is not, either.
@@ -51,6 +52,36 @@ def measure_through_server(arguments, findings):
         node.call(*LIMIT.split(), "escrow")
         for keys in KEYS_SERVED:
             compare(program, {"without escrow": plain, "from the share": node}, keys, arguments.rounds, findings)
+
+
+def measure_counters(arguments, findings):
+    """INCR on a node, which merges its counters with those of others, beside that on a plain server. Both write counters to disk."""
+    program = str(arguments.program)
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="mete-escrow-"))
+        port, scheme = stack.enter_context(nodes.redis())
+        plain = stack.enter_context(servers.start_mete(program, f"{directory}/plain"))
+        node = stack.enter_context(nodes.start_node(program, "bench", f"{scheme}://127.0.0.1:{port}?timeout=10s", directory))
+        for keys in COUNTERS:
+            for pipeline in (1, PIPELINE):
+                compare_counters(program, {"a plain server": plain, "a node": node}, (keys, pipeline), arguments.rounds, findings)
+
+
+def compare_counters(program, contestants, shape, rounds, findings):
+    keys, pipeline = shape
+    what = f"INCR, pipeline {pipeline}, {keys_text(keys)}"
+    tell(what)
+    options = ("--keys", str(keys), "--pipeline", str(pipeline), "--connections", str(CONNECTIONS))
+    times = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, server in contestants.items():
+            report = load(program, server, *options, "--warm-up", "200ms", "--duration", "600ms", "INCR", "key:{key}")
+            times[name].append(report["server_cpu_ns_per_request"])
+    plain, node = times.values()
+    ratios = [one / other for one, other in zip(node, plain)]
+    findings.bars.append(Bar(f"processor time of a request, {what}: on a node / on a plain server", median(ratios), at_most=RATIO_MAX))
+    for name, values in times.items():
+        findings.note(f"{what}: {name}", f"{spread(values)} ns")
 
 
 def compare(program, contestants, keys, rounds, findings):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures what escrow costs and what it gives: the processor time of a decision from the local share beside that of the same take
-without escrow; latencies of a node whose shared store is 20 ms away; and how much of a limit three unequal nodes use; and judges the bars.
+without escrow, and of INCR on a node beside that on a plain server; latencies of a node whose shared store is 20 ms away; how much of a
+limit three unequal nodes use, and how soon one has the last units that others do not use; and judges the bars.
 
 It starts redis-server, etcd and several `mete serve`. The tables are printed, and written to docs/bench/escrow.md between its marks. The
 exit status is 1 if a bar is missed.
@@ -16,6 +17,7 @@ sys.path[1:1] = [str(ROOT / "bench/server"), str(ROOT / "bench/durability")]  # 
 
 import cost
 import far
+import last
 import nodes
 import page
 import report
@@ -23,7 +25,7 @@ import servers
 import usage
 from bars import Findings
 
-PARTS = ("cost", "far", "usage")
+PARTS = ("cost", "counters", "far", "last", "usage")
 
 
 def parse_arguments():
@@ -42,10 +44,14 @@ def measure(arguments, findings):
     if "cost" in wanted:
         cost.measure_in_process(arguments, findings)
         cost.measure_through_server(arguments, findings)
+    if "counters" in wanted:
+        cost.measure_counters(arguments, findings)
     if "far" in wanted:
         far.measure(arguments, nodes.redis, findings)
     if "usage" in wanted:
         usage.measure(arguments, findings)
+    if "last" in wanted:
+        last.measure(arguments, findings)
     if "far" in wanted:
         far.measure(arguments, nodes.etcd, findings)
 

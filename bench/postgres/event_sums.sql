@@ -1,5 +1,5 @@
 -- The usual way to reserve in PostgreSQL: sum what was used in this period and what is reserved, under a lock on the user's row,
--- and insert a reservation if that fits.
+-- and insert a reservation if that fits; when the job is done, replace it by an event.
 create schema usual;
 create table usual.users (id integer primary key, quota bigint not null);
 create table usual.usage_events (
@@ -36,5 +36,17 @@ begin
   if used + reserved + wanted > allowed then return false; end if;
   insert into usual.reservations (user_id, event_type, reserved_amount, job_id, expires_at)
   values (who, 'analysis', wanted, nextval('usual.jobs'), now() + interval '1 hour');
+  return true;
+end $$;
+
+-- What it was used for is done: the reservation becomes an event.
+create function usual.finish(job bigint, spent integer) returns boolean
+language plpgsql as $$
+declare
+  who integer;
+begin
+  delete from usual.reservations where job_id = job and expires_at > now() returning user_id into who;
+  if not found then return false; end if;
+  insert into usual.usage_events (user_id, event_type, amount) values (who, 'analysis', spent);
   return true;
 end $$;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures holds in PostgreSQL: beside the usual way, which sums events and reservations under a row lock (event_sums.sql); with many past
+"""Measures holds in PostgreSQL, and holds with their commits: beside the usual way, which sums events and reservations under a row lock (event_sums.sql); with many past
 events; for one hot user; and through `mete serve`. Judges the bars.
 
 What is compared runs in turns, and ratios are medians of those of neighbours. The tables are printed, and written to
@@ -27,9 +27,12 @@ USERS, EVENTS = 1000, 1000
 CONNECTIONS = 16  # to PostgreSQL, both of pgbench and of mete serve
 CLIENTS = 50  # of mete serve
 ENOUGH = 9_000_000_000_000_000
+PERIODS = ("1 hour", "10 seconds", "4 seconds")  # of windows
+SLIDING_AMOUNT = 1_000  # of which a slot's count is kept; more than the users take in ten seconds
 
 # A limit, how many users it has, and how many past events each of them. "few" has the users of "many", for a fair pair.
-LIMITS = {"jobs": (USERS, EVENTS), "few": (50, EVENTS), "many": (50, 100_000)}
+MANY_USERS, MANY_EVENTS = 50, 100_000
+LIMITS = {"jobs": (USERS, EVENTS), "few": (MANY_USERS, EVENTS), "many": (MANY_USERS, MANY_EVENTS)}
 
 
 def parse_arguments():
@@ -61,21 +64,24 @@ class Bench:
                 from mete.limits l, generate_series(1, {events}) e, generate_series(1, {users}) u where l.name = '{name}'""")
         if self.postgres.query("select count(*) from mete.audit()") != [["0"]]:
             raise RuntimeError("the books are not right before the first run")
-        # A slot of an hour is 29 s long, so that takes share one; of 10 s it is 80 ms, and nearly every take begins one.
-        for period in ("1 hour", "10 seconds"):
+        # A slot of an hour is 29 s long, so that takes share one; of 10 s and 4 s nearly every take begins one.
+        for period in PERIODS:
             for kind in ("window", "sliding"):
-                self.postgres.query(f"select mete.define('{kind} of {period}', '{kind}', {ENOUGH}, '{period}')")
+                amount = ENOUGH if period == "1 hour" else SLIDING_AMOUNT
+                self.postgres.query(f"select mete.define('{kind} of {period}', '{kind}', {amount}, '{period}')")
         self.postgres.query((ROOT / "bench/postgres/event_sums.sql").read_text(encoding="utf-8"))
         self.postgres.query(f"""
-            insert into usual.users select u, {ENOUGH} from generate_series(1, {USERS}) u;
+            insert into usual.users select u, {ENOUGH} from generate_series(1, {USERS + MANY_USERS}) u;
             insert into usual.usage_events (user_id, event_type, amount)
-            select u, 'analysis', 1 from generate_series(1, {EVENTS}) e, generate_series(1, {USERS}) u""")
+            select u, 'analysis', 1 from generate_series(1, {EVENTS}) e, generate_series(1, {USERS}) u;
+            insert into usual.usage_events (user_id, event_type, amount)
+            select {USERS} + u, 'analysis', 1 from generate_series(1, {MANY_EVENTS}) e, generate_series(1, {MANY_USERS}) u""")
         self.postgres.query("vacuum analyze")
 
     def pgbench(self, statement, users):
-        """Transactions a second. :u is one of the users."""
+        """Scripts a second. :u is one of the users."""
         script = self.directory / "script.sql"
-        script.write_text(f"\\set u random(1, {users})\n{statement};\n", encoding="utf-8")
+        script.write_text(f"\\set u random(1, {users})\n{statement}\n", encoding="utf-8")
         words = [find("pgbench"), "-n", "-M", "prepared", "-c", str(CONNECTIONS), "-j", "1", "-T", str(self.arguments.seconds), "-f", script]
         done = subprocess.run(words, env=self.postgres.environment, capture_output=True, text=True, check=False)
         told = re.search(r"tps = ([\d.]+)", done.stdout)
@@ -93,19 +99,32 @@ class Bench:
         return float(lines[-1].split(",")[1].strip('"'))
 
     def hold(self, limit):
-        return self.pgbench(f"select mete.hold('{limit}', 'user' || :u, 1, '1 hour')", LIMITS[limit][0])
+        return self.pgbench(f"select mete.hold('{limit}', 'user' || :u, 1, '1 hour');", LIMITS[limit][0])
+
+    def hold_and(self, end, limit="jobs"):
+        """Each a transaction of its own, as where a job lies in between."""
+        hold = f"select id from mete.hold('{limit}', 'user' || :u, 1, '1 hour') \\gset"
+        return self.pgbench(f"{hold}\nselect {end};", LIMITS[limit][0])
+
+    def job(self, limit):
+        return self.hold_and("mete.commit(:id)", limit)
 
     def take(self, limit):
-        return self.pgbench(f"select mete.take('{limit}', 'user' || :u)", USERS)
+        return self.pgbench(f"select mete.take('{limit}', 'user' || :u);", USERS)
 
     def hot(self):
-        return self.pgbench("select mete.hold('jobs', 'user7', 1, '1 hour')", 1)
+        return self.pgbench("select mete.hold('jobs', 'user7', 1, '1 hour');", 1)
 
     def usual(self):
-        return self.pgbench("select usual.reserve(:u, 1)", USERS)
+        return self.pgbench("select usual.reserve(:u, 1);", USERS)
+
+    def usual_job(self, before=0, users=USERS):
+        """Of so many users that follow the first `before`."""
+        reserve = f"select usual.reserve({before} + :u, 1);"
+        return self.pgbench(f"{reserve}\nselect usual.finish(currval('usual.jobs'), 1);", users)
 
     def usual_hot(self):
-        return self.pgbench("select usual.reserve(7, 1)", 1)
+        return self.pgbench("select usual.reserve(7, 1);", 1)
 
     def sync(self, is_on):
         """Whether a transaction waits for the disk."""
@@ -145,14 +164,26 @@ def measure(bench, findings, port):
     judge(findings, "holds, 100,000 events a user / 1,000 events a user",
           ["mete.hold, 50 users with 100,000 events", "mete.hold, 50 users with 1,000 events"],
           bench.pairs(lambda: bench.hold("many"), lambda: bench.hold("few")), 0.9)
-    names = ["mete.take of a sliding window, 1 hour", "mete.take of a window, 1 hour"]
-    for limit in ("window of 1 hour", "sliding of 1 hour"):
-        for _ in range(6):  # one makes the meter, and the sixth takes it from exact times to slots
-            bench.postgres.query(f"select count(mete.take('{limit}', 'user' || u)) from generate_series(1, {USERS}) u")
-    judge(findings, "takes: a sliding window / a window, of an hour", names,
-          bench.pairs(lambda: bench.take("sliding of 1 hour"), lambda: bench.take("window of 1 hour")), round(1 / 1.5, 2))
-    measured = bench.pairs(lambda: bench.take("sliding of 10 seconds"), lambda: bench.take("window of 10 seconds"))
-    findings.note("takes: a sliding window / a window, of 10 s, where nearly every take begins a slot", f"{ratio(measured):.2f} ×")
+    jobs = [f"mete.hold and mete.commit, {USERS:,} users", f"the usual way, reservation and event, {USERS:,} users"]
+    judge(findings, f"holds and commits, {USERS:,} users with {EVENTS:,} events each: mete / the usual way", jobs,
+          bench.pairs(lambda: bench.job("jobs"), bench.usual_job), 4)
+    judge(findings, f"holds and commits, {MANY_USERS} users with {MANY_EVENTS:,} events each: mete / the usual way",
+          [f"mete.hold and mete.commit, {MANY_USERS} users", f"the usual way, reservation and event, {MANY_USERS} users"],
+          bench.pairs(lambda: bench.job("many"), lambda: bench.usual_job(USERS, MANY_USERS)), 4)
+    judge(findings, "holds and commits, 100,000 events a user / 1,000 events a user",
+          ["mete.hold and mete.commit, 50 users with 100,000 events", "mete.hold and mete.commit, 50 users with 1,000 events"],
+          bench.pairs(lambda: bench.job("many"), lambda: bench.job("few")), 0.9)
+    for end in ("mete.cancel(:id)", "mete.extend(:id, '1 hour')"):
+        measured = [bench.hold_and(end) for _ in range(bench.arguments.rounds)]
+        findings.note(f"mete.hold and {end}, {USERS:,} users", spread(measured, "{:,.0f}/s"))
+    for period in PERIODS:
+        for kind in ("window", "sliding"):
+            for _ in range(6):  # one makes the meter, and the sixth takes it from exact times to slots
+                bench.postgres.query(f"select count(mete.take('{kind} of {period}', 'user' || u)) from generate_series(1, {USERS}) u")
+        names = [f"mete.take of a sliding window, {period}", f"mete.take of a window, {period}"]
+        judge(findings, f"takes: a sliding window / a window, of {period}", names,
+              bench.pairs(lambda: bench.take(f"sliding of {period}"), lambda: bench.take(f"window of {period}")),  # pylint: disable=cell-var-from-loop
+              round(1 / 1.5, 2))
     words = ["HOLD", "jobs", "key:__rand_int__", "TTL", "1h"]
     bench.redis_benchmark(port, words, 20_000)  # now the keys are there
     requests = int(bench.hold("jobs") * bench.arguments.seconds)
@@ -165,6 +196,7 @@ def measure(bench, findings, port):
     bench.sync(True)
     where = "; the disk is waited for"
     for names, first, second in ((users, lambda: bench.hold("jobs"), bench.usual), (hot, bench.hot, bench.usual_hot),
+                                 (jobs, lambda: bench.job("jobs"), bench.usual_job),
                                  (served, lambda: bench.redis_benchmark(port, words, requests // 3), lambda: bench.hold("jobs"))):
         measured = bench.pairs(first, second)
         note(findings, names, measured, where)

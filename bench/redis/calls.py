@@ -15,12 +15,13 @@ class Limit:
     """So many units come back in a period of seconds."""
     name: str
     amount: int
-    seconds: int
+    seconds: int | str | None  # a word is a calendar's period; None: nothing comes back
     kind: str = "BUCKET"
 
     @property
     def definition(self):
-        return ("LIMIT", "SET", self.name, self.kind, str(self.amount), "PER", f"{self.seconds}s")
+        period = f"{self.seconds}s" if isinstance(self.seconds, int) else self.seconds
+        return ("LIMIT", "SET", self.name, self.kind, str(self.amount), *(("PER", period) if period else ()))
 
 
 class Connection:

@@ -110,8 +110,8 @@ typedef struct mete_take_options {
 typedef struct mete_decision {
   size_t size;
   int allowed;
-  int unrecorded;    /* admitted though it could not be kept: the limit says on_fail = open */
-  uint32_t violated; /* bit i: the limit of charge i did not fit; when allowed, a shadow limit */
+  int unrecorded;    /* admitted though it could not be kept: the limit says on_fail = open or local */
+  uint32_t violated; /* bit i: charge i did not fit; when allowed, of a shadow limit */
   int64_t taken;
   int64_t remaining;
   int64_t limit;

@@ -37,8 +37,10 @@ struct Decision {
   // The limits that did not fit, in the order of the charges. On an allowed operation: shadow limits that would have
   // denied.
   std::vector<std::string> violated;
-  // Admitted because its limits say on_fail = open, though the store could not be reached, or could not keep it: nobody
-  // knows what is left, and nothing of it counts once the store is back.
+  // The same by charge, bit i for charge i: of several on one limit it tells whose key did not fit.
+  std::uint32_t violated_charges = 0;
+  // Admitted because its limits say on_fail = open or local, though the store could not be reached, or could not keep
+  // it: nobody knows what is left, and nothing of it counts once the store is back.
   bool is_unrecorded = false;
 
   [[nodiscard]] bool allowed() const { return is_allowed; }

@@ -54,6 +54,7 @@ enum class Durable : std::uint8_t {
 enum class OnFail : std::uint8_t {
   kClosed,  // an error: kUnavailable
   kOpen,    // it is admitted
+  kLocal,   // decided by this process alone, from a share of the limit; the store is told when it is back
 };
 
 // Who shares a meter.

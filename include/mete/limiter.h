@@ -54,6 +54,14 @@ struct Options {
   // beyond its size; and when the last one is so old and something has been written since. 0: not for that reason.
   std::size_t snapshot_after_bytes = std::size_t{256} << 20;
   Duration snapshot_every = std::chrono::hours(1);
+  // With less than this free on its disk it refuses changes, until there is twice as much; 0: it goes on until a write
+  // fails. Of a small disk a sixteenth at most.
+  std::size_t disk_reserve_bytes = std::size_t{64} << 20;
+  // How much of a limit with on_fail = local this process may admit by itself while a store elsewhere is away: of n
+  // processes, 100 / n keeps all together within the limit.
+  int local_share_percent = 10;
+  // A step of the system's clock by more than this is not followed; 0: each is.
+  Duration clock_step_max = std::chrono::minutes(10);
 };
 
 struct TakeOptions {
@@ -130,7 +138,8 @@ class Limiter {
   Result<HoldDecision> hold(Text limit, Text key, Amount cost, Duration ttl, const HoldOptions& options = {}) {
     return hold({{limit, key, cost}}, ttl, options);
   }
-  // Charges all that is held, or the given amount of each charge, and returns the rest.
+  // Charges all that is held, or the given amount of each charge, and returns the rest. A commit or cancel again, with
+  // the same amounts, gets the same answer for as long as ids are remembered; with other amounts: kMismatch.
   Result<Settlement> commit(Text id) { return commit(id, std::span<const Amount>()); }
   Result<Settlement> commit(Text id, std::span<const Amount> amounts);
   Result<Settlement> commit(Text id, std::initializer_list<Amount> amounts) {
@@ -191,7 +200,7 @@ class Limiter {
 
   template <class Operation>
   Result<typename Operation::Answer> run(const Operation& operation) const;
-  [[nodiscard]] store::OneCharge one_charge() const;
+  [[nodiscard]] store::OneCharge one_charge(Text limit) const;
   void start_call(StartedCall& call);
 
   std::unique_ptr<store::Host, void (*)(store::Host*)> host_;

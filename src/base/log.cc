@@ -1,10 +1,17 @@
 #include "base/log.h"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <climits>
+#include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/names.h"
@@ -144,6 +151,107 @@ std::string format_line(LogFormat format, const LogEvent& event, LogFields field
   return format == LogFormat::kJson ? json_line(event, fields) : text_line(event, fields);
 }
 
+// The lines that wait, and the thread that writes them.
+//
+// It writes only where the descriptor takes that at once, as far as can be known: then it can end however long nobody
+// reads. A pipe that can be written takes PIPE_BUF bytes.
+class Log::Writer {
+ public:
+  Writer(int descriptor, const std::atomic<LogFormat>& format) : descriptor_(descriptor), format_(format) {
+    // Signals are for others.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopping_ = true;
+    }
+    signal_.notify_one();
+    thread_.join();
+  }
+
+  void add(std::string_view line) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (waiting_.size() + line.size() > kWaitingMax) {
+        ++dropped_;
+        return;
+      }
+      waiting_ += line;
+    }
+    signal_.notify_one();
+  }
+
+ private:
+  static constexpr int kLookEveryMs = 50;
+  static constexpr int kLastLooks = 20;  // of a log that ends
+
+  void run() {
+    std::string lines;
+    while (next(lines)) write(lines);
+  }
+
+  // The lines that have come meanwhile; false: there are none, and will be none.
+  bool next(std::string& lines) {
+    std::unique_lock lock(mutex_);
+    signal_.wait(lock, [this] { return is_stopping_ || !waiting_.empty() || dropped_ > 0; });
+    lines = std::exchange(waiting_, {});
+    if (dropped_ > 0) {
+      lines += format_line(format_, {wall_clock(), LogLevel::kWarning, "lines of the log were dropped: nobody read it"},
+                           {{"lines", std::exchange(dropped_, 0)}});
+    }
+    return !lines.empty();
+  }
+
+  void write(std::string_view lines) {
+    int looks_left = kLastLooks;
+    while (!lines.empty()) {
+      pollfd waiting{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+      if (::poll(&waiting, 1, kLookEveryMs) == 0) {
+        if (is_stopping() && --looks_left == 0) return;
+        continue;
+      }
+      const std::string_view part = whole_lines(lines);
+      const ssize_t written = ::write(descriptor_, part.data(), part.size());
+      if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      // What cannot be written is left out.
+      lines.remove_prefix(written < 0 ? part.size() : static_cast<std::size_t>(written));
+    }
+  }
+
+  // As many as can be written at once; a part of one that is longer.
+  static std::string_view whole_lines(std::string_view lines) {
+    if (lines.size() <= PIPE_BUF) return lines;
+    const std::size_t end = lines.rfind('\n', PIPE_BUF - 1);
+    return lines.substr(0, end == std::string_view::npos ? PIPE_BUF : end + 1);
+  }
+
+  bool is_stopping() {
+    const std::lock_guard lock(mutex_);
+    return is_stopping_;
+  }
+
+  const int descriptor_;
+  const std::atomic<LogFormat>& format_;
+  std::mutex mutex_;
+  std::condition_variable signal_;
+  std::string waiting_;
+  std::uint64_t dropped_ = 0;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+Log::~Log() = default;
+
+void Log::write_beside() { writer_ = std::make_unique<Writer>(descriptor_, format_); }
+
 Log::Log(int descriptor, LogFormat format, LogLevel level_min)
     : descriptor_(descriptor), format_(format), level_min_(level_min) {}
 
@@ -168,7 +276,15 @@ void Log::write_at(const LogEvent& event, LogFields fields) {
     line += is_json ? ",\"suppressed\":" : "  suppressed=";
     line += std::to_string(*suppressed) + (is_json ? "}\n" : "\n");
   }
-  [[maybe_unused]] const ssize_t ignored = ::write(descriptor_, line.data(), line.size());
+  put(std::move(line));
+}
+
+void Log::put(std::string line) {
+  if (writer_ != nullptr) {
+    writer_->add(line);
+  } else {
+    [[maybe_unused]] const ssize_t ignored = ::write(descriptor_, line.data(), line.size());
+  }
 }
 
 std::optional<std::uint32_t> Log::admit(const LogEvent& event) {

@@ -7,7 +7,9 @@
 //
 // A line stays a line, whatever the values are: control bytes and what is not UTF-8 are escaped. Each line is one
 // write(2), and one that fails (full disk, closed pipe) is ignored: a server does not stop for its log. (For the closed
-// pipe the process must ignore SIGPIPE.)
+// pipe the process must ignore SIGPIPE.) Nor does it wait for whoever reads it: after write_beside(), lines are kept in
+// a buffer of kWaitingMax bytes and written by a thread. What does not fit is dropped, and the log says how much that
+// was.
 //
 // Of lines with the same message only kRepeatsMax are written in a second; the next one after that second says in the
 // field "suppressed" how many were left out. Messages are therefore constants, and what varies goes into fields.
@@ -22,6 +24,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -66,9 +69,18 @@ std::string format_line(LogFormat format, const LogEvent& event, LogFields field
 class Log {
  public:
   static constexpr std::uint32_t kRepeatsMax = 10;
+  static constexpr std::size_t kWaitingMax = std::size_t{1} << 20;
 
   // Does not own the descriptor.
   explicit Log(int descriptor, LogFormat format = LogFormat::kText, LogLevel level_min = LogLevel::kInfo);
+
+  // What is written beside has a second to be read.
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  // Once, before other threads write.
+  void write_beside();
 
   void set(LogFormat format, LogLevel level_min);
   [[nodiscard]] bool is_enabled(LogLevel level) const { return level >= level_min_.load(std::memory_order_relaxed); }
@@ -92,6 +104,9 @@ class Log {
   };
   static constexpr std::size_t kSlots = 64;
 
+  class Writer;
+
+  void put(std::string line);
   // How many lines of the message were left out before this one; none if this one is left out too.
   std::optional<std::uint32_t> admit(const LogEvent& event);
 
@@ -100,6 +115,7 @@ class Log {
   std::atomic<LogLevel> level_min_;
   std::mutex repeats_mutex_;
   std::array<Repeats, kSlots> repeats_{};
+  std::unique_ptr<Writer> writer_;
 };
 
 }  // namespace mete::base

@@ -53,11 +53,10 @@ std::uint64_t random_number() {
 
 std::string random_id() {
   constexpr char kDigits[] = "0123456789abcdef";
-  std::string id;
-  id.reserve(32);
-  for (int half = 0; half < 2; ++half) {
+  std::string id(32, '0');
+  for (std::size_t half = 0; half < id.size(); half += 16) {
     std::uint64_t bits = random_number();
-    for (int digit = 0; digit < 16; ++digit, bits >>= 4) id += kDigits[bits & 15];
+    for (std::size_t digit = 0; digit < 16; ++digit, bits >>= 4) id[half + digit] = kDigits[bits & 15];
   }
   return id;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 namespace mete::base {
 
@@ -34,6 +35,23 @@ std::string duration_text(Duration duration) {
     if (duration.ns() % unit.ns == 0) return std::to_string(duration.ns() / unit.ns) + std::string(unit.name);
   }
   return std::to_string(duration.ns()) + "ns";
+}
+
+std::string about_text(Duration duration) {
+  if (duration.is_never()) return "never";
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  constexpr std::int64_t kDay = 24 * kHour;
+  const std::int64_t seconds = duration.seconds();
+  const std::int64_t grain = seconds > kDay ? kHour : seconds > kHour ? kMinute : 1;
+  std::int64_t left = (seconds + grain - 1) / grain * grain;
+  if (left <= 0) return "0s";
+  std::string text;
+  for (const auto& [name, length] : {std::pair("d", kDay), {"h", kHour}, {"m", kMinute}, {"s", std::int64_t{1}}}) {
+    if (left >= length) text += std::to_string(left / length) + name;
+    left %= length;
+  }
+  return text;
 }
 
 }  // namespace mete::base

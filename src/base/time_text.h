@@ -14,4 +14,7 @@ std::string time_text(Instant time);
 // in us or ns. Duration::never() is "never".
 std::string duration_text(Duration duration);
 
+// How long is left, for people: never too short, and to two units at most: "59m58s", "1d3h", "never".
+std::string about_text(Duration duration);
+
 }  // namespace mete::base

@@ -81,13 +81,24 @@ Structure read(const Structure* given, Structure otherwise) {
   return otherwise;
 }
 
+// Where the caller wants an answer; NULL: nowhere. It is made before the operation is carried out: whoever is told of a
+// mistake has not been charged.
 template <class Structure>
-void write(Structure value, Structure* to) {
-  if (to == nullptr) return;
-  require(to->size >= sizeof to->size, "size: begin with the _INIT of the structure");
-  value.size = to->size;
-  std::memcpy(to, &value, std::min(to->size, sizeof value));
-}
+class Place {
+ public:
+  explicit Place(Structure* to) : to_(to) {
+    require(to == nullptr || to->size >= sizeof to->size, "size: begin with the _INIT of the structure");
+  }
+
+  void write(Structure answer) const {
+    if (to_ == nullptr) return;
+    answer.size = to_->size;
+    std::memcpy(to_, &answer, std::min(to_->size, sizeof answer));
+  }
+
+ private:
+  Structure* to_;
+};
 
 // An enumeration of C may be any number.
 template <class Value, class Given>
@@ -112,14 +123,11 @@ Limit limit_of(const mete_limit& given) {
   return limit;
 }
 
-mete_decision decision_of(const Decision& decision, std::span<const Charge> charges) {
+mete_decision answer_of(const Decision& decision) {
   mete_decision answer = METE_DECISION_INIT;
   answer.allowed = decision.is_allowed ? 1 : 0;
   answer.unrecorded = decision.is_unrecorded ? 1 : 0;
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    const auto& violated = decision.violated;
-    if (std::find(violated.begin(), violated.end(), charges[i].limit) != violated.end()) answer.violated |= 1U << i;
-  }
+  answer.violated = decision.violated_charges;
   answer.taken = decision.taken;
   answer.remaining = decision.remaining;
   answer.limit = decision.limit;
@@ -128,8 +136,11 @@ mete_decision decision_of(const Decision& decision, std::span<const Charge> char
   return answer;
 }
 
-void write(const Settlement& settlement, mete_settlement* to) {
-  write(mete_settlement{sizeof(mete_settlement), settlement.amount, settlement.remaining, settlement.limit}, to);
+mete_settlement answer_of(const Settlement& settlement) {
+  return {sizeof(mete_settlement), settlement.amount, settlement.remaining, settlement.limit};
+}
+mete_usage answer_of(const Usage& usage) {
+  return {sizeof(mete_usage), usage.used, usage.held, usage.remaining, usage.limit, usage.reset_after.ns()};
 }
 
 }  // namespace
@@ -167,12 +178,13 @@ mete_status mete_drop(mete_limiter* limiter, const char* name, int* was_defined)
 mete_status mete_take(mete_limiter* limiter, const mete_charge* charges, size_t count, const mete_take_options* options,
                       mete_decision* decision) {
   return mete::guarded([&] {
+    const mete::Place place(decision);
     const auto list = mete::charges_of(charges, count);
     const auto given = mete::read<mete_take_options>(options, METE_TAKE_OPTIONS_INIT);
     const mete::TakeOptions how = {
         .mode = mete::enumerator<mete::Mode>(given.mode, METE_FORCE, "mode: there is no such"),
         .id = mete::text_of(given.id)};
-    mete::write(mete::decision_of(mete::limiter_of(limiter).take(list, how).value(), list), decision);
+    place.write(mete::answer_of(mete::limiter_of(limiter).take(list, how).value()));
   });
 }
 
@@ -185,14 +197,16 @@ mete_status mete_peek(mete_limiter* limiter, const mete_charge* charges, size_t 
 mete_status mete_give(mete_limiter* limiter, const mete_charge* charges, size_t count, const char* id,
                       mete_settlement* settlement) {
   return mete::guarded([&] {
+    const mete::Place place(settlement);
     const auto list = mete::charges_of(charges, count);
-    mete::write(mete::limiter_of(limiter).give(list, mete::text_of(id)).value(), settlement);
+    place.write(mete::answer_of(mete::limiter_of(limiter).give(list, mete::text_of(id)).value()));
   });
 }
 
 mete_status mete_hold(mete_limiter* limiter, const mete_charge* charges, size_t count, int64_t ttl_ns,
                       const mete_hold_options* options, mete_decision* decision, char id[METE_ID_BYTES]) {
   return mete::guarded([&] {
+    const mete::Place place(decision);
     mete::require(id != nullptr, "id: there must be room for it");
     const auto list = mete::charges_of(charges, count);
     const auto given = mete::read<mete_hold_options>(options, METE_HOLD_OPTIONS_INIT);
@@ -200,7 +214,7 @@ mete_status mete_hold(mete_limiter* limiter, const mete_charge* charges, size_t 
                           .hold(list, mete::Duration::from_ns(ttl_ns),
                                 {.id = mete::text_of(given.id), .tag = mete::text_of(given.tag)})
                           .value();
-    mete::write(mete::decision_of(held, list), decision);
+    place.write(mete::answer_of(held));
     std::memcpy(id, held.id.c_str(), held.id.size() + 1);
   });
 }
@@ -208,16 +222,21 @@ mete_status mete_hold(mete_limiter* limiter, const mete_charge* charges, size_t 
 mete_status mete_commit(mete_limiter* limiter, const char* id, const int64_t* amounts, size_t count, int overage,
                         mete_settlement* settlement) {
   return mete::guarded([&] {
+    const mete::Place place(settlement);
     mete::require(amounts != nullptr || count == 0, "amounts: they must not be NULL");
     const std::span<const mete::Amount> list(amounts, count);
     mete::Limiter& own = mete::limiter_of(limiter);
     const mete::Text hold = mete::text_of(id);
-    mete::write((overage != 0 ? own.commit_with_overage(hold, list) : own.commit(hold, list)).value(), settlement);
+    const auto committed = overage != 0 ? own.commit_with_overage(hold, list) : own.commit(hold, list);
+    place.write(mete::answer_of(committed.value()));
   });
 }
 
 mete_status mete_cancel(mete_limiter* limiter, const char* id, mete_settlement* settlement) {
-  return mete::guarded([&] { mete::write(mete::limiter_of(limiter).cancel(mete::text_of(id)).value(), settlement); });
+  return mete::guarded([&] {
+    const mete::Place place(settlement);
+    place.write(mete::answer_of(mete::limiter_of(limiter).cancel(mete::text_of(id)).value()));
+  });
 }
 
 mete_status mete_extend(mete_limiter* limiter, const char* id, int64_t ttl_ns) {
@@ -227,10 +246,9 @@ mete_status mete_extend(mete_limiter* limiter, const char* id, int64_t ttl_ns) {
 
 mete_status mete_read_usage(mete_limiter* limiter, const mete_charge* meter, mete_usage* usage) {
   return mete::guarded([&] {
+    const mete::Place place(usage);
     const auto list = mete::charges_of(meter, 1);
-    const mete::Usage now = mete::limiter_of(limiter).usage(list[0].limit, list[0].key).value();
-    mete::write(mete_usage{sizeof(mete_usage), now.used, now.held, now.remaining, now.limit, now.reset_after.ns()},
-                usage);
+    place.write(mete::answer_of(mete::limiter_of(limiter).usage(list[0].limit, list[0].key).value()));
   });
 }
 

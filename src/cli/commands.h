@@ -7,8 +7,8 @@ namespace mete::cli {
 
 using Declare = Command();
 
-// serving: the server, and whether it would accept its configuration.
-Declare serve_command, check_config_command;
+// serving: the server, whether it would accept its configuration and its rules, and the end of a node of a cluster.
+Declare serve_command, check_config_command, envoy_check_command, retire_command;
 
 // data: data directories, and the schema in a PostgreSQL. They need no server, and all but `restore`, `repair` and
 // `migrate` only look.

@@ -27,13 +27,13 @@ using AllOperations =
     OperationList<Take, TakeEach, Hold, Commit, Cancel, Give, ReadUsage, Recall, Extend, FindHold, ListHolds,
                   ListTagged, OldestHolds, Reconcile, ShiftUsage, ScanUsage, Define, Drop, FindLimit, ListLimits,
                   Override, FindOverride, Clear, ReadStatistics, GetKey, SetCounter, TakeOut, AddToCounter, AddBounded,
-                  SetQuota, GetQuota, RemoveQuota, TakeQuota, Throttle, TypeOfKey, RemoveKey, FindExpiry, ExpireKey,
-                  PersistKey, ScanKeys, CountKeys>;
+                  SetQuota, GetQuota, RemoveQuota, TakeQuota, Throttle, KeysEach, TypeOfKey, RemoveKey, FindExpiry,
+                  ExpireKey, PersistKey, ScanKeys, CountKeys>;
 
 // Whether it is on keys: not every store has them.
 template <class Operation>
-inline constexpr bool kIsOnKeys = Operation::kTraits.home == Home::kKey || std::is_same_v<Operation, ScanKeys> ||
-                                  std::is_same_v<Operation, CountKeys>;
+inline constexpr bool kIsOnKeys = Operation::kTraits.home == Home::kKey || std::is_same_v<Operation, KeysEach> ||
+                                  std::is_same_v<Operation, ScanKeys> || std::is_same_v<Operation, CountKeys>;
 
 // Whether it may be carried out once more when nobody knows whether it was.
 template <class Operation>

@@ -4,11 +4,15 @@
 #pragma once
 
 #include <mete/limit.h>
+#include <mete/result.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/operation.h"
@@ -247,6 +251,41 @@ struct Throttle {
 
   std::string_view key;
   ThrottleRequest request;
+};
+
+// --- Several ---------------------------------------------------------------------------------------------------------
+
+// What programs ask of keys by the hundred, and how that is answered: a sum, or what remains of a quota; a bounded sum;
+// a throttle's verdict.
+using KeyStep = std::variant<AddToCounter, AddBounded, TakeQuota, Throttle>;
+using KeyStepAnswer = std::variant<std::int64_t, BoundedSum, Verdict>;
+
+inline std::string_view key_of(const KeyStep& step) {
+  return std::visit([](const auto& each) { return each.key; }, step);
+}
+
+// Carries each step out for itself, in order: answers[i] is what steps[i] alone would be answered. For steps that have
+// arrived together: on the way to the store they share what each would have to wait for.
+struct KeysEach {
+  using Answer = void;
+  static constexpr Traits kTraits = {"", Effect::kChanges, Home::kEach, Repeat::kNever};
+
+  std::span<const KeyStep> steps;
+  std::span<Result<KeyStepAnswer>> answers;
+
+  // Some of them.
+  [[nodiscard]] KeysEach part(std::size_t first, std::size_t count_max) const {
+    const std::size_t count = std::min(count_max, steps.size() - first);
+    return {steps.subspan(first, count), answers.subspan(first, count)};
+  }
+  // answers[i] = act(what steps[i] is), for all of them.
+  template <class Act>
+  void answer_by(Act act) const {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto as_it_is = [&](const auto& step) -> Result<KeyStepAnswer> { return act(step); };
+      answers[i] = std::visit(as_it_is, steps[i]);
+    }
+  }
 };
 
 // --- Any key ---------------------------------------------------------------------------------------------------------

@@ -76,7 +76,9 @@ std::optional<FieldValue> LimitField::parse(std::string_view text) const {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value.number);
   const bool is_whole = failure == std::errc() && end == text.data() + text.size();
   if (!is_whole || __builtin_mul_overflow(value.number, unit, &value.number)) return std::nullopt;
-  const bool fits = type != FieldType::kNumber || std::in_range<int>(value.number);
+  const bool fits = type == FieldType::kNumber ? std::in_range<int>(value.number)
+                    : type == FieldType::kFlag ? value.number == 0 || value.number == 1
+                                               : value.number >= 0;
   return fits ? std::optional(value) : std::nullopt;
 }
 

@@ -18,7 +18,7 @@ inline constexpr std::string_view kKindNames = "bucket|window|sliding|calendar|s
 inline constexpr std::string_view kKindWords = "BUCKET|WINDOW|SLIDING|CALENDAR|STOCK";  // of LIMIT SET
 inline constexpr std::string_view kUnitNames = "hour|day|week|month|year";
 inline constexpr std::string_view kDurableNames = "always|everysec|never";
-inline constexpr std::string_view kOnFailNames = "closed|open";
+inline constexpr std::string_view kOnFailNames = "closed|open|local";
 inline constexpr std::string_view kScopeNames = "node|shared|escrow";
 
 enum class FieldType : std::uint8_t {
@@ -102,7 +102,8 @@ inline constexpr std::array kLimitFields = {
                kDurableNames, "durable", "WHEN", "When a take is on disk",
                "always for stock and calendar, everysec for the rest, if not given"},
     LimitField{"on_fail", &LimitFields::on_fail, FieldType::kName, kOnFailNames, kAllKinds, 0, "ONFAIL", kOnFailNames,
-               "on-fail", "HOW", "Whether all is denied or allowed while the store cannot be reached",
+               "on-fail", "HOW",
+               "What becomes of takes while the store cannot be reached: an error, admitted, or decided from a share",
                "closed, if not given"},
     LimitField{"scope", &LimitFields::scope, FieldType::kName, kScopeNames, kAllKinds, 0, "SCOPE", kScopeNames, "scope",
                "WHERE", "Whether each node has the limit for itself or shares it",

@@ -128,12 +128,14 @@ inline Moment moment_of_expiry(const Rule& rule, const Moment& moment, Instant e
   return {at, rule.kind == Kind::kWindow ? fixed_window(rule.period, at) : moment.window};
 }
 
-// As wait_for, and the held parts expire. `parts` is a range of HeldPart, the first to expire first.
+// As wait_for, and so many of the held parts expire. `parts` is a range of HeldPart, the first to expire first.
 template <class Parts>
-Duration wait_for(const Rule& rule, State state, Amount cost, Moment moment, const Parts& parts) {
+Duration wait_for(const Rule& rule, State state, Amount cost, Moment moment, const Parts& parts,
+                  std::size_t parts_max) {
   if (cost > rule.capacity) return Duration::never();
   const Instant asked_at = moment.now;
   for (const HeldPart& part : parts) {
+    if (parts_max-- == 0) break;
     const Duration wait = wait_for(rule, state, cost, moment);
     if (moment.now + wait <= part.expires_at) return moment.now - asked_at + wait;
     moment = moment_of_expiry(rule, moment, part.expires_at);

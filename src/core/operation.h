@@ -19,7 +19,7 @@ enum class Effect : std::uint8_t {
   kReads,
   kTakes,    // its limits say what must be on disk, and what happens when nothing can be written
   kChanges,  // it need not be on disk; refused once nothing can be written any more
-  // Always durable. Even one that changed nothing may tell of another that did ("it is committed already"), so every
+  // Always durable. Even one that changed nothing may tell of another that did ("it is cancelled already"), so every
   // answer waits for what came before it.
   kSettles,
 };

@@ -23,7 +23,7 @@ struct LastName<Unit> : std::integral_constant<Unit, Unit::kYear> {};
 template <>
 struct LastName<Durable> : std::integral_constant<Durable, Durable::kNever> {};
 template <>
-struct LastName<OnFail> : std::integral_constant<OnFail, OnFail::kOpen> {};
+struct LastName<OnFail> : std::integral_constant<OnFail, OnFail::kLocal> {};
 template <>
 struct LastName<Scope> : std::integral_constant<Scope, Scope::kEscrow> {};
 template <>

@@ -90,7 +90,7 @@ struct Hold {
 
 struct Commit {
   using Answer = Settlement;
-  static constexpr Traits kTraits = {"COMMIT", Effect::kSettles, Home::kHold, Repeat::kNever};
+  static constexpr Traits kTraits = {"COMMIT", Effect::kSettles, Home::kHold};
   static void visit(auto& value, auto& each) { each(value.id, value.amounts, value.allow_overage); }
 
   std::string_view id;
@@ -100,7 +100,7 @@ struct Commit {
 
 struct Cancel {
   using Answer = Settlement;
-  static constexpr Traits kTraits = {"CANCEL", Effect::kSettles, Home::kHold, Repeat::kNever};
+  static constexpr Traits kTraits = {"CANCEL", Effect::kSettles, Home::kHold};
   static void visit(auto& value, auto& each) { each(value.id); }
 
   std::string_view id;

@@ -22,6 +22,11 @@ Error not_open(std::string_view id, HoldState state) {
   return {ErrorCode::kNoHold, name + " is " + std::string(to_string(state)) + " already: a hold is final once"};
 }
 
+Error committed_otherwise(std::string_view id) {
+  return {ErrorCode::kMismatch,
+          "hold '" + std::string(id) + "' is committed already, with other amounts: a hold is final once"};
+}
+
 Error wrong_amount_count(std::size_t charges, std::size_t amounts) {
   return base::invalid("amounts: the hold has " + std::to_string(charges) +
                        (charges == 1 ? " charge, not " : " charges, not ") + std::to_string(amounts));

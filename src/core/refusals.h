@@ -15,6 +15,8 @@ Error unknown_limit(std::string_view name);
 Error no_hold(std::string_view id);
 // Why an operation on a hold that is not open is refused.
 Error not_open(std::string_view id, HoldState state);
+// A commit again, with other amounts than the hold was committed with.
+Error committed_otherwise(std::string_view id);
 Error wrong_amount_count(std::size_t charges, std::size_t amounts);
 Error exceeds_hold(std::string_view limit, Amount amount, Amount held);
 Error overage_does_not_fit(std::string_view limit, Amount overage);

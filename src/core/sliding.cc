@@ -21,10 +21,6 @@ Amount quantum_of(const Rule& rule) { return is_large(rule) ? (rule.capacity + k
 // amount, or more than they should after FORCE: then what does not fit is carried on, as what is no whole quantum is.
 Amount ring_units_max(const SlidingState& state) { return (state.is_large() ? kLargeUnits : kSmallAmountMax) - 1; }
 
-Instant slot_of(const Rule& rule, Instant at) {
-  return Instant::from_ns(at.ns() - at.ns() % static_cast<std::uint64_t>(slot_width(rule).ns()));
-}
-
 // How much longer the charge, or slot, that starts there counts. Even if that is past the end of time.
 Duration counts_for(const Rule& rule, const SlidingState& state, Instant start, Instant now) {
   return rule.period + lag(rule, state) + (start - now);
@@ -176,7 +172,7 @@ void charge_elsewhen(const Rule& rule, SlidingState& state, Amount cost, Instant
 
 bool owns(const Rule& rule, const SlidingState& state, const HeldPart& part, Instant now) {
   const bool is_ring = state.form() == Form::kRing;
-  return counts_until(rule, state, is_ring ? slot_of(rule, part.made_at) : part.made_at) > now;
+  return (is_ring ? ring_counts_until(rule, part.made_at) : log_counts_until(rule, part.made_at)) > now;
 }
 
 void release(const Rule& rule, SlidingState& state, const HeldPart& part, Instant now) {

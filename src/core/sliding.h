@@ -37,9 +37,20 @@ inline Duration slot_width(const Rule& rule) {
   return Duration::from_ns((rule.period.ns() + kSlots * 1000 - 1) / (kSlots * 1000) * 1000);
 }
 
+// The slot that holds an instant begins there.
+inline Instant slot_of(const Rule& rule, Instant at) {
+  return Instant::from_ns(at.ns() - at.ns() % static_cast<std::uint64_t>(slot_width(rule).ns()));
+}
+
 // How much longer than a period a charge counts, from its start.
 inline Duration lag(const Rule& rule, const SlidingState& state) {
   return state.form() == SlidingState::Form::kRing ? slot_width(rule) : Duration();
+}
+
+// Up to when a charge made then counts in each of the two forms.
+inline Instant log_counts_until(const Rule& rule, Instant made_at) { return made_at + rule.period; }
+inline Instant ring_counts_until(const Rule& rule, Instant made_at) {
+  return slot_of(rule, made_at) + slot_width(rule) + rule.period;
 }
 
 // Up to when the charge, or slot, that starts there counts.

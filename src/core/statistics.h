@@ -1,4 +1,5 @@
-// Statistics: how much a store keeps. Each number is exact; taken while operations run, they may not fit together.
+// Statistics: how much a store keeps. Each number is exact; taken while operations run, they may not fit together. What
+// a store does not know is absent.
 #pragma once
 
 #include <mete/time.h>
@@ -9,22 +10,31 @@
 namespace mete::core {
 
 struct Statistics {
+  using Count = std::optional<std::size_t>;
+
   std::size_t limits = 0;
-  std::size_t rules = 0;  // distinct ones, after interning
-  std::size_t meters = 0;
-  std::size_t overrides = 0;
-  std::size_t keys = 0;
-  std::size_t expiring_keys = 0;
-  std::size_t ids = 0;
-  std::size_t open_holds = 0;
-  std::size_t expired_holds = 0;  // ever, as far as they have been noticed
-  // Expired holds that are still remembered: their workers have probably died. Where the store keeps count of them.
-  std::optional<std::size_t> orphans = std::nullopt;
-  // Takes that were admitted though the store could not record them, by on_fail = open.
+  // Limits that have left the server's file, and keep their usage. None: nobody keeps a file.
+  Count retired_limits = {};
+  Count rules = {};  // distinct ones, after interning
+  Count meters = {};
+  Count overrides = {};
+  Count keys = {};
+  Count expiring_keys = {};
+  Count ids = {};
+  Count open_holds = {};
+  Count expired_holds = {};  // ever, as far as they have been noticed
+  // Expired holds that are still remembered: their workers have probably died.
+  Count orphans = {};
+  // Takes that were admitted though the store could not record them, by on_fail = open or local.
   std::size_t unrecorded_admissions = 0;
-  std::size_t memory_bytes = 0;
+  // Of limits with on_fail = local, in this process; none: the store is never away.
+  Count local_admissions = {};
+  Count local_denials = {};
+  Count local_lost = {};        // units admitted so that the store has refused to be told of
+  Count unsettled_meters = {};  // with something admitted that the store has not been told yet
+  Count memory_bytes = {};
   // How long it remembers operation ids.
-  std::optional<Duration> id_retention = std::nullopt;
+  std::optional<Duration> id_retention = {};
 };
 
 }  // namespace mete::core

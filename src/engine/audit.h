@@ -1,6 +1,6 @@
 // Audit: what Engine::audit() finds: how much there is of everything, and whether the books balance:
 //   - every charge that an open hold has backed has its part in its meter, and every part has its hold;
-//   - no more is held of a meter than is used of it;
+//   - no more is held of a meter than is used of it, and what it keeps of its parts is the sum over them;
 //   - every tag names its open holds, and no other.
 // Usage above the capacity is none of that: forced takes and lowered amounts make it.
 #pragma once
@@ -20,6 +20,7 @@ struct AuditProblem {
     kHoldWithoutPart,  // of hold `id`, of the meter
     kPartWithoutHold,  // `part`, of the meter
     kHeldAboveUsed,    // of the meter
+    kHeldSum,          // of the meter
     kTag,              // names what is not there, or not what is
   };
 

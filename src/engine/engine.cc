@@ -85,7 +85,7 @@ Result<void> Engine::check_recording(Operation& operation) const {
   if (!recorder_.is_failed()) return {};
   for (const MeterAccess& meter : operation.meters) {
     const Limit& limit = meter.limit->definition;
-    const bool may_go_on = limit.durability() == Durable::kNever || limit.on_fail() == OnFail::kOpen;
+    const bool may_go_on = limit.durability() == Durable::kNever || limit.on_fail() != OnFail::kClosed;
     if (!may_go_on) return recorder_.failure();
   }
   operation.durable = Durable::kNever;
@@ -143,24 +143,29 @@ Result<core::Verdict> Engine::take(const Charge& charge, const MeterHash& hash, 
   return answer;
 }
 
+Engine::MeterHashes Engine::prefetch(std::span<const Charge> charges) const {
+  MeterHashes hashes;
+  charges = charges.first(std::min(kTogetherMax, charges.size()));
+  std::string_view name;  // the last one: mostly it is the same limit
+  std::uint64_t name_hash = meters_.hash_of_name(name);
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (!base::equal_bytes(charges[i].limit, name)) {
+      name = charges[i].limit;
+      name_hash = meters_.hash_of_name(name);
+    }
+    hashes[i] = {name_hash, meters_.hash_of(name_hash, charges[i].key)};
+    keyspace_.prefetch_bucket(hashes[i].of_meter);
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i) keyspace_.prefetch_entry(hashes[i].of_meter);
+  return hashes;
+}
+
 // While one take waits for its meter to come from memory, the processor could do nothing else: so all are asked for
 // before the first is used.
 void Engine::take_each(std::span<const Charge> charges, Occasion at, std::span<Result<core::Verdict>> answers) {
-  constexpr std::size_t kTogetherMax = 32;  // as many as the processor fetches at a time, about
-  std::array<MeterHash, kTogetherMax> hashes;
   for (std::size_t first = 0; first < charges.size(); first += kTogetherMax) {
     const std::span<const Charge> together = charges.subspan(first, std::min(kTogetherMax, charges.size() - first));
-    std::string_view name;  // the last one: mostly it is the same limit
-    std::uint64_t name_hash = meters_.hash_of_name(name);
-    for (std::size_t i = 0; i < together.size(); ++i) {
-      if (!base::equal_bytes(together[i].limit, name)) {
-        name = together[i].limit;
-        name_hash = meters_.hash_of_name(name);
-      }
-      hashes[i] = {name_hash, meters_.hash_of(name_hash, together[i].key)};
-      keyspace_.prefetch_bucket(hashes[i].of_meter);
-    }
-    for (std::size_t i = 0; i < together.size(); ++i) keyspace_.prefetch_entry(hashes[i].of_meter);
+    const MeterHashes hashes = prefetch(together);
     for (std::size_t i = 0; i < together.size(); ++i) {
       Result<core::Verdict>& answer = answers[first + i];
       answer = core::Verdict();
@@ -239,12 +244,11 @@ Result<core::Verdict> Engine::admit_and_write(Operation& operation, Mode mode) {
 // Answers an operation with an id: as before if it was seen before, else by doing it and remembering the answer. Room
 // for the id is made first, so that what was done is always remembered.
 template <class Do>
-Result<core::Verdict> Engine::once(Operation& operation, std::string_view id,
+Result<core::Verdict> Engine::once(Operation& operation, const OperationId& id,
                                    const OperationIds::Parameters& parameters, Occasion at, Do act,
                                    bool remembers_denial) {
-  forget_if_old(id, at.now);
   const std::uint64_t fingerprint = ids_.fingerprint(parameters);
-  auto seen = TRY(ids_.replay(id, fingerprint));
+  auto seen = TRY(OperationIds::replay(find_id(id, at.now), fingerprint));
   if (seen) {
     at.note(recorder_.last_awaited());
     return *seen;
@@ -254,7 +258,7 @@ Result<core::Verdict> Engine::once(Operation& operation, std::string_view id,
   if (verdict.has_value() && (verdict->is_allowed || remembers_denial)) {
     const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(at.now), .verdict = *verdict};
     ids_.fill(*entry, record);
-    note_operation(operation, id, record);
+    note_operation(operation, id.text, record);
   } else {
     ids_.forget(*entry);
   }
@@ -262,16 +266,17 @@ Result<core::Verdict> Engine::once(Operation& operation, std::string_view id,
 }
 
 Result<std::optional<core::Verdict>> Engine::recall(const Take& request, Occasion at) {
-  const Keyspace::Guard guard(keyspace_, ids_.hash_of(request.id));
-  forget_if_old(request.id, at.now);
-  auto seen = ids_.replay(request.id, ids_.fingerprint(parameters_of(request)));
+  const OperationId id = ids_.named(request.id);
+  const Keyspace::Guard guard(keyspace_, id.hash);
+  auto seen = OperationIds::replay(find_id(id, at.now), ids_.fingerprint(parameters_of(request)));
   if (seen.has_value() && *seen) at.note(recorder_.last_awaited());
   return seen;
 }
 
 Result<core::Verdict> Engine::try_take(const Take& request, Occasion at) {
   Operation operation = prepare(request.charges);
-  if (!request.id.empty()) operation.hashes.push_back(ids_.hash_of(request.id));
+  const OperationId id = request.id.empty() ? OperationId() : ids_.named(request.id);
+  if (!request.id.empty()) operation.hashes.push_back(id.hash);
   const Keyspace::GuardAll guard(keyspace_, operation.hashes);
   const auto act = [&]() -> Result<core::Verdict> {
     TRY(open_all(operation, at.now));
@@ -280,9 +285,8 @@ Result<core::Verdict> Engine::try_take(const Take& request, Occasion at) {
     tell_usages(operation.meters, request.usages);
     return verdict;
   };
-  auto verdict = request.id.empty()
-                     ? act()
-                     : once(operation, request.id, parameters_of(request), at, act, request.remembers_denial);
+  auto verdict =
+      request.id.empty() ? act() : once(operation, id, parameters_of(request), at, act, request.remembers_denial);
   at.note(tell(operation));
   return verdict;
 }
@@ -293,7 +297,8 @@ Result<Settlement> Engine::give(std::span<const Charge> charges, std::string_vie
 
 Result<Settlement> Engine::try_give(std::span<const Charge> charges, std::string_view id, Instant now) {
   Operation operation = prepare(charges);
-  if (!id.empty()) operation.hashes.push_back(ids_.hash_of(id));
+  const OperationId named = id.empty() ? OperationId() : ids_.named(id);
+  if (!id.empty()) operation.hashes.push_back(named.hash);
   const Keyspace::GuardAll guard(keyspace_, operation.hashes);
   const auto give_all = [&]() -> Result<core::Verdict> {
     TRY(open_all(operation, now));
@@ -309,7 +314,7 @@ Result<Settlement> Engine::try_give(std::span<const Charge> charges, std::string
         .is_allowed = true, .taken = settlement.amount, .remaining = settlement.remaining, .limit = settlement.limit};
   };
   const OperationIds::Parameters parameters{.kind = OperationKind::kGive, .charges = charges};
-  const auto answer = id.empty() ? give_all() : once(operation, id, parameters, now, give_all);
+  const auto answer = id.empty() ? give_all() : once(operation, named, parameters, now, give_all);
   tell(operation);
   if (!answer.has_value()) return answer.error();
   return Settlement{.amount = answer->taken, .remaining = answer->remaining, .limit = answer->limit};

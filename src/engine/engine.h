@@ -12,6 +12,7 @@
 #include <mete/limit.h>
 #include <mete/result.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -80,6 +81,12 @@ class Engine {
   // Whether that is allowed, and nothing else of the answer. None, and nothing has happened: the meter is not in use
   // yet, or it is not a plain one, and take() has to be asked.
   [[nodiscard]] std::optional<bool> allow(const Charge& charge, const MeterHash& hash, Occasion at);
+  // As many as the processor fetches at a time, about.
+  static constexpr std::size_t kTogetherMax = 32;
+  using MeterHashes = std::array<MeterHash, kTogetherMax>;
+  // Asks for the cache lines of meters that are used next, and tells their hashes; of kTogetherMax at most. One after
+  // the other, each use would wait for its own.
+  MeterHashes prefetch(std::span<const Charge> charges) const;  // NOLINT(modernize-use-nodiscard): it may be a hint
   // Takes each charge for itself, in order: answers[i] is what take() would answer to charges[i] alone. Their meters
   // are fetched from memory together.
   void take_each(std::span<const Charge> charges, Occasion at, std::span<Result<core::Verdict>> answers);
@@ -127,6 +134,7 @@ class Engine {
   void record_rest();
   // Nothing can be recorded any more. From any thread, once.
   void fail_recording(Error why) { recorder_.fail(std::move(why)); }
+  void resume_recording() { recorder_.resume(); }
 
   // Looks whether everything fits together, and counts it; until that is done, everything else waits. See audit.h.
   [[nodiscard]] Audit audit(Instant now);
@@ -142,6 +150,7 @@ class Engine {
   struct HoldOperation;
   class Restorer;
   class Auditor;
+  class Remains;
 
   [[nodiscard]] Operation prepare(std::span<const Charge> charges) const;
   Result<void> open_all(Operation& operation, Instant now);
@@ -171,20 +180,21 @@ class Engine {
   bool take_in_use(const Charge& charge, const MeterHash& hash, Occasion at, core::Verdict& verdict);
   Result<core::Verdict> admit_and_write(Operation& operation, Mode mode);
   template <class Do>
-  Result<core::Verdict> once(Operation& operation, std::string_view id, const OperationIds::Parameters& parameters,
+  Result<core::Verdict> once(Operation& operation, const OperationId& id, const OperationIds::Parameters& parameters,
                              Occasion at, Do act, bool remembers_denial = true);
   Result<void> set_used(MeterAccess& meter, Amount used, Amount held);
   Result<Settlement> try_give(std::span<const Charge> charges, std::string_view id, Instant now);
 
   Result<core::Verdict> try_hold(const Hold& request, Instant now);
-  Result<void> keep_hold(Operation& operation, const Hold& request, OperationRecord record);
+  Result<void> keep_hold(Operation& operation, const OperationId& id, const Hold& request, OperationRecord record);
   std::unique_ptr<HoldRecord> open_hold(Operation& operation, const Hold& request, Instant now);
   void open_charges(HoldOperation& operation);
   Result<Settlement> settle_commit(HoldOperation& operation, const Commit& request);
-  template <class Use>
-  auto with_open_hold(std::string_view id, Instant now, Use use) -> decltype(use(std::declval<HoldOperation&>()));
-  [[nodiscard]] std::optional<HoldOperation> address_hold(std::string_view id) const;
-  void finish(HoldOperation& operation, HoldState state);
+  template <class Use, class Ended>
+  auto with_open_hold(std::string_view id, Instant now, Use use, Ended ended)
+      -> decltype(use(std::declval<HoldOperation&>()));
+  [[nodiscard]] bool address_hold(const OperationId& id, const HoldRecord* hold, HoldOperation& operation) const;
+  void finish(HoldOperation& operation, HoldState state, const HoldEnd& end);
 
   void bring_all_up_to_date();
   void restore_tags();
@@ -199,8 +209,9 @@ class Engine {
   bool evict(Instant now);
   void sweep_entry(Entry& entry, Instant now);
   void sweep_meter(Entry& entry, Instant now);
-  void sweep_operation(Entry& entry, Instant now);
-  void forget_if_old(std::string_view id, Instant now);
+  bool sweep_operation(Entry& entry, Instant now);
+  // Null if it is not remembered (any more).
+  [[nodiscard]] Entry* find_id(const OperationId& id, Instant now);
   [[nodiscard]] std::optional<std::uint64_t> generation_of(std::string_view limit);
 
   const Config config_;
@@ -219,6 +230,9 @@ class Engine {
   std::atomic<std::size_t> expired_holds_{0};
   std::atomic<std::size_t> unrecorded_admissions_{0};
   std::atomic<std::uint64_t> sweep_position_{0};
+  // After a search for room that was in vain: when it may be tried again, and how long the pause is.
+  std::atomic<std::uint64_t> evict_again_at_ns_{0};
+  std::atomic<std::uint64_t> evict_pause_ns_{0};
 
   // Whoever changes a limit's rule, and whoever walks over everything for a snapshot, which must meet all meters of a
   // limit under one rule. Taken before any other lock.

@@ -23,6 +23,12 @@ std::string meter_name(std::string_view limit, std::string_view key) {
   return "meter '" + std::string(key) + "' of '" + std::string(limit) + "'";
 }
 
+// For finding the part: its id is the meter's own.
+OpenPart key_of(OpenPart part) {
+  part.id = {};
+  return part;
+}
+
 }  // namespace
 
 class Engine::Auditor {
@@ -110,19 +116,30 @@ void Engine::Auditor::look_at_meter(const Entry& entry) {
 
 void Engine::Auditor::look_at_parts(const MeterAccess& meter, LimitTally& tally) {
   Amount held = 0;
+  Amount summed = 0;
   for (const OpenPart& part : *meter.parts) {
     std::string problem = part_problem(meter, part);
+    const Amount charged = core::still_charged(meter.rule->rule(), meter.state, part, meter.moment);
+    add(summed, charged);
     if (problem.empty()) {
-      held += core::still_charged(meter.rule->rule(), meter.state, part, meter.moment);
+      held += charged;
       continue;
     }
     audit_.problems.push_back({.kind = AuditProblem::Kind::kPartWithoutHold,
                                .text = meter_name(meter.limit_name, meter.key) + " has " + std::to_string(part.units) +
-                                       " held by '" + part.id + "', but " + std::move(problem),
-                               .id = part.id,
+                                       " held by '" + std::string(part.id) + "', but " + std::move(problem),
+                               .id = std::string(part.id),
                                .limit = std::string(meter.limit_name),
                                .key = std::string(meter.key),
-                               .part = part});
+                               .part = key_of(part)});
+  }
+  const Amount kept = meter.parts->held(meter.rule->rule(), meter.state, meter.moment);
+  if (meter.parts->counts_as_of(meter.moment.now) && kept != std::min(summed, kAmountMax)) {
+    audit_.problems.push_back({.kind = AuditProblem::Kind::kHeldSum,
+                               .text = meter_name(meter.limit_name, meter.key) + " counts " + std::to_string(kept) +
+                                       " as held, but its holds have " + std::to_string(summed),
+                               .limit = std::string(meter.limit_name),
+                               .key = std::string(meter.key)});
   }
   // What is left of a bucket's parts is rounded up one by one: their sum may be above what is used.
   if (tally.limit.kind() == Kind::kBucket || held <= meter.used()) return;
@@ -150,7 +167,7 @@ std::string Engine::Auditor::part_problem(const MeterAccess& meter, const OpenPa
 }
 
 const HoldRecord* Engine::Auditor::open_hold(std::string_view id) const {
-  const HoldRecord* const hold = engine_.ids_.find_hold(id);
+  const HoldRecord* const hold = engine_.ids_.find_hold(engine_.ids_.named(id));
   return hold != nullptr && is_open(*hold) ? hold : nullptr;
 }
 
@@ -166,7 +183,7 @@ void Engine::Auditor::look_at_operation(const Entry& entry) {
     const bool has_limit = limit != nullptr && limit->generation == charge.generation;
     if (!charge.is_backed || !has_limit) continue;
     const HeldParts* const parts = engine_.parts_of(charge);
-    if (parts != nullptr && parts->find(part_key(*hold, i)) != parts->end()) continue;
+    if (parts != nullptr && parts->find(part_key(*hold, i)) != nullptr) continue;
     audit_.problems.push_back({.kind = AuditProblem::Kind::kHoldWithoutPart,
                                .text = hold_name(id) + " has " + std::to_string(charge.units) + " of " +
                                        meter_name(charge.limit, charge.key) + ", which does not know of it",
@@ -221,7 +238,7 @@ std::string Engine::mend(const AuditProblem& problem) {
       CHECK(limit != nullptr);
       const Entry* const entry = guard.find({EntryType::kHeldParts, limit->number}, problem.key);
       CHECK(entry != nullptr);
-      meters_.drop_part(*entry->load<HeldParts*>(), problem.part);  // or it has gone with its hold
+      entry->load<HeldParts*>()->erase(problem.part);  // or it has gone with its hold
       return std::to_string(problem.part.units) + " of " + meter_name(problem.limit, problem.key) +
              " are used for good, and not held by '" + problem.id + "' any more";
     }
@@ -235,6 +252,15 @@ std::string Engine::mend(const AuditProblem& problem) {
       CHECK(set);
       return meter_name(problem.limit, problem.key) + " has " + std::to_string(problem.held) + " in use now";
     }
+    case AuditProblem::Kind::kHeldSum: {
+      const Charge charge{.limit = problem.limit, .key = problem.key, .cost = 0};
+      const auto counted = with_meter(charge, Instant(), [&](MeterAccess& meter) -> Result<void> {
+        if (meter.parts != nullptr) meter.parts->recount();
+        return {};
+      });
+      CHECK(counted);
+      return meter_name(problem.limit, problem.key) + " has counted its holds anew";
+    }
     case AuditProblem::Kind::kTag:
       break;
   }
@@ -244,20 +270,20 @@ std::string Engine::mend(const AuditProblem& problem) {
 }
 
 std::string Engine::drop_hold(std::string_view id) {
-  std::optional<HoldOperation> operation;
+  const OperationId named = ids_.named(id);
+  HoldOperation operation;
   {
-    const Keyspace::Guard guard(keyspace_, ids_.hash_of(id));
-    operation = address_hold(id);
+    const Keyspace::Guard guard(keyspace_, named.hash);
+    CHECK(address_hold(named, ids_.find_hold(named), operation));
   }
-  CHECK(operation.has_value());
-  const Keyspace::GuardAll guard(keyspace_, operation->hashes);
-  const HoldRecord& hold = *ids_.find_hold(id);
+  const Keyspace::GuardAll guard(keyspace_, operation.hashes);
+  const HoldRecord& hold = *ids_.find_hold(named);
   for (std::size_t i = 0; i < hold.charges.size(); ++i) {
-    if (HeldParts* parts = parts_of(hold.charges[i])) meters_.drop_part(*parts, part_key(hold, i));
+    if (HeldParts* parts = parts_of(hold.charges[i])) parts->erase(part_key(hold, i));
   }
   if (!hold.tag.empty()) tags_.remove(hold.tag, id);
   open_holds_.fetch_sub(1, std::memory_order_relaxed);
-  ids_.forget(*ids_.find(id));
+  ids_.forget(*ids_.find(named));
   return hold_name(id) + " is forgotten; what its meters have of it is used for good";
 }
 

@@ -37,6 +37,16 @@ PartKeys part_keys(const HoldRecord& hold) {
   return keys;
 }
 
+Result<void> check_amount_count(const HoldRecord& hold, std::span<const Amount> amounts) {
+  const std::size_t count = hold.charges.size();
+  if (amounts.empty() || amounts.size() == count) return {};
+  return core::wrong_amount_count(count, amounts.size());
+}
+
+bool has_units(const HoldRecord& hold, std::span<const Amount> amounts) {
+  return std::ranges::equal(hold.charges, amounts, {}, &HoldCharge::units);
+}
+
 }  // namespace
 
 Result<core::Verdict> Engine::hold(const Hold& request, Instant now) {
@@ -44,21 +54,22 @@ Result<core::Verdict> Engine::hold(const Hold& request, Instant now) {
 }
 
 Result<core::Verdict> Engine::try_hold(const Hold& request, Instant now) {
+  const OperationId id = ids_.named(request.id);
+  keyspace_.prefetch_bucket(id.hash);  // while the meters are hashed
   Operation operation = prepare(request.charges);
-  operation.hashes.push_back(ids_.hash_of(request.id));
+  operation.hashes.push_back(id.hash);
   if (!request.tag.empty()) operation.hashes.push_back(tags_.hash_of(request.tag));
   const Keyspace::GuardAll guard(keyspace_, operation.hashes);
-  forget_if_old(request.id, now);
   const std::uint64_t fingerprint = ids_.fingerprint(
       {.kind = OperationKind::kHold, .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
-  auto seen = TRY(ids_.replay(request.id, fingerprint));
+  auto seen = TRY(OperationIds::replay(find_id(id, now), fingerprint));
   if (seen) return *seen;
 
   TRY(open_all(operation, now));
   const core::Verdict verdict = admit(operation.meters, Mode::kTake);
   if (verdict.is_allowed || !request.is_id_random) {
     const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(now), .verdict = verdict};
-    TRY(keep_hold(operation, request, record));
+    TRY(keep_hold(operation, id, request, record));
   }
   tell_usages(operation.meters, request.usages);
   tell(operation);
@@ -67,8 +78,9 @@ Result<core::Verdict> Engine::try_hold(const Hold& request, Instant now) {
 
 // Makes every entry that is needed before it changes anything, so that a lack of memory leaves nothing half done.
 // Entries that were made in vain are empty, and swept away.
-Result<void> Engine::keep_hold(Operation& operation, const Hold& request, OperationRecord record) {
-  auto id_entry = TRY(ids_.insert(request.id));
+Result<void> Engine::keep_hold(Operation& operation, const OperationId& id, const Hold& request,
+                               OperationRecord record) {
+  auto id_entry = TRY(ids_.insert(id));
   if (record.verdict.is_allowed) {
     bool has_room = request.tag.empty() || tags_.make_entry(request.tag);
     for (MeterAccess& meter : operation.meters) {
@@ -109,7 +121,7 @@ std::unique_ptr<HoldRecord> Engine::open_hold(Operation& operation, const Hold& 
     part.units = charge.cost;
     part.made_at = meter.moment.now;
     part.id = request.id;
-    parts.back() = &meters_.add_part(*meter.parts, std::move(part));
+    parts.back() = &Meters::add_part(meter, part);
   }
   for (const MeterAccess& meter : operation.meters) {
     if (meter.is_left_out) continue;
@@ -144,46 +156,46 @@ void Engine::note_hold(HoldOperation& operation, std::span<const OpenPart> parts
     }
     write_change(operation.record, change);
   }
-  write_operation(operation.record, operation.id, ids_.find(operation.id)->load<OperationRecord>());
+  write_operation(operation.record, operation.id.text, operation.entry->load<OperationRecord>());
   tell(operation);
 }
 
-// Which buckets an operation on a hold must lock. Wants the lock of the id's bucket.
-std::optional<Engine::HoldOperation> Engine::address_hold(std::string_view id) const {
-  const HoldRecord* hold = ids_.find_hold(id);
-  if (hold == nullptr) return std::nullopt;
-  HoldOperation operation;
+// Which buckets an operation on a hold must lock; false if there is none. Wants the lock of the id's bucket.
+bool Engine::address_hold(const OperationId& id, const HoldRecord* hold, HoldOperation& operation) const {
+  if (hold == nullptr) return false;
   operation.id = id;
   operation.serial = hold->serial;
-  operation.hashes.push_back(ids_.hash_of(id));
+  operation.hashes.push_back(id.hash);
   if (!hold->tag.empty()) operation.hashes.push_back(tags_.hash_of(hold->tag));
   for (const HoldCharge& charge : hold->charges) operation.hashes.push_back(charge.hash);
-  return operation;
+  return true;
 }
 
-// Calls use() with an open hold, and with its meters opened. The locks that are needed are known only once the hold has
-// been seen, so it is looked up twice, and again if another hold has taken its place in between.
-template <class Use>
-auto Engine::with_open_hold(std::string_view id, Instant now, Use use)
+// Calls use() with an open hold, and with its meters opened; or ended() with one that is over, and its state. The locks
+// that are needed are known only once the hold has been seen, so it is looked up twice, and again if another hold has
+// taken its place in between.
+template <class Use, class Ended>
+auto Engine::with_open_hold(std::string_view id, Instant now, Use use, Ended ended)
     -> decltype(use(std::declval<HoldOperation&>())) {
+  const OperationId named = ids_.named(id);
   for (;;) {
-    std::optional<HoldOperation> operation;
-    {
-      const Keyspace::Guard guard(keyspace_, ids_.hash_of(id));
-      forget_if_old(id, now);
-      operation = address_hold(id);
-    }
-    if (!operation) return core::no_hold(id);
-    const Keyspace::GuardAll guard(keyspace_, operation->hashes);
-    operation->hold = ids_.find_hold(id);
-    if (operation->hold == nullptr || operation->hold->serial != operation->serial) continue;
-    operation->now = floor_.at_least(now);
-    open_charges(*operation);
+    HoldOperation operation;
+    const bool is_there = [&] {
+      const Keyspace::Guard guard(keyspace_, named.hash);
+      return address_hold(named, OperationIds::hold_of(find_id(named, now)), operation);
+    }();
+    if (!is_there) return core::no_hold(id);
+    const Keyspace::GuardAll guard(keyspace_, operation.hashes);
+    operation.entry = ids_.find(named);
+    operation.hold = OperationIds::hold_of(operation.entry);
+    if (operation.hold == nullptr || operation.hold->serial != operation.serial) continue;
+    operation.now = floor_.at_least(now);
+    open_charges(operation);
     // A limit that was redefined after `now` has just let parts expire up to that instant, and raised the floor.
-    operation->now = floor_.at_least(operation->now);
-    const HoldState state = operation->hold->state_at(operation->now);
-    if (state != HoldState::kHeld) return core::not_open(id, state);
-    return use(*operation);
+    operation.now = floor_.at_least(operation.now);
+    const HoldState state = operation.hold->state_at(operation.now);
+    if (state != HoldState::kHeld) return ended(*operation.hold, state);
+    return use(operation);
   }
 }
 
@@ -208,17 +220,20 @@ void Engine::open_charges(HoldOperation& operation) {
 }
 
 Result<Settlement> Engine::commit(const Commit& request, Instant now) {
-  return with_open_hold(request.id, now, [&](HoldOperation& operation) -> Result<Settlement> {
-    return settle_commit(operation, request);
+  const auto settle = [&](HoldOperation& operation) { return settle_commit(operation, request); };
+  return with_open_hold(request.id, now, settle, [&](const HoldRecord& hold, HoldState state) -> Result<Settlement> {
+    if (state != HoldState::kCommitted || !hold.end.is_known) return core::not_open(request.id, state);
+    TRY(check_amount_count(hold, request.amounts));
+    const bool is_same = request.amounts.empty() ? hold.end.is_of_all : has_units(hold, request.amounts);
+    if (!is_same) return core::committed_otherwise(request.id);
+    return hold.end.answer;
   });
 }
 
 Result<Settlement> Engine::settle_commit(HoldOperation& operation, const Commit& request) {
   HoldRecord& hold = *operation.hold;
   const std::size_t count = hold.charges.size();
-  if (!request.amounts.empty() && request.amounts.size() != count) {
-    return core::wrong_amount_count(count, request.amounts.size());
-  }
+  TRY(check_amount_count(hold, request.amounts));
   Amount committed = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Amount held = hold.charges[i].units;
@@ -239,13 +254,15 @@ Result<Settlement> Engine::settle_commit(HoldOperation& operation, const Commit&
       return core::overage_does_not_fit(meter.limit_name, meter.cost);
     }
   }
+  const Settlement answer = settlement_of(committed, operation.meters);
+  const bool is_of_all = request.amounts.empty() || has_units(hold, request.amounts);
   for (std::size_t i = 0; i < request.amounts.size(); ++i) hold.charges[i].units = request.amounts[i];
-  finish(operation, HoldState::kCommitted);
-  return settlement_of(committed, operation.meters);
+  finish(operation, HoldState::kCommitted, {.answer = answer, .is_known = true, .is_of_all = is_of_all});
+  return answer;
 }
 
 Result<Settlement> Engine::cancel(std::string_view id, Instant now) {
-  return with_open_hold(id, now, [&](HoldOperation& operation) -> Result<Settlement> {
+  const auto settle = [&](HoldOperation& operation) -> Result<Settlement> {
     const HoldRecord& hold = *operation.hold;
     Amount returned = 0;
     for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
@@ -255,28 +272,34 @@ Result<Settlement> Engine::cancel(std::string_view id, Instant now) {
       meter->release(Meters::find_part(*meter, part_key(hold, i)));
       returned += before - meter->used();
     }
-    finish(operation, HoldState::kCancelled);
-    return settlement_of(returned, operation.meters);
+    const Settlement answer = settlement_of(returned, operation.meters);
+    finish(operation, HoldState::kCancelled, {.answer = answer, .is_known = true});
+    return answer;
+  };
+  return with_open_hold(id, now, settle, [&](const HoldRecord& hold, HoldState state) -> Result<Settlement> {
+    if (state != HoldState::kCancelled || !hold.end.is_known) return core::not_open(id, state);
+    return hold.end.answer;
   });
 }
 
 // Takes the hold's parts out of their meters, and makes it final.
-void Engine::finish(HoldOperation& operation, HoldState state) {
+void Engine::finish(HoldOperation& operation, HoldState state, const HoldEnd& end) {
   HoldRecord& hold = *operation.hold;
   const PartKeys parts = part_keys(hold);
   for (std::size_t i = 0; i < operation.meter_of_charge.size(); ++i) {
-    if (const MeterAccess* meter = operation.meter_of_charge[i]) meters_.remove_part(*meter, parts[i]);
+    if (const MeterAccess* meter = operation.meter_of_charge[i]) Meters::remove_part(*meter, parts[i]);
   }
   for (MeterAccess& meter : operation.meters) Meters::write(meter);
-  if (!hold.tag.empty()) tags_.remove(hold.tag, operation.id);
+  if (!hold.tag.empty()) tags_.remove(hold.tag, operation.id.text);
   hold.state = state;
+  hold.end = end;
   hold.final_at = operation.now;
   open_holds_.fetch_sub(1, std::memory_order_relaxed);
   note_hold(operation, parts);
 }
 
 Result<Duration> Engine::extend(std::string_view id, Duration ttl, Instant now) {
-  return with_open_hold(id, now, [&](HoldOperation& operation) -> Result<Duration> {
+  const auto put_off = [&](HoldOperation& operation) -> Result<Duration> {
     HoldRecord& hold = *operation.hold;
     const Instant expires_at = operation.now + ttl;
     const PartKeys parts = part_keys(hold);
@@ -284,21 +307,25 @@ Result<Duration> Engine::extend(std::string_view id, Duration ttl, Instant now) 
       MeterAccess* meter = operation.meter_of_charge[i];
       if (meter == nullptr) continue;
       OpenPart part = Meters::find_part(*meter, parts[i]);
-      meters_.remove_part(*meter, part);
+      Meters::remove_part(*meter, part);
       part.expires_at = expires_at;
-      meters_.add_part(*meter->parts, std::move(part));
+      part.id = id;
+      Meters::add_part(*meter, part);
     }
     hold.expires_at = expires_at;
     if (!hold.tag.empty()) tags_.put(hold.tag, id, expires_at);
     note_hold(operation, parts);
     return ttl;
+  };
+  return with_open_hold(id, now, put_off, [&](const HoldRecord& /*hold*/, HoldState state) -> Result<Duration> {
+    return core::not_open(id, state);
   });
 }
 
 std::optional<HoldInfo> Engine::find_hold(std::string_view id, Instant now) {
-  const Keyspace::Guard guard(keyspace_, ids_.hash_of(id));
-  forget_if_old(id, now);
-  const Entry* entry = ids_.find(id);
+  const OperationId named = ids_.named(id);
+  const Keyspace::Guard guard(keyspace_, named.hash);
+  const Entry* entry = find_id(named, now);
   if (entry == nullptr) return std::nullopt;
   const auto record = entry->load<OperationRecord>();
   if (record.hold == nullptr) return std::nullopt;
@@ -328,9 +355,20 @@ Result<std::vector<std::string>> Engine::holds(const Charge& charge, std::size_t
                     [&](MeterAccess& meter) -> Result<std::vector<std::string>> { return meter.hold_ids(count_max); });
 }
 
+// A page at a time: a tag of many holds must not keep everybody from those who share its lock.
 std::vector<std::string> Engine::holds_tagged(std::string_view tag, Instant now) {
-  const Keyspace::Guard guard(keyspace_, tags_.hash_of(tag));
-  return tags_.open_holds(tag, floor_.at_least(now));
+  const Instant at = floor_.at_least(now);
+  std::vector<std::string> ids;
+  std::string from;
+  do {
+    HoldTags::Page page = [&] {
+      const Keyspace::Guard guard(keyspace_, tags_.hash_of(tag));
+      return tags_.open_holds(tag, from, at);
+    }();
+    ids.insert(ids.end(), std::make_move_iterator(page.ids.begin()), std::make_move_iterator(page.ids.end()));
+    from = std::move(page.next);
+  } while (!from.empty());
+  return ids;
 }
 
 }  // namespace mete::engine

@@ -114,8 +114,9 @@ Result<void> Engine::Restorer::visit(OverrideChange& change) {
 }
 
 Result<void> Engine::Restorer::visit(OperationChange& change) {
-  const Keyspace::Guard guard(engine_.keyspace_, engine_.ids_.hash_of(change.id));
-  if (Entry* old = engine_.ids_.find(change.id)) {
+  const OperationId id = engine_.ids_.named(change.id);
+  const Keyspace::Guard guard(engine_.keyspace_, id.hash);
+  if (Entry* old = engine_.ids_.find(id)) {
     const HoldRecord* hold = old->load<OperationRecord>().hold;
     if (hold != nullptr && hold->state == HoldState::kHeld) engine_.open_holds_.fetch_sub(1);
     engine_.ids_.forget(*old);

@@ -1,6 +1,8 @@
 // Upkeep: what time has made needless is taken away, a few buckets at a time; and listings, which walk the same way.
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "core/refusals.h"
 #include "engine/engine.h"
@@ -10,8 +12,13 @@ namespace mete::engine {
 
 namespace {
 
-// How many buckets one operation looks through for fresh meters when memory is short: about 100 µs.
-constexpr std::size_t kEvictBucketsMax = 1024;
+// How many buckets one operation looks through for fresh meters when memory is short: some 100 µs, and a millisecond
+// where they come from memory.
+constexpr std::size_t kEvictBucketsMax = 256;
+// Where that was in vain, nobody looks for a while, and for longer each time: a refusal must not cost more than what is
+// refused.
+constexpr std::uint64_t kEvictPauseMinNs = 1'000'000;
+constexpr std::uint64_t kEvictPauseMaxNs = 64'000'000;
 
 }  // namespace
 
@@ -34,12 +41,49 @@ void Engine::forget(Entry& entry) {
   }
 }
 
+// What entries own, taken from them so that it can be freed when they are gone, and nobody waits any more.
+class Engine::Remains {
+ public:
+  explicit Remains(MemoryGauge& memory) : memory_(memory) {}
+  Remains(const Remains&) = delete;
+  Remains& operator=(const Remains&) = delete;
+  ~Remains() {
+    for (const auto& hold : holds_) memory_.subtract(hold->bytes());
+    for (const auto& tagged : tagged_) memory_.subtract(HoldTags::bytes_of(*tagged));
+  }
+
+  void take_from(Entry& entry) {
+    if (entry.space.type() == EntryType::kOperation) {
+      auto record = entry.load<OperationRecord>();
+      if (record.hold == nullptr) return;
+      holds_.emplace_back(record.hold);
+      record.hold = nullptr;
+      entry.store(record);
+    } else if (entry.space.type() == EntryType::kHeldParts) {
+      parts_.emplace_back(entry.load<HeldParts*>());
+      entry.store<HeldParts*>(nullptr);
+    } else if (entry.space.type() == EntryType::kTag) {
+      tagged_.emplace_back(entry.load<TaggedHolds*>());
+      entry.store<TaggedHolds*>(nullptr);
+    }
+  }
+
+ private:
+  MemoryGauge& memory_;
+  std::vector<std::unique_ptr<HoldRecord>> holds_;
+  std::vector<std::unique_ptr<HeldParts>> parts_;
+  std::vector<std::unique_ptr<TaggedHolds>> tagged_;
+};
+
 // A hold, its parts and its tag lie in different buckets: whoever saw one without the others would be misled.
 void Engine::clear() {
+  Remains remains(memory_);
   Keyspace::GuardEveryOne guard(keyspace_);
   recorder_.tell(ClearChange(), Durable::kAlways);
-  guard.visit([this](Entry& entry) {
-    if (entry.space.type() != EntryType::kOverride) forget(entry);
+  guard.visit([&](Entry& entry) {
+    if (entry.space.type() == EntryType::kOverride) return;
+    remains.take_from(entry);
+    forget(entry);
   });
   open_holds_.store(0, std::memory_order_relaxed);
 }
@@ -80,10 +124,18 @@ void Engine::record_rest() {
 }
 
 bool Engine::evict(Instant now) {
+  const std::uint64_t again_at_ns = evict_again_at_ns_.load(std::memory_order_relaxed);
+  if (now.ns() < again_at_ns) return false;
   const std::size_t before = memory_.bytes();
   const std::size_t entries = keyspace_.entry_count();
   sweep(std::min<std::size_t>(kEvictBucketsMax, buckets()), now);
-  return memory_.bytes() < before || keyspace_.entry_count() < entries;
+  if (memory_.bytes() < before || keyspace_.entry_count() < entries) return true;
+  const std::uint64_t pause_ns = evict_pause_ns_.load(std::memory_order_relaxed);
+  const bool is_pressed = now.ns() - again_at_ns < pause_ns;
+  const std::uint64_t next_ns = is_pressed ? std::min(2 * pause_ns, kEvictPauseMaxNs) : kEvictPauseMinNs;
+  evict_pause_ns_.store(next_ns, std::memory_order_relaxed);
+  evict_again_at_ns_.store(now.ns() + next_ns, std::memory_order_relaxed);
+  return false;
 }
 
 void Engine::sweep_entry(Entry& entry, Instant now) {
@@ -93,7 +145,8 @@ void Engine::sweep_entry(Entry& entry, Instant now) {
     case EntryType::kHeldParts:
       return meters_.forget_if_empty(entry);
     case EntryType::kOperation:
-      return sweep_operation(entry, now);
+      sweep_operation(entry, now);
+      return;
     case EntryType::kTag:
       return tags_.sweep(entry, now);
     case EntryType::kKey:
@@ -111,7 +164,8 @@ void Engine::sweep_meter(Entry& entry, Instant now) {
   meters_.forget(*meter->entry);
 }
 
-void Engine::sweep_operation(Entry& entry, Instant now) {
+// False if it is forgotten.
+bool Engine::sweep_operation(Entry& entry, Instant now) {
   const auto record = entry.load<OperationRecord>();
   Instant forget_at = record.made_at + config_.id_retention;
   if (record.hold != nullptr) {
@@ -122,15 +176,18 @@ void Engine::sweep_operation(Entry& entry, Instant now) {
       open_holds_.fetch_sub(1, std::memory_order_relaxed);
       expired_holds_.fetch_add(1, std::memory_order_relaxed);
     }
-    if (hold.state == HoldState::kHeld) return;
+    if (hold.state == HoldState::kHeld) return true;
     forget_at = hold.final_at + config_.id_retention;
   }
-  if (now >= forget_at) ids_.forget(entry);
+  if (now < forget_at) return true;
+  ids_.forget(entry);
+  return false;
 }
 
 // An id is forgotten when its time is over, whether or not the sweep has come by.
-void Engine::forget_if_old(std::string_view id, Instant now) {
-  if (Entry* entry = ids_.find(id)) sweep_operation(*entry, floor_.at_least(now));
+Entry* Engine::find_id(const OperationId& id, Instant now) {
+  Entry* const entry = ids_.find(id);
+  return entry != nullptr && sweep_operation(*entry, floor_.at_least(now)) ? entry : nullptr;
 }
 
 Result<UsagePage> Engine::scan(std::string_view limit, std::uint64_t cursor, std::size_t count, Instant now) {

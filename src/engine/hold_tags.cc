@@ -51,14 +51,17 @@ bool HoldTags::has(std::string_view tag, std::string_view id) const {
   return entry != nullptr && entry->load<TaggedHolds*>()->count(id) > 0;
 }
 
-std::vector<std::string> HoldTags::open_holds(std::string_view tag, Instant now) const {
-  std::vector<std::string> ids;
+HoldTags::Page HoldTags::open_holds(std::string_view tag, std::string_view from, Instant now) const {
+  Page page;
   const Entry* entry = find(tag);
-  if (entry == nullptr) return ids;
-  for (const auto& [id, expires_at] : *entry->load<TaggedHolds*>()) {
-    if (now < expires_at) ids.push_back(id);
+  if (entry == nullptr) return page;
+  const TaggedHolds& holds = *entry->load<TaggedHolds*>();
+  auto hold = holds.lower_bound(from);
+  for (std::size_t i = 0; i < kPageHolds && hold != holds.end(); ++i, ++hold) {
+    if (now < hold->second) page.ids.push_back(hold->first);
   }
-  return ids;
+  if (hold != holds.end()) page.next = hold->first;
+  return page;
 }
 
 void HoldTags::sweep(Entry& entry, Instant now) {
@@ -76,8 +79,14 @@ void HoldTags::sweep(Entry& entry, Instant now) {
 
 void HoldTags::forget(Entry& entry) {
   const std::unique_ptr<TaggedHolds> holds(entry.load<TaggedHolds*>());
-  for (const auto& [id, expires_at] : *holds) memory_.subtract(id_bytes(id));
+  if (holds != nullptr) memory_.subtract(bytes_of(*holds));
   keyspace_.erase(entry.hash_low, &entry);
+}
+
+std::size_t HoldTags::bytes_of(const TaggedHolds& holds) {
+  std::size_t bytes = 0;
+  for (const auto& [id, expires_at] : holds) bytes += id_bytes(id);
+  return bytes;
 }
 
 }  // namespace mete::engine

@@ -24,11 +24,19 @@ class HoldTags {
   void put(std::string_view tag, std::string_view id, Instant expires_at);
   void remove(std::string_view tag, std::string_view id);
   [[nodiscard]] bool has(std::string_view tag, std::string_view id) const;
-  [[nodiscard]] std::vector<std::string> open_holds(std::string_view tag, Instant now) const;
+  // A page of the ids of open holds, in their order.
+  struct Page {
+    std::vector<std::string> ids;
+    std::string next;  // where the next one begins; empty: there is none
+  };
+  static constexpr std::size_t kPageHolds = 1000;
+  [[nodiscard]] Page open_holds(std::string_view tag, std::string_view from, Instant now) const;
 
   // Drops the ids that have expired, and the entry if none is left.
   void sweep(Entry& entry, Instant now);
   void forget(Entry& entry);
+  // What the ids take.
+  [[nodiscard]] static std::size_t bytes_of(const TaggedHolds& holds);
 
  private:
   [[nodiscard]] Entry* find(std::string_view tag) const;

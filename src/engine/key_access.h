@@ -52,10 +52,9 @@ struct Keys::Access {
 
 // Calls use() with a key, opened under its lock.
 template <class Use>
-auto Keys::with_key(std::string_view key, Occasion at, Use use) {
-  const std::uint64_t hash = hash_of(key);
+auto Keys::with_key(std::uint64_t hash, std::string_view key, Occasion at, Use use) {
   const Keyspace::Guard guard(keyspace_, hash);
-  Access access = find(hash, key, at);
+  Access access = find(guard, hash, key, at);
   forget_if_gone(access);
   return use(access);
 }

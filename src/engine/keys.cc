@@ -49,7 +49,6 @@ Keys::Keys(Parts parts, std::uint64_t seed)
 std::uint64_t Keys::hash_of(std::string_view key) const { return base::hash_bytes(key, seed_); }
 
 void Keys::prefetch(std::span<const std::string_view> keys) const {
-  constexpr std::size_t kTogetherMax = 32;  // as in Engine::take_each
   std::array<std::uint64_t, kTogetherMax> hashes{};
   keys = keys.first(std::min(kTogetherMax, keys.size()));
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -59,13 +58,28 @@ void Keys::prefetch(std::span<const std::string_view> keys) const {
   for (std::size_t i = 0; i < keys.size(); ++i) keyspace_.prefetch_entry(hashes[i]);
 }
 
-Keys::Access Keys::find(std::uint64_t hash, std::string_view key, Occasion at) const {
+// As Engine::take_each.
+void Keys::each(const core::KeysEach& keys, Instant now) {
+  std::array<std::uint64_t, kTogetherMax> hashes;  // NOLINT(cppcoreguidelines-pro-type-member-init): written here
+  for (std::size_t first = 0; first < keys.steps.size(); first += kTogetherMax) {
+    const core::KeysEach together = keys.part(first, kTogetherMax);
+    for (std::size_t i = 0; i < together.steps.size(); ++i) {
+      hashes[i] = hash_of(core::key_of(together.steps[i]));
+      keyspace_.prefetch_bucket(hashes[i]);
+    }
+    for (std::size_t i = 0; i < together.steps.size(); ++i) keyspace_.prefetch_entry(hashes[i]);
+    const std::uint64_t* hash = hashes.data();
+    together.answer_by([&](const auto& step) { return perform(step, *hash++, now); });
+  }
+}
+
+Keys::Access Keys::find(const Keyspace::Guard& guard, std::uint64_t hash, std::string_view key, Occasion at) const {
   Access access;
   access.hash = hash;
   access.key = key;
   access.now = floor_.at_least(at.now);
   access.ticket = at.ticket;
-  if (Entry* entry = keyspace_.find(access.hash, kKeySpace, key)) load(access, *entry);
+  if (Entry* entry = guard.find(kKeySpace, key)) load(access, *entry);
   return access;
 }
 
@@ -246,19 +260,19 @@ Result<std::optional<std::int64_t>> Keys::take_out(std::string_view key, Instant
   });
 }
 
-Result<std::int64_t> Keys::add(std::string_view key, std::int64_t by, Instant now) {
+Result<std::int64_t> Keys::perform(const core::AddToCounter& request, std::uint64_t hash, Instant now) {
   const auto attempt = [&](Access& access) -> Result<std::int64_t> {
-    if (access.type == KeyType::kQuota) return consume(access, by);
+    if (access.type == KeyType::kQuota) return consume(access, request.by);
     if (access.type == KeyType::kThrottle) return core::wrong_type();
     std::int64_t sum = 0;
-    if (__builtin_add_overflow(access.counter.value, by, &sum)) return core::counter_overflow();
+    if (__builtin_add_overflow(access.counter.value, request.by, &sum)) return core::counter_overflow();
     TRY(write_counter(access, sum, access.counter.expires_at));
     return sum;
   };
-  return with_room(now, [&] { return with_key(key, now, attempt); });
+  return with_room(now, [&] { return with_key(hash, request.key, now, attempt); });
 }
 
-Result<core::BoundedSum> Keys::add_bounded(const core::AddBounded& request, Instant now) {
+Result<core::BoundedSum> Keys::perform(const core::AddBounded& request, std::uint64_t hash, Instant now) {
   const auto attempt = [&](Access& access) -> Result<core::BoundedSum> {
     if (!access.is_counter_or_none()) return core::wrong_type();
     core::BoundedSum answer{.value = access.counter.value, .applied = 0};
@@ -273,7 +287,7 @@ Result<core::BoundedSum> Keys::add_bounded(const core::AddBounded& request, Inst
     TRY(write_counter(access, *sum, expires_at));
     return answer;
   };
-  return with_room(now, [&] { return with_key(request.key, now, attempt); });
+  return with_room(now, [&] { return with_key(hash, request.key, now, attempt); });
 }
 
 KeyType Keys::type(std::string_view key, Instant now) {

@@ -51,14 +51,24 @@ class Keys {
   // Tickets are told of these two, which may undo a quota.
   Result<core::SetAnswer> set(const core::SetCounter& request, Occasion at);
   Result<std::optional<std::int64_t>> take_out(std::string_view key, Instant now);
-  Result<std::int64_t> add(std::string_view key, std::int64_t by, Instant now);
-  Result<core::BoundedSum> add_bounded(const core::AddBounded& request, Instant now);
+  Result<std::int64_t> add(std::string_view key, std::int64_t by, Instant now) {
+    return perform(core::AddToCounter{key, by}, hash_of(key), now);
+  }
+  Result<core::BoundedSum> add_bounded(const core::AddBounded& request, Instant now) {
+    return perform(request, hash_of(request.key), now);
+  }
 
   Result<void> quota_set(std::string_view key, const core::QuotaRule& rule, Instant now);
   [[nodiscard]] Result<std::optional<core::QuotaStanding>> quota_get(std::string_view key, Instant now);
   Result<bool> quota_remove(std::string_view key, Instant now);
-  Result<Amount> quota_take(std::string_view key, const core::QuotaRule& rule, Amount units, Instant now);
-  Result<core::Verdict> throttle(std::string_view key, const core::ThrottleRequest& request, Instant now);
+  Result<Amount> quota_take(std::string_view key, const core::QuotaRule& rule, Amount units, Instant now) {
+    return perform(core::TakeQuota{key, rule, units}, hash_of(key), now);
+  }
+  Result<core::Verdict> throttle(std::string_view key, const core::ThrottleRequest& request, Instant now) {
+    return perform(core::Throttle{key, request}, hash_of(key), now);
+  }
+  // Each of those four for itself, in order; what they need of the memory is fetched together.
+  void each(const core::KeysEach& keys, Instant now);
 
   [[nodiscard]] KeyType type(std::string_view key, Instant now);
   bool remove(std::string_view key, core::KeyReach reach, Occasion at);
@@ -82,13 +92,24 @@ class Keys {
  private:
   struct Access;
 
+  static constexpr std::size_t kTogetherMax = 32;  // as in Engine
+
+  Result<std::int64_t> perform(const core::AddToCounter& request, std::uint64_t hash, Instant now);
+  Result<core::BoundedSum> perform(const core::AddBounded& request, std::uint64_t hash, Instant now);
+  Result<Amount> perform(const core::TakeQuota& request, std::uint64_t hash, Instant now);
+  Result<core::Verdict> perform(const core::Throttle& request, std::uint64_t hash, Instant now);
+
   [[nodiscard]] std::uint64_t hash_of(std::string_view key) const;
-  // Wants the lock of the key's bucket.
-  [[nodiscard]] Access find(std::uint64_t hash, std::string_view key, Occasion at) const;
+  // `guard` holds the lock of the key's bucket.
+  [[nodiscard]] Access find(const Keyspace::Guard& guard, std::uint64_t hash, std::string_view key, Occasion at) const;
   static void load(Access& access, Entry& entry);
   void forget_if_gone(Access& access);
   template <class Use>
-  auto with_key(std::string_view key, Occasion at, Use use);
+  auto with_key(std::string_view key, Occasion at, Use use) {
+    return with_key(hash_of(key), key, at, use);
+  }
+  template <class Use>
+  auto with_key(std::uint64_t hash, std::string_view key, Occasion at, Use use);
   template <class Attempt>
   auto with_room(Instant now, Attempt attempt);
 

@@ -99,29 +99,28 @@ Result<bool> Keys::quota_remove(std::string_view key, Instant now) {
   });
 }
 
-Result<Amount> Keys::quota_take(std::string_view key, const core::QuotaRule& rule, Amount units, Instant now) {
+Result<Amount> Keys::perform(const core::TakeQuota& request, std::uint64_t hash, Instant now) {
   const auto attempt = [&](Access& access) -> Result<Amount> {
     const bool is_new = access.type == KeyType::kNone;
     if (!is_new && access.type != KeyType::kQuota) return core::wrong_type();
-    if (is_new && !make_ruled(access, KeyType::kQuota, rule_of(rule))) {
+    if (is_new && !make_ruled(access, KeyType::kQuota, rule_of(request.rule))) {
       return memory_.out_of_memory();
     }
-    auto left = consume(access, units);
+    auto left = consume(access, request.units);
     // One that was not consumed from is there all the same.
     if (is_new && (!left || *left == core::kQuotaDenied)) tell(access);
     return left;
   };
-  return with_room(now, [&] { return with_key(key, now, attempt); });
+  return with_room(now, [&] { return with_key(hash, request.key, now, attempt); });
 }
 
-Result<core::Verdict> Keys::throttle(std::string_view key, const core::ThrottleRequest& request, Instant now) {
+Result<core::Verdict> Keys::perform(const core::Throttle& throttle, std::uint64_t hash, Instant now) {
   return with_room(now, [&] {
-    const std::uint64_t hash = hash_of(key);
     const Keyspace::Guard guard(keyspace_, hash);
-    Access access = find(hash, key, now);
+    Access access = find(guard, hash, throttle.key, now);
     // A throttle that is full stays for this charge: it would only be made again.
     if (access.type != KeyType::kThrottle) forget_if_gone(access);
-    return take_throttle(access, request);
+    return take_throttle(access, throttle.request);
   });
 }
 

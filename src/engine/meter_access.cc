@@ -11,12 +11,7 @@ void MeterAccess::rebase(const RuleRecord& to, Instant at) {
   core::settle(from, state, before);
   const core::Moment after = to.moment(core::State(), before.now);
   if (parts != nullptr && !core::keeps_charges({from, before}, {to.rule(), after})) {
-    HeldParts remade;
-    for (OpenPart part : *parts) {
-      static_cast<core::HeldPart&>(part) = core::remake(from, state, part, before);
-      remade.insert(remade.end(), std::move(part));
-    }
-    parts->swap(remade);
+    parts->remake({from, before}, state, {to.rule(), after});
   }
   state = core::rebase({from, before}, state, {to.rule(), after});
   rule = &to;
@@ -28,18 +23,13 @@ std::vector<std::string> MeterAccess::hold_ids(std::size_t count_max) const {
   for (const OpenPart& part : *parts) {
     if (ids.size() == count_max) break;
     // A hold that charges the meter twice has two parts, which stand together.
-    if (ids.empty() || ids.back() != part.id) ids.push_back(part.id);
+    if (ids.empty() || ids.back() != part.id) ids.emplace_back(part.id);
   }
   return ids;
 }
 
 Amount MeterAccess::held() const {
-  if (parts == nullptr) return 0;
-  Amount total = 0;
-  for (const OpenPart& part : *parts) {
-    total = std::min(total + core::still_charged(rule->rule(), state, part, moment), kAmountMax);
-  }
-  return std::min(total, used());
+  return parts == nullptr ? 0 : std::min(parts->held(rule->rule(), state, moment), used());
 }
 
 Usage MeterAccess::usage() const {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/meter.h"
-#include "engine/hold_record.h"
+#include "engine/held_parts.h"
 #include "engine/table/keyspace.h"
 #include "engine/table/limit_table.h"
 
@@ -52,7 +52,7 @@ struct MeterAccess {
 
   [[nodiscard]] Duration wait_for(Amount units) const {
     if (parts == nullptr) return core::wait_for(rule->rule(), state, units, moment);
-    return core::wait_for(rule->rule(), state, units, moment, *parts);
+    return parts->wait_for(rule->rule(), state, units, moment);
   }
 
   // Moves it from its rule to another one, at one instant up to which its parts have expired. What is in use stays in

@@ -112,10 +112,9 @@ Entry* Meters::resized(std::uint64_t hash, Entry* old, std::uint8_t payload_size
 
 void Meters::expire_parts(MeterAccess& meter, Instant until) {
   bool has_expired = false;
-  while (!meter.parts->empty() && meter.parts->begin()->expires_at <= until) {
-    const auto part = meter.parts->begin();
-    core::expire(meter.rule->rule(), meter.state, *part, meter.rule->moment(meter.state, part->expires_at));
-    memory_.subtract(part_bytes(*part));
+  while (!meter.parts->empty() && meter.parts->first().expires_at <= until) {
+    const OpenPart& part = meter.parts->first();
+    core::expire(meter.rule->rule(), meter.state, part, meter.rule->moment(meter.state, part.expires_at));
     meter.parts->erase(part);
     has_expired = true;
   }
@@ -169,39 +168,21 @@ HeldParts* Meters::make_parts(MeterAccess& meter) {
   const Space space(EntryType::kHeldParts, meter.limit->number);
   Entry* entry = keyspace_.insert(meter.hash, space, meter.key, sizeof(HeldParts*));
   if (entry == nullptr) return nullptr;
-  meter.parts = new HeldParts;
+  meter.parts = new HeldParts(memory_);
   entry->store(meter.parts);
   meter.entry->flags |= kHasHeldParts;
   return meter.parts;
 }
 
-const OpenPart& Meters::add_part(HeldParts& parts, OpenPart part) {
-  memory_.add(part_bytes(part));
-  const std::size_t count = parts.size();
-  // Most expire after all others: the hint saves the way through the tree, and its cache misses.
-  const auto place = parts.insert(parts.end(), std::move(part));
-  CHECK(parts.size() == count + 1);
-  return *place;
-}
-
 const OpenPart& Meters::find_part(const MeterAccess& meter, const OpenPart& key) {
-  CHECK(meter.parts != nullptr);
-  const auto found = meter.parts->find(key);
-  CHECK(found != meter.parts->end());
+  const OpenPart* const found = meter.parts == nullptr ? nullptr : meter.parts->find(key);
+  CHECK(found != nullptr);
   return *found;
 }
 
 void Meters::remove_part(const MeterAccess& meter, const OpenPart& key) {
-  const bool is_there = meter.parts != nullptr && drop_part(*meter.parts, key);
+  const bool is_there = meter.parts != nullptr && meter.parts->erase(key);
   CHECK(is_there);
-}
-
-bool Meters::drop_part(HeldParts& parts, const OpenPart& key) {
-  const auto found = parts.find(key);
-  if (found == parts.end()) return false;
-  memory_.subtract(part_bytes(*found));
-  parts.erase(found);
-  return true;
 }
 
 const HeldParts& Meters::parts_of(const LimitRecord& limit, std::string_view key) const {
@@ -226,7 +207,6 @@ void Meters::forget(Entry& entry) {
     rules_.release(entry.load<OverrideRecord>().rule);
   } else if (entry.space.type() == EntryType::kHeldParts) {
     const std::unique_ptr<HeldParts> parts(entry.load<HeldParts*>());
-    for (const OpenPart& part : *parts) memory_.subtract(part_bytes(part));
   }
   keyspace_.erase(entry.hash_low, &entry);
 }

@@ -23,9 +23,6 @@ struct MeterHash {
   std::uint64_t of_meter = 0;  // of limit and key
 };
 
-// What a part takes, with its place among the others.
-inline std::size_t part_bytes(const OpenPart& part) { return sizeof part + kTreeNodeBytes + part.id.size(); }
-
 class Meters {
  public:
   struct Parts {
@@ -103,13 +100,13 @@ class Meters {
 
   // The meter's parts, made if it has none; null if the memory ceiling is reached. The meter must have an entry.
   [[nodiscard]] HeldParts* make_parts(MeterAccess& meter);
-  const OpenPart& add_part(HeldParts& parts, OpenPart part);
+  static const OpenPart& add_part(const MeterAccess& meter, const OpenPart& part) {
+    return meter.parts->insert(part, meter.rule->rule(), meter.state);
+  }
   // The part of an open hold: its key is the hold's expiry and serial number and the charge.
   [[nodiscard]] static const OpenPart& find_part(const MeterAccess& meter, const OpenPart& key);
   // Takes a part out; what it charged is left as it is.
-  void remove_part(const MeterAccess& meter, const OpenPart& key);
-  // The same, if there is such a part; false if not.
-  bool drop_part(HeldParts& parts, const OpenPart& key);
+  static void remove_part(const MeterAccess& meter, const OpenPart& key);
 
   // Makes the meter or override what the change says; of a limit that the meter's hash is for. An error: the state is
   // of another size than its kind's.
@@ -150,7 +147,7 @@ class Meters {
   void catch_up_before_restoring(const LimitRecord& limit, std::uint64_t hash, std::string_view key);
   [[nodiscard]] const core::Rule& rule_of(const LimitRecord& limit, std::uint64_t hash, std::string_view key,
                                           bool is_current) const;
-  void restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change);
+  void restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change, const core::Rule& rule);
   void outdate_override(const LimitRecord& limit, std::uint64_t hash, std::string_view key);
   void tell_rebased(const MeterAccess& meter) const;
   void expire_parts(MeterAccess& meter, Instant until);

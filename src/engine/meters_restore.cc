@@ -72,7 +72,7 @@ Result<void> Meters::restore(const LimitRecord& limit, std::uint64_t hash, const
   }
   entry->flags = static_cast<std::uint8_t>((flags & ~kEvenRevision) | (change.is_even ? kEvenRevision : 0));
   store_state(*state, *entry);
-  if (change.has_part_changes()) restore_parts(*entry, hash, change);
+  if (change.has_part_changes()) restore_parts(*entry, hash, change, rule);
   if (is_current) return {};
   // It was changed while the limit's redefinition had been told, but not been seen by all.
   if ((entry->flags & kHasOverride) != 0) outdate_override(limit, hash, change.key);
@@ -100,29 +100,24 @@ void Meters::catch_up_before_restoring(const LimitRecord& limit, std::uint64_t h
   }
 }
 
-void Meters::restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change) {
+void Meters::restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& change, const core::Rule& rule) {
   const Space space(EntryType::kHeldParts, meter.space.limit());
   Entry* entry = keyspace_.find(hash, space, change.key);
   if (entry == nullptr) {
     if (change.added.empty()) return;
     entry = keyspace_.insert(hash, space, change.key, sizeof(HeldParts*), Slab::Ceiling::kIgnore);
     CHECK(entry != nullptr);
-    entry->store(new HeldParts);
+    entry->store(new HeldParts(memory_));
   }
   meter.flags |= kHasHeldParts;
   HeldParts& parts = *entry->load<HeldParts*>();
-  const auto erase = [&](HeldParts::iterator part) {
-    memory_.subtract(part_bytes(*part));
-    return parts.erase(part);
-  };
-  for (auto part = parts.begin(); part != parts.end() && part->expires_at <= change.expired_until;) part = erase(part);
-  for (const PartChange& removed : change.removed) {
-    if (const auto found = parts.find(part_of(removed)); found != parts.end()) erase(found);
-  }
+  while (!parts.empty() && parts.first().expires_at <= change.expired_until) parts.erase(parts.first());
+  for (const PartChange& removed : change.removed) parts.erase(part_of(removed));
+  const core::State state = load_state(meter);
   for (const PartChange& added : change.added) {
-    OpenPart part = part_of(added);
-    if (const auto found = parts.find(part); found != parts.end()) erase(found);
-    add_part(parts, std::move(part));
+    const OpenPart part = part_of(added);
+    parts.erase(part);
+    parts.insert(part, rule, state);
   }
 }
 

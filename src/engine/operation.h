@@ -22,8 +22,9 @@ struct Engine::Operation {
 
 // An operation on an open hold.
 struct Engine::HoldOperation : Operation {
-  std::string_view id;
+  OperationId id;
   std::uint64_t serial = 0;
+  const Entry* entry = nullptr;  // of the id
   HoldRecord* hold = nullptr;
   Instant now;
   // Which of `meters` a charge of the hold is on; null if nothing is held for it, or its limit is gone.

@@ -32,28 +32,26 @@ std::uint64_t OperationIds::fingerprint(const Parameters& parameters) const {
   return base::hash_bytes(parameters.tag, hash);
 }
 
-Entry* OperationIds::find(std::string_view id) const { return keyspace_.find(hash_of(id), kOperationSpace, id); }
+Entry* OperationIds::find(const OperationId& id) const { return keyspace_.find(id.hash, kOperationSpace, id.text); }
 
-HoldRecord* OperationIds::find_hold(std::string_view id) const {
-  const Entry* entry = find(id);
+HoldRecord* OperationIds::hold_of(const Entry* entry) {
   return entry == nullptr ? nullptr : entry->load<OperationRecord>().hold;
 }
 
-Result<std::optional<core::Verdict>> OperationIds::replay(std::string_view id, std::uint64_t fingerprint) const {
-  const Entry* entry = find(id);
+Result<std::optional<core::Verdict>> OperationIds::replay(const Entry* entry, std::uint64_t fingerprint) {
   if (entry == nullptr) return std::nullopt;
   const auto record = entry->load<OperationRecord>();
   if (record.fingerprint == fingerprint) return record.verdict;
-  return core::id_mismatch(id);
+  return core::id_mismatch(entry->key());
 }
 
-Result<Entry*> OperationIds::insert(std::string_view id) {
+Result<Entry*> OperationIds::insert(const OperationId& id) {
   if (keyspace_.entry_count(EntryType::kOperation) >= ids_max_) {
     return base::out_of_memory("ids: all " + std::to_string(ids_max_) +
                                " are in use: raise ids_max, or keep ids for less "
                                "than id_retention");
   }
-  Entry* entry = keyspace_.insert(hash_of(id), kOperationSpace, id, sizeof(OperationRecord));
+  Entry* entry = keyspace_.insert(id.hash, kOperationSpace, id.text, sizeof(OperationRecord));
   if (entry != nullptr) return entry;
   return memory_.out_of_memory();
 }

@@ -16,12 +16,19 @@ namespace mete::engine {
 
 enum class OperationKind : std::uint8_t { kTake, kGive, kHold };
 
+// An id with its hash, which is worked out once for an operation.
+struct OperationId {
+  std::string_view text;
+  std::uint64_t hash = 0;
+};
+
 class OperationIds {
  public:
   OperationIds(MemoryGauge& memory, Keyspace& keyspace, std::uint64_t seed, std::size_t ids_max)
       : memory_(memory), keyspace_(keyspace), seed_(seed), ids_max_(ids_max) {}
 
   [[nodiscard]] std::uint64_t hash_of(std::string_view id) const;
+  [[nodiscard]] OperationId named(std::string_view id) const { return {id, hash_of(id)}; }
 
   // A number for everything that must be the same when an id is used again.
   struct Parameters {
@@ -33,15 +40,17 @@ class OperationIds {
   };
   [[nodiscard]] std::uint64_t fingerprint(const Parameters& parameters) const;
 
-  // The answer that this operation got before; none if the id is new; kMismatch if it was another operation's.
-  [[nodiscard]] Result<std::optional<core::Verdict>> replay(std::string_view id, std::uint64_t fingerprint) const;
+  // The answer that this operation got before; none if the id is new (null); kMismatch if it was another operation's.
+  [[nodiscard]] static Result<std::optional<core::Verdict>> replay(const Entry* entry, std::uint64_t fingerprint);
 
-  [[nodiscard]] Entry* find(std::string_view id) const;
+  // Null if it is not remembered.
+  [[nodiscard]] Entry* find(const OperationId& id) const;
   // Null if there is no hold of that id.
-  [[nodiscard]] HoldRecord* find_hold(std::string_view id) const;
+  [[nodiscard]] HoldRecord* find_hold(const OperationId& id) const { return hold_of(find(id)); }
+  [[nodiscard]] static HoldRecord* hold_of(const Entry* entry);
 
   // Makes room for a new id; kOutOfMemory if there is none.
-  [[nodiscard]] Result<Entry*> insert(std::string_view id);
+  [[nodiscard]] Result<Entry*> insert(const OperationId& id);
   // As insert() and fill(), whatever the ceilings are.
   void restore(std::string_view id, const OperationRecord& record);
   // Fills what insert() made. Takes ownership of the hold, if there is one.

@@ -103,6 +103,10 @@ inline auto run(Engine& engine, const core::TakeQuota& what, Occasion at) {
 inline auto run(Engine& engine, const core::Throttle& what, Occasion at) {
   return engine.keys().throttle(what.key, what.request, at.now);
 }
+inline Result<void> run(Engine& engine, const core::KeysEach& what, Occasion at) {
+  engine.keys().each(what, at.now);
+  return {};
+}
 inline Result<core::KeyType> run(Engine& engine, const core::TypeOfKey& what, Occasion at) {
   return engine.keys().type(what.key, at.now);
 }

@@ -1,12 +1,15 @@
 #include "escrow/carrier.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/try.h"
+#include "net/signal.h"
 
 namespace mete::escrow {
 
@@ -27,9 +30,13 @@ Carrier::Carrier(Parts parts) : parts_(std::move(parts)) {
 
 Carrier::~Carrier() { stop(); }
 
+void Carrier::begin_stop() {
+  if (!stop_by_) stop_by_ = parts_.clock.now() + kStopWithin;
+}
+
 void Carrier::stop() {
-  if (stop_by_) return;
-  stop_by_ = parts_.clock.now() + kStopWithin;
+  if (std::exchange(is_stopped_, true)) return;
+  begin_stop();
   failures_in_a_row_ = 0;
   if (thread_.joinable()) {
     loop_.post([this] { finish(); });
@@ -49,7 +56,36 @@ void Carrier::carry_out_later(Order order) {
   loop_.post([this, order = std::move(order)]() mutable { begin(std::move(order)); });
 }
 
-void Carrier::halt(Error reason) {
+void Carrier::for_each(std::size_t count, const std::function<void(std::size_t)>& act) {
+  if (!parts_.has_threads || count == 0) {
+    for (std::size_t i = 0; i < count; ++i) act(i);
+    return;
+  }
+  struct Work {
+    std::mutex mutex;
+    net::Signal changed;
+    std::size_t next = 0;
+    std::size_t ended = 0;
+  };
+  const auto work = std::make_shared<Work>();
+  const auto act_on = [work, count, &act] {
+    std::unique_lock lock(work->mutex);
+    while (work->next < count) {
+      const std::size_t i = work->next++;
+      lock.unlock();
+      act(i);
+      lock.lock();
+      if (++work->ended == count) work->changed.notify_all();
+    }
+  };
+  loop_.post([this, count, act_on] {
+    for (std::size_t i = 0; i < std::min(count, kTogetherMax); ++i) fibers_.run(act_on);
+  });
+  std::unique_lock lock(work->mutex);
+  work->changed.wait(lock, net::Deadline::in(Duration::never()), [&] { return work->ended == count; });
+}
+
+void Carrier::halt(std::optional<Error> reason) {
   const std::scoped_lock lock(mutex_);
   halted_ = std::move(reason);
 }
@@ -57,6 +93,21 @@ void Carrier::halt(Error reason) {
 std::optional<Error> Carrier::halted() const {
   const std::scoped_lock lock(mutex_);
   return halted_;
+}
+
+void Carrier::confirmed(const Confirmed& asked) {
+  const std::scoped_lock lock(mutex_);
+  confirmed_ = asked;
+}
+
+Carrier::Confirmed Carrier::confirmed() const {
+  const std::scoped_lock lock(mutex_);
+  return confirmed_;
+}
+
+std::uint64_t Carrier::connections() const {
+  const auto remote = parts_.shared.remote();
+  return remote ? remote->reconnects + remote->failures : 0;
 }
 
 void Carrier::run() {
@@ -137,8 +188,29 @@ void Carrier::settle_leftover(std::string id, Amount spent) {
 Result<OrderAnswer> Carrier::ask(const Order& order) {
   CHECK(order.kind != Order::Kind::kAsk);  // That is for who asks to carry out.
   if (order.kind == Order::Kind::kSettle) return settle(order);
+  TRY(make_sure());
+  auto answer = draw(order);
+  // It may be of a store that has come back as it was earlier; or somebody has found out meanwhile that it has.
+  TRY(make_sure());
+  return answer;
+}
+
+Result<void> Carrier::make_sure() {
+  const auto is_sure = [this] {
+    const Confirmed last = confirmed();
+    return last.connections == connections() && parts_.clock.now() - last.at < kConfirmedFor;
+  };
   if (auto reason = halted()) return std::move(*reason);
-  return draw(order);
+  if (!parts_.confirm || is_sure()) return {};
+  const std::uint64_t questions_before = questions_;
+  const std::scoped_lock asking(making_sure_);
+  if (is_sure()) return {};
+  // A question that was put since has failed: a store that is away keeps all who wait for it no longer than one.
+  if (questions_ == questions_before) {
+    ++questions_;
+    answer_ = parts_.confirm();
+  }
+  return answer_;
 }
 
 Result<OrderAnswer> Carrier::draw(const Order& order) {

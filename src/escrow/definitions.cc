@@ -26,7 +26,7 @@ Amount random_generation() {
 }  // namespace
 
 Result<void> Definitions::load() {
-  const std::scoped_lock changing(changing_);
+  const std::scoped_lock reading(reading_);
   const auto versions = TRY(parts_.shared.limit(kVersions));
   if (!versions) {
     TRY(parts_.shared.define(stock(std::string(kVersions)).amount(kAmountMax)));
@@ -35,7 +35,7 @@ Result<void> Definitions::load() {
 }
 
 Result<void> Definitions::refresh() {
-  const std::scoped_lock changing(changing_);
+  const std::scoped_lock reading(reading_);
   const auto now = TRY(version());
   if (now == version_ && parts_.clock.now() - read_at_ < kReadEvery) return {};
   return read_all();
@@ -67,37 +67,73 @@ Result<void> Definitions::read_local(Table& table) {
   return {};
 }
 
+// The shared store may be far away, and have thousands: nobody who looks for one of them or defines one waits for that.
+// What is changed meanwhile is newer than what was read.
 Result<void> Definitions::read_all() {
+  {
+    const std::scoped_lock changing(changing_);
+    changed_.clear();
+  }
   const auto version_before = TRY(version());  // What is defined while this reads is read once more.
-
   Table table;
   TRY(read_local(table));
-  const auto names = TRY(parts_.shared.limits());
   std::set<std::string, std::less<>> without_generation;
-  for (const std::string& name : names) {
-    if (core::is_reserved_limit(name)) continue;
-    // One that was just defined gets its number from who defined it.
-    if (without_generation_.contains(name)) {
-      static_cast<void>(generation_of(name, true));  // What went wrong shows where it is read.
-    }
-    auto definition = read(name);
-    if (!definition && definition.error().code == ErrorCode::kNoLimit) continue;  // Dropped since.
-    const auto known_now = TRY(std::move(definition));
-    if (is_for_shares(known_now->limit) && !known_now->is_drawn()) without_generation.insert(name);
-    table.insert_or_assign(name, known_now);
+  for (const auto& definition : TRY(read_shared())) {
+    const std::string& name = definition->limit.name();
+    if (is_for_shares(definition->limit) && !definition->is_drawn()) without_generation.insert(name);
+    table.insert_or_assign(name, definition);
+  }
+  TRY(adopt_all(std::move(table)));
+  without_generation_ = std::move(without_generation);
+  version_ = version_before;
+  read_at_ = parts_.clock.now();
+  return {};
+}
+
+Result<std::vector<std::shared_ptr<const Definition>>> Definitions::read_shared() {
+  std::vector<std::string> names = TRY(parts_.shared.limits());
+  std::erase_if(names, [](const std::string& name) { return core::is_reserved_limit(name); });
+  std::vector<Result<std::shared_ptr<const Definition>>> read(names.size(), base::unavailable("this node stops"));
+  const auto read_one = [&](std::size_t i) {
+    if (!is_stopping_) read[i] = read_again(names[i]);
+  };
+  if (parts_.for_each) {
+    parts_.for_each(names.size(), read_one);
+  } else {
+    for (std::size_t i = 0; i < names.size(); ++i) read_one(i);
+  }
+  std::vector<std::shared_ptr<const Definition>> definitions;
+  for (auto& each : read) {
+    if (!each && each.error().code == ErrorCode::kNoLimit) continue;  // Dropped since.
+    definitions.push_back(TRY(std::move(each)));
+  }
+  return definitions;
+}
+
+// One that was just defined gets its number from who defined it.
+Result<std::shared_ptr<const Definition>> Definitions::read_again(std::string_view name) {
+  if (without_generation_.contains(name)) {
+    static_cast<void>(generation_of(name, true));  // What went wrong shows where it is read.
+  }
+  return read(name);
+}
+
+Result<void> Definitions::adopt_all(Table table) {
+  const std::scoped_lock changing(changing_);
+  for (const std::string& name : changed_) {
+    table.erase(name);
+    if (auto changed = known(name)) table.emplace(name, std::move(changed));
   }
   for (const auto& [name, definition] : table) {
     if (known(name) == definition) continue;
     TRY(adopt(definition));
   }
-  for (const std::string& name : this->names()) {
+  for (const std::string& name : names()) {
     if (!table.contains(name)) let_go(name);
   }
   const std::scoped_lock lock(mutex_);
   table_ = std::move(table);
-  without_generation_ = std::move(without_generation);
-  version_ = version_before;
-  read_at_ = parts_.clock.now();
+  look_for_quotas();
   return {};
 }
 
@@ -142,7 +178,14 @@ Result<void> Definitions::adopt(const std::shared_ptr<const Definition>& definit
   }
   const std::scoped_lock lock(mutex_);
   table_.insert_or_assign(definition->limit.name(), definition);
+  look_for_quotas();
   return {};
+}
+
+// Names that begin alike lie together.
+void Definitions::look_for_quotas() {
+  const auto first = table_.lower_bound(core::kQuotaLimits);
+  has_quotas_ = first != table_.end() && first->first.starts_with(core::kQuotaLimits);
 }
 
 void Definitions::let_go(std::string_view name) {
@@ -151,15 +194,16 @@ void Definitions::let_go(std::string_view name) {
   if (definition->is_drawn()) parts_.shares.forget(name);
   const std::scoped_lock lock(mutex_);
   if (const auto found = table_.find(name); found != table_.end()) table_.erase(found);
+  look_for_quotas();
 }
 
 Result<void> Definitions::define(const Limit& limit) {
   const std::scoped_lock changing(changing_);
+  changed_.insert(limit.name());
   const auto so_far = known(limit.name());
-  const bool was_there = so_far && so_far->is_shared;
-  const bool stays_there = was_there && so_far->limit.scope() == Scope::kNode;
+  const bool stays_there = so_far && so_far->is_shared;
   const bool is_here = limit.scope() == Scope::kNode && !stays_there;
-  if (so_far && so_far->is_here() != is_here) {
+  if (so_far && so_far->is_here() && !is_here) {
     return base::invalid("scope: limit '" + limit.name() + "' has scope " +
                          std::string(to_string(so_far->limit.scope())) +
                          ", and what is used of it cannot move: drop it first, or give the new one another name");
@@ -183,6 +227,7 @@ Result<void> Definitions::define(const Limit& limit) {
 
 Result<bool> Definitions::drop(std::string_view name) {
   const std::scoped_lock changing(changing_);
+  changed_.emplace(name);
   const auto so_far = known(name);
   if (so_far && so_far->is_here()) {
     let_go(name);
@@ -218,6 +263,7 @@ Result<std::shared_ptr<const Definition>> Definitions::find(std::string_view nam
   if (core::is_reserved_limit(name)) return core::unknown_limit(name);
   const std::scoped_lock changing(changing_);
   auto definition = TRY(read(name));
+  changed_.emplace(name);
   TRY(adopt(definition));
   return definition;
 }

@@ -6,7 +6,7 @@
 // made in the shared store itself is noticed when all of them are read anew, every few seconds.
 //
 // A limit stays in the store that it is in. One of scope node that is in the shared store, as plain servers define them
-// there, is decided there each time.
+// there, or because it had another scope before, is decided there each time.
 //
 // Generations: a limit that was dropped and defined again is another limit, however much they are alike. So each limit
 // that shares are drawn of has a random number, as the override of a key that nobody has (core::kGenerationKey): it
@@ -20,6 +20,8 @@
 #include <mete/limit.h>
 #include <mete/result.h>
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +30,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "escrow/nodes/registration.h"
@@ -56,13 +59,17 @@ class Definitions {
     const Clock& clock;
     Registration* registration =
         nullptr;  // asked whether `shared` is still that of this node's cluster, if there is one
+    // Calls act(0) to act(count - 1), many at a time, and returns when all have ended. Empty: one after the other.
+    std::function<void(std::size_t count, const std::function<void(std::size_t)>& act)> for_each = {};
   };
-  explicit Definitions(Parts parts) : parts_(parts) {}
+  explicit Definitions(Parts parts) : parts_(std::move(parts)) {}
 
   // Reads all of them: before the first use.
   Result<void> load();
   // Looks whether something has changed. Often; an error means that the shared store does not answer.
   Result<void> refresh();
+  // What looks ends soon, with an error: this node stops.
+  void stop() { is_stopping_ = true; }
 
   Result<void> define(const Limit& limit);
   Result<bool> drop(std::string_view name);
@@ -70,6 +77,8 @@ class Definitions {
   [[nodiscard]] Result<std::shared_ptr<const Definition>> find(std::string_view name);
   // By what is known here; null if there is none. Asks nobody.
   [[nodiscard]] std::shared_ptr<const Definition> known(std::string_view name) const;
+  // Whether any quota key is known here.
+  [[nodiscard]] bool has_quotas() const { return has_quotas_.load(std::memory_order_relaxed); }
   // How many of these, from the first on, are decided in this node's own store.
   [[nodiscard]] std::size_t count_here(std::span<const Charge> charges) const;
   // With those of quota keys.
@@ -80,6 +89,9 @@ class Definitions {
 
   Result<void> read_all();
   Result<void> read_local(Table& table);
+  Result<std::vector<std::shared_ptr<const Definition>>> read_shared();
+  Result<std::shared_ptr<const Definition>> read_again(std::string_view name);
+  Result<void> adopt_all(Table table);
   Result<std::uint64_t> version();
   Result<void> announce();
   // Of a limit in the shared store.
@@ -89,14 +101,19 @@ class Definitions {
   Result<Amount> generation_of(std::string_view name, bool makes);
   Result<void> adopt(const std::shared_ptr<const Definition>& definition);
   void let_go(std::string_view name);
+  void look_for_quotas();  // with mutex_ held
 
   const Parts parts_;
-  net::FiberMutex changing_;  // whoever changes definitions, here and there; taken before mutex_
-  std::uint64_t version_ = 0;
+  std::atomic<bool> is_stopping_{false};
+  net::FiberMutex reading_;    // whoever reads all of them; taken before changing_
+  std::uint64_t version_ = 0;  // this and the next two under reading_
   Instant read_at_;
   std::set<std::string, std::less<>> without_generation_;  // as of the last time that all were read
+  net::FiberMutex changing_;                    // whoever changes definitions, here and there; taken before mutex_
+  std::set<std::string, std::less<>> changed_;  // since all are being read; under changing_
   mutable std::shared_mutex mutex_;
   Table table_;
+  std::atomic<bool> has_quotas_{false};  // in table_
 };
 
 }  // namespace mete::escrow

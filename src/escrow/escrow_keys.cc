@@ -66,6 +66,7 @@ core::QuotaRule rule_of(const Limit& limit) {
 }  // namespace
 
 std::shared_ptr<const Definition> EscrowKeys::quota(std::string_view key) const {
+  if (!parts_.definitions.has_quotas()) return nullptr;
   return parts_.definitions.known(quota_name(key));
 }
 
@@ -169,6 +170,8 @@ Result<std::optional<std::int64_t>> EscrowKeys::perform(const core::TakeOut& tak
 
 Result<std::int64_t> EscrowKeys::perform(const core::AddToCounter& add, store::Execution& execution) {
   if (quota(add.key)) return consume(add.key, add.by, execution);
+  // While there is a counter of the key, no throttle is made of it.
+  if (auto sum = parts_.counters.add_if_live(add.key, add.by, now())) return std::move(*sum);
   TRY(check_counter(add.key));
   return parts_.counters.add(add.key, add.by, now());
 }

@@ -38,6 +38,10 @@ class EscrowKeys {
   Result<bool> perform(const core::RemoveQuota& remove, store::Execution& execution);
   Result<Amount> perform(const core::TakeQuota& take, store::Execution& execution);
   Result<core::Verdict> perform(const core::Throttle& throttle, store::Execution& execution);
+  Result<void> perform(const core::KeysEach& keys, store::Execution& execution) {
+    keys.answer_by([&](const auto& step) { return perform(step, execution); });
+    return {};
+  }
   Result<bool> perform(const core::RemoveKey& remove, store::Execution& execution);
   Result<std::optional<Instant>> perform(const core::FindExpiry& find, store::Execution& execution);
   Result<bool> perform(const core::ExpireKey& expire, store::Execution& execution);

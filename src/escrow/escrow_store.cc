@@ -7,17 +7,14 @@
 
 #include "base/errors.h"
 #include "base/random.h"
-#include "base/time_text.h"
 #include "base/try.h"
 #include "core/reserved.h"
+#include "escrow/nodes/names.h"
+#include "escrow/others/other_nodes.h"
 
 namespace mete::escrow {
 
 namespace {
-
-constexpr auto kWatchEvery = std::chrono::milliseconds(300);
-// Longer than anybody asks again under an id who wants to know what has become of it.
-constexpr Duration kIdRetentionMin = std::chrono::minutes(10);
 
 // The clock that goes on while the machine sleeps: a share must not outlive its window by a nap.
 class BootClock final : public Clock {
@@ -30,32 +27,11 @@ class BootClock final : public Clock {
   }
 };
 
-// How many keys are looked at to tell what is outstanding.
-constexpr int kOutstandingPagesMax = 10;
-constexpr std::size_t kOutstandingPage = 1000;
+constexpr Duration kRefusalToldEvery = std::chrono::minutes(1);
 
-// How often the usage of a meter is looked at, until nothing changes meanwhile.
-constexpr int kLooksMax = 5;
-constexpr auto kLookPatience = std::chrono::milliseconds(100);
-
-// The whole as this node sees it: what it has spent is used, and what it has not is left. What other nodes have is
-// held.
-Usage without(Usage usage, const Shares::Look& look) {
-  usage.used += look.held_and_spent;
-  usage.held = std::max<Amount>(0, usage.held - look.held);
-  usage.remaining = std::min(usage.limit, usage.remaining + look.usable);
-  return usage;
-}
-
-// The same without the shared store, which does not answer.
-Usage as_known(const Shares::Look& look) {
-  const Amount remaining = std::min(look.capacity, look.usable + look.known_remaining);
-  return {.used = look.capacity - remaining,
-          .held = 0,
-          .remaining = remaining,
-          .limit = look.capacity,
-          .reset_after = look.is_stock ? Duration::never() : Duration()};
-}
+// How many keys of the shared store are looked at for counters.
+constexpr int kKeyPagesMax = 10;
+constexpr std::size_t kKeyPage = 100;
 
 // A store's time, for what is kept beside it.
 class StoreClock final : public Clock {
@@ -74,14 +50,17 @@ const Clock& machine_clock() {
 
 }  // namespace
 
-EscrowStore::EscrowStore(EscrowParts parts)
+EscrowStore::EscrowStore(EscrowParts parts, const Writer& self)
     : local_(std::move(parts.local)),
-      shared_(std::make_unique<store::FailOpen>(std::move(parts.shared),
-                                                [this](std::string_view name) {
-                                                  const auto definition = definitions_.known(name);
-                                                  return definition != nullptr ? std::optional(definition->limit)
-                                                                               : std::nullopt;
-                                                })),
+      shared_(std::make_unique<store::FailOpen>(
+          std::move(parts.shared),
+          store::FailOpen::Settings{.local_share_percent = parts.local_share_percent,
+                                    .find = [this](std::string_view name) -> std::optional<Limit> {
+                                      const auto definition = definitions_.known(name);
+                                      if (definition == nullptr) return std::nullopt;
+                                      return definition->limit;
+                                    },
+                                    .log = parts.log})),
       clock_(parts.clock != nullptr ? *parts.clock : machine_clock()),
       log_(parts.log),
       registration_(std::move(parts.registration)),
@@ -91,23 +70,44 @@ EscrowStore::EscrowStore(EscrowParts parts)
                     .shared = shared_->closed(),
                     .shares = shares_,
                     .clock = clock_,
-                    .registration = registration_.get()}),
-      counters_({.node = parts.node, .incarnation = parts.incarnation}),
+                    .registration = registration_.get(),
+                    .for_each = [this](std::size_t count, const auto& act) { carrier_->for_each(count, act); }}),
+      counters_(self),
       keys_({.store = *this, .definitions = definitions_, .counters = counters_, .throttles = *local_}),
-      share_tag_("mete-share:" + parts.node),
-      carrier_(std::make_unique<Carrier>(Carrier::Parts{.shared = shared_->closed(),
-                                                        .shares = shares_,
-                                                        .lots = lots_,
-                                                        .clock = clock_,
-                                                        .tag = share_tag_,
-                                                        .has_threads = parts.has_threads})),
+      share_tag_(Retirement::tag_of(parts.node)),
+      carrier_(std::make_unique<Carrier>(Carrier::Parts{
+          .shared = shared_->closed(),
+          .shares = shares_,
+          .lots = lots_,
+          .clock = clock_,
+          .tag = share_tag_,
+          .confirm = registration_ == nullptr ? std::function<Result<void>()>() : [this] { return confirm_shared(); },
+          .has_threads = parts.has_threads})),
+      retirement_(shared_->closed(), clock_),
       counter_clock_(std::make_unique<StoreClock>(*local_)),
-      neighbours_(std::move(parts.peers)) {}
+      others_(std::move(parts.others)),
+      releases_(others_.get(), clock_) {}
 
 Result<std::unique_ptr<EscrowStore>> EscrowStore::open(EscrowParts parts) {
-  std::optional<PeerOptions> link = std::move(parts.link);
   const bool has_threads = parts.has_threads;
-  std::unique_ptr<EscrowStore> store(new EscrowStore(std::move(parts)));
+  const auto credentials = std::make_shared<const PeerCredentials>(std::move(parts.credentials));
+  CounterExchange::Parts exchange = {.log = parts.log, .credentials = credentials};
+  Writer self{.node = parts.node, .incarnation = parts.incarnation};
+  if (!parts.directory.empty()) {
+    const std::string identity = parts.registration == nullptr ? "" : parts.registration->self().identity;
+    exchange.file = TRY(CounterFile::open({.files = *parts.files, .directory = parts.directory, .identity = identity},
+                                          std::move(self)));
+    self = exchange.file->self();
+  }
+  if (parts.registration != nullptr) {
+    exchange.cluster = parts.registration->cluster();
+    const bool asks_nodes = has_threads && parts.others == nullptr;
+    if (asks_nodes) {
+      parts.others =
+          std::make_unique<OtherNodes>(OtherNodes::Parts{.cluster = exchange.cluster, .credentials = credentials});
+    }
+  }
+  std::unique_ptr<EscrowStore> store(new EscrowStore(std::move(parts), self));
   TRY(store->check_retention());
   TRY(store->lots_.open());
   TRY(store->definitions_.load());
@@ -116,12 +116,20 @@ Result<std::unique_ptr<EscrowStore>> EscrowStore::open(EscrowParts parts) {
   } else {
     TRY(store->recover_lots());
   }
+  if (store->registration_ != nullptr && store->registration_->is_new()) store->tell_of_keys();
   TRY(store->stranded_.look(*store->shared_, store->share_tag_, store->clock_.now()));
-  if (link) {
-    link->clock = store->counter_clock_.get();
-    store->links_ = TRY(PeerLinks::start(*link, store->counters_));
+  if (exchange.file != nullptr) {
+    TRY(exchange.file->load_into(store->counters_));
   }
-  if (has_threads) store->watcher_ = std::thread([raw = store.get()] { raw->watch_until_stopped(); });
+  if (has_threads) {
+    exchange.counters = &store->counters_;
+    exchange.clock = store->counter_clock_.get();
+    store->exchange_ = std::make_unique<CounterExchange>(std::move(exchange));
+  }
+  if (has_threads) {
+    store->watcher_ = std::thread([raw = store.get()] { raw->repeat_until_stopped(&EscrowStore::watch); });
+    store->keeper_ = std::thread([raw = store.get()] { raw->repeat_until_stopped(&EscrowStore::look); });
+  }
   return store;
 }
 
@@ -131,7 +139,11 @@ EscrowStore::~EscrowStore() {
     is_stopping_ = true;
   }
   stop_signal_.notify_all();
+  carrier_->begin_stop();
+  definitions_.stop();
+  if (exchange_ != nullptr) exchange_->stop_soon();
   if (watcher_.joinable()) watcher_.join();
+  if (keeper_.joinable()) keeper_.join();
   carrier_->stop();
   const SharesStatistics left = shares_.statistics(clock_.now());
   if (left.outstanding == 0 || log_ == nullptr) return;
@@ -141,55 +153,55 @@ EscrowStore::~EscrowStore() {
       {{"units", std::to_string(left.outstanding)}});
 }
 
-Result<void> EscrowStore::check_retention() {
-  const auto statistics = TRY(shared_->run(core::ReadStatistics()));
-  const auto retention = statistics.id_retention;
-  if (!retention || *retention >= kIdRetentionMin) return {};
-  return base::invalid("the shared store remembers ids for " + base::duration_text(*retention) +
-                       " only (id_retention), and nodes need " + base::duration_text(kIdRetentionMin) +
-                       ": what is asked again after it has forgotten the id would happen twice");
-}
-
-void EscrowStore::watch_until_stopped() {
-  std::unique_lock lock(stop_mutex_);
-  do {
-    lock.unlock();
-    watch();
-    lock.lock();
-  } while (!stop_signal_.wait_for(lock, kWatchEvery, [this] { return is_stopping_; }));
-}
-
-void EscrowStore::watch() {
-  // A shared store that is away is noticed where it is needed; what is known stays.
-  static_cast<void>(definitions_.refresh());
-  counters_.sweep(now());
-  if (clock_.now() - kept_at_ < kRefreshEvery) return;
-  keep_registration();
-  kept_at_ = clock_.now();
-}
-
-void EscrowStore::tend() {
-  carrier_->tend();
-  watch();
-}
-
-void EscrowStore::keep_registration() {
-  const auto remembers = check_retention();
-  const bool is_forgetful = !remembers && remembers.error().code == ErrorCode::kInvalid;
-  if (is_forgetful && !is_forgetful_ && log_ != nullptr) {
-    log_->error("no more shares are drawn", {{"reason", remembers.error().message}});
+Result<Writer> EscrowStore::merge_counters(const CounterMessage& message) {
+  if (registration_ == nullptr || message.cluster != registration_->cluster()) {
+    return base::invalid("cluster: these are counters of another cluster than this node's");
   }
-  if (is_forgetful) carrier_->halt(remembers.error());
-  is_forgetful_ = is_forgetful;
-  if (registration_ == nullptr) return;
-  const auto kept = registration_->keep();
-  if (!kept && !carrier_->halted()) {
-    if (log_ != nullptr) log_->error("no more shares are drawn", {{"reason", kept.error().message}});
-    carrier_->halt(kept.error());
+  if (!is_node_name(message.from.node)) return base::invalid("node: that is no name of a node");
+  if (message.from.node == counters_.self().node) {
+    return base::invalid("node: '" + message.from.node + "' is this node itself");
   }
-  if (links_ == nullptr) return;
-  const auto linked = links_->set_peers(neighbours_.link_to(registration_->nodes(), clock_.now()));
-  if (!linked && log_ != nullptr) log_->warning("peers cannot be linked", {{"reason", linked.error().message}});
+  const auto states = TRY(decode_states(message.states));
+  const Source source = source_of(message.from);
+  std::size_t refused = 0;
+  for (const CounterState& state : states) {
+    if (!counters_.merge(state, source, now())) ++refused;
+  }
+  if (refused > 0) tell_refused(message.from.node);
+  return counters_.self();
+}
+
+// A node that brings too many goes on bringing them.
+void EscrowStore::tell_refused(std::string_view node) {
+  const std::uint64_t now_ns = clock_.now().ns();
+  std::uint64_t told_ns = refusal_told_ns_;
+  const bool is_told = told_ns != 0 && now_ns - told_ns < static_cast<std::uint64_t>(kRefusalToldEvery.ns());
+  if (is_told || log_ == nullptr || !refusal_told_ns_.compare_exchange_strong(told_ns, now_ns)) return;
+  log_->error("counters of another node are not taken in: there are too many here",
+              {{"node", node}, {"refused", counters_.refused()}});
+}
+
+Result<Retired> EscrowStore::retire(std::string_view node) {
+  if (registration_ == nullptr || !is_node_name(node)) return base::invalid("node: that is no name of a node");
+  TRY(registration_->confirm());
+  for (const NodeInfo& each : registration_->nodes()) {
+    if (each.node.name != node) continue;
+    return base::invalid(to_string(each.node) +
+                         " is alive, or was a moment ago: stop it, and what it has goes back by "
+                         "itself; if it was killed, wait 5 s");
+  }
+  auto retired = TRY(retirement_.settle_some(node));
+  if (retired.left == 0) {
+    const std::scoped_lock lock(away_mutex_);
+    std::erase(away_, node);
+  }
+  return retired;
+}
+
+void EscrowStore::set_credentials(PeerCredentials credentials) {
+  const auto next = std::make_shared<const PeerCredentials>(std::move(credentials));
+  if (exchange_ != nullptr) exchange_->set_credentials(next);
+  if (others_ != nullptr) others_->set_credentials(next);
 }
 
 ClusterStatus EscrowStore::status() {
@@ -197,20 +209,41 @@ ClusterStatus EscrowStore::status() {
   const Instant now = clock_.now();
   status.shares = shares_.statistics(now);
   status.stranded = stranded_.amount(now);
+  status.counters_refused = counters_.refused();
   if (const auto reason = carrier_->halted()) status.halted = reason->message;
   const auto remote = shared_->remote();
   status.is_shared_reachable = !remote || remote->is_reachable;
   if (registration_ == nullptr) return status;
   status.cluster = registration_->cluster();
   status.self = registration_->self();
-  const std::vector<PeerStatus> peers = links_ == nullptr ? std::vector<PeerStatus>() : links_->status();
+  {
+    const std::scoped_lock lock(away_mutex_);
+    status.away = away_;
+  }
+  const std::vector<PeerStatus> peers = exchange_ == nullptr ? std::vector<PeerStatus>() : exchange_->status();
   for (NodeInfo& info : registration_->nodes()) {
-    const auto is_it = [&](const PeerStatus& peer) { return peer.address == info.node.address && peer.is_connected; };
+    const auto is_it = [&](const PeerStatus& peer) { return peer.name == info.node.name && peer.is_connected; };
     const auto peer = std::find_if(peers.begin(), peers.end(), is_it);
     const bool is_linked = !info.is_self && peer != peers.end();
     status.nodes.push_back({std::move(info), is_linked ? std::optional(peer->lag) : std::nullopt});
   }
   return status;
+}
+
+// Counters are the nodes' own: those that plain servers kept in the shared store stay there, and nobody sees them.
+void EscrowStore::tell_of_keys() {
+  std::uint64_t cursor = 0;
+  for (int page = 0; page < kKeyPagesMax && log_ != nullptr; ++page) {
+    const auto keys = shared_->run(core::ScanKeys{cursor, kKeyPage});
+    if (!keys) return;
+    if (!keys->keys.empty()) {
+      return log_->warning("the shared store has counters, throttles or quotas of its own, which nodes do not see",
+                           {{"for_example", keys->keys.front().key},
+                            {"remedy", "SET at a node what is to go on, as docs/escrow.md says"}});
+    }
+    cursor = keys->cursor;
+    if (cursor == 0) return;
+  }
 }
 
 // What a killed predecessor had of stocks and long windows: it is known what was spent of each lot, and the rest goes
@@ -250,22 +283,6 @@ Result<std::vector<std::string>> EscrowStore::perform(const core::ListLimits& /*
   return names;
 }
 
-// Of what is held there, all is some node's share, but for what users hold.
-Result<std::optional<Amount>> EscrowStore::outstanding(std::string_view limit) {
-  const auto definition = definitions_.known(limit);
-  if (!definition || !definition->is_drawn()) return std::nullopt;
-  const Shares::LimitTotals here = shares_.totals(limit);
-  Amount held = 0;
-  std::uint64_t cursor = 0;
-  for (int page = 0; page < kOutstandingPagesMax; ++page) {
-    const auto usages = TRY(shared_->scan(limit, cursor, kOutstandingPage));
-    for (const KeyUsage& each : usages.keys) held += each.usage.held;
-    cursor = usages.cursor;
-    if (cursor == 0) break;
-  }
-  return std::max<Amount>(0, held - here.held_and_spent);
-}
-
 Result<store::Store*> EscrowStore::home_of(std::string_view limit) {
   return definitions_.find(limit).map(
       [this](const auto& definition) { return definition->is_here() ? local_.get() : shared_.get(); });
@@ -273,10 +290,16 @@ Result<store::Store*> EscrowStore::home_of(std::string_view limit) {
 
 namespace {
 
-// Whether nothing is known there of the hold.
-bool is_unknown(const Result<std::optional<HoldInfo>>& answer) { return answer.has_value() && !answer->has_value(); }
+// Whether nothing is known there of the hold; and whether it is no hold any more there.
+bool is_unknown(const Result<std::optional<HoldInfo>>& answer, std::string_view /*id*/) {
+  return answer.has_value() && !answer->has_value();
+}
 template <class Answer>
-bool is_unknown(const Result<Answer>& answer) {
+bool is_unknown(const Result<Answer>& answer, std::string_view id) {
+  return !answer.has_value() && answer.error() == core::no_hold(id);
+}
+template <class Answer>
+bool is_over(const Result<Answer>& answer) {
   return !answer.has_value() && answer.error().code == ErrorCode::kNoHold;
 }
 
@@ -287,7 +310,10 @@ Result<typename What::Answer> EscrowStore::perform(const What& operation, store:
   constexpr core::Traits kTraits = What::kTraits;
   if constexpr (kTraits.home == core::Home::kHold) {
     auto here = local_->run(operation, execution);
-    return is_unknown(here) ? shared_->run(operation) : std::move(here);
+    const bool is_unknown_here = is_unknown(here, operation.id);
+    if (!is_unknown_here && !is_over(here)) return here;
+    auto there = shared_->run(operation);
+    return is_unknown_here || !is_unknown(there, operation.id) ? std::move(there) : std::move(here);
   } else {
     store::Store* const home = TRY(home_of(operation.meter.limit));
     if constexpr (kTraits.effect != core::Effect::kReads) {
@@ -298,49 +324,7 @@ Result<typename What::Answer> EscrowStore::perform(const What& operation, store:
   }
 }
 
-// --- Looking and correcting ------------------------------------------------------------------------------------------
-
-// What the node has and has not spent is used there. While an order is under way, the two do not tell of the same time.
-Result<Usage> EscrowStore::perform(const core::ReadUsage& read, store::Execution& execution) {
-  const auto home = TRY(home_of(read.meter.limit));
-  if (home != shared_.get()) return home->run(read, execution);
-  for (int attempt = 0;; ++attempt) {
-    const auto before = shares_.look(read.meter, clock_.now());
-    if (before && before->has_order_under_way && attempt < kLooksMax) {
-      shares_.wait_for_change(read.meter, before->change, kLookPatience);
-      continue;
-    }
-    auto usage = shared_->run(read);
-    const auto look = shares_.look(read.meter, clock_.now());
-    if (!look) return usage;
-    if (!usage) return usage.error().code == ErrorCode::kUnavailable ? as_known(*look) : usage;
-    const bool is_same_time = !look->has_order_under_way && (!before || before->change == look->change);
-    if (is_same_time || attempt >= kLooksMax) return without(*usage, *look);
-  }
-}
-
-Result<void> EscrowStore::perform(const core::ShiftUsage& shifts, store::Execution& execution) {
-  store::Store* const home = TRY(home_of(shifts.limit));
-  if (home != shared_.get()) return home->run(shifts, execution);
-  for (const store::Shift& each : shifts.shifts) {
-    const Charge charge{shifts.limit, each.key, 0};
-    give_back({&charge, 1});
-  }
-  return home->run(shifts);
-}
-
-Result<UsagePage> EscrowStore::perform(const core::ScanUsage& scan, store::Execution& execution) {
-  store::Store* const home = TRY(home_of(scan.limit));
-  if (home != shared_.get()) return home->run(scan, execution);
-  auto page = TRY(home->run(scan));
-  std::erase_if(page.keys, [&](KeyUsage& each) {
-    const auto look = shares_.look({scan.limit, each.key}, clock_.now());
-    if (!look) return false;
-    each.usage = without(each.usage, *look);
-    return each.usage.used + each.usage.held == 0;  // Drawn, and none of it spent.
-  });
-  return page;
-}
+// --- Ids and gives ---------------------------------------------------------------------------------------------------
 
 Result<std::optional<core::Verdict>> EscrowStore::perform(const core::Recall& recall, store::Execution& execution) {
   const auto parts = split(recall.take.charges);
@@ -352,7 +336,12 @@ Result<std::optional<core::Verdict>> EscrowStore::perform(const core::Recall& re
   }
   const bool is_all_here = parts->drawn.empty() && parts->there.empty();
   if (is_all_here) return local_->run(recall, execution);
-  if (parts->here.empty()) return shared_->run(recall);
+  if (parts->here.empty()) {
+    auto earlier = TRY(shared_->run(recall));
+    if (!earlier) return earlier;
+    const std::vector<Usage> not_told(recall.take.charges.size());
+    return std::optional(as_denied_here(*earlier, recall.take.charges, not_told));
+  }
   return in_parts(*parts, execution, [&](store::Coordinator& whole) { return whole.recall(recall.take); });
 }
 
@@ -379,9 +368,7 @@ Result<core::Verdict> EscrowStore::perform(const core::Hold& hold, store::Execut
         "charges: a hold is of limits of scope node, or of limits of scope shared and "
         "escrow, not of both: make two holds");
   }
-  // What is missing there may be here; a denial of an id is final, so this comes first.
-  give_back(parts->drawn.charges);
-  return shared_->hold(hold);
+  return decide_there(hold, parts->drawn);
 }
 
 Result<std::vector<std::string>> EscrowStore::perform(const core::ListTagged& list, store::Execution& execution) {
@@ -414,7 +401,7 @@ Result<store::StoreStatistics> EscrowStore::perform(const core::ReadStatistics& 
                                                     store::Execution& /*execution*/) {
   store::StoreStatistics statistics = local_->statistics();
   statistics.limits = definitions_.names().size();
-  statistics.unrecorded_admissions += shared_->admissions();
+  shared_->add_to(statistics);
   return statistics;
 }
 

@@ -18,17 +18,23 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
 #include "escrow/carrier.h"
 #include "escrow/counters/counters.h"
+#include "escrow/counters/exchange.h"
 #include "escrow/definitions.h"
 #include "escrow/escrow_keys.h"
 #include "escrow/lot_book.h"
-#include "escrow/neighbours.h"
+#include "escrow/nodes/clock_watch.h"
 #include "escrow/nodes/registration.h"
-#include "escrow/peers/links.h"
+#include "escrow/nodes/retirement.h"
+#include "escrow/others/neighbours.h"
+#include "escrow/others/others.h"
+#include "escrow/others/peers.h"
+#include "escrow/others/releases.h"
 #include "escrow/shares.h"
 #include "escrow/status.h"
 #include "escrow/stranded.h"
@@ -45,10 +51,14 @@ struct EscrowParts {
   std::uint64_t incarnation = 0;  // greater than all that the node had before
   // Among the other nodes, in `shared`; null: nobody looks after it.
   std::unique_ptr<Registration> registration = {};
-  // The link to other nodes, over which counters go, and where some of those may be; the rest are found by the
-  // registration.
-  std::optional<PeerOptions> link = {};
-  std::vector<std::string> peers = {};
+  // How other nodes, which the registration finds, are reached: at their RESP listeners.
+  PeerCredentials credentials = {};
+  // Asks them what they have of limits. Null: where there are threads and a registration, over the network.
+  std::unique_ptr<Others> others = {};
+  // Where counters are kept. Empty: in memory alone.
+  std::string directory = {};
+  journal::FileSystem* files = nullptr;
+  int local_share_percent = store::FailOpen::kSharePercent;
   const Clock* clock = nullptr;  // how long things take; null: the machine's. Not owned
   base::Log* log = nullptr;      // not owned; may be left out
   bool has_threads = true;       // false: nothing happens by itself, but in tend(); for tests that set the clock
@@ -63,9 +73,24 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   [[nodiscard]] bool draws_shares() const override { return true; }
   [[nodiscard]] Result<std::optional<Amount>> outstanding(std::string_view limit) override;
   [[nodiscard]] std::optional<store::RemoteStatus> remote() const override { return shared_->remote(); }
+  [[nodiscard]] store::ClockStatus clock_status() const override { return local_->clock_status(); }
   [[nodiscard]] store::Persistence* persistence() override { return local_->persistence(); }
 
+  void expect_keys(std::span<const std::string_view> keys) override { counters_.expect(keys); }
+
   [[nodiscard]] ClusterStatus status();
+  // Counters that another node has brought. Tells which of its lives this node is in.
+  Result<Writer> merge_counters(const CounterMessage& message);
+
+  // What this node has of some meters, for another node of that cluster, which goes by shares as this one does.
+  Result<std::vector<NodeShare>> answer(ClusterNumber cluster, const ShareQuestion& question);
+
+  // By which other nodes are reached from now on.
+  void set_credentials(PeerCredentials credentials);
+
+  // Settles some of what a node had that never comes back: again while there is some left (retirement.h). Refused while
+  // that node is alive.
+  Result<Retired> retire(std::string_view node);
 
   // What its threads do again and again, once: shares are drawn ahead and given back, definitions looked for.
   void tend();
@@ -96,7 +121,7 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
     bool is_shadow = false;
   };
 
-  explicit EscrowStore(EscrowParts parts);
+  EscrowStore(EscrowParts parts, const Writer& self);
 
   // Where the limit is, or the hold. What changes a meter finds all of it there: the share goes back first.
   template <class What>
@@ -124,12 +149,28 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Result<void> perform(const core::Clear& clear, store::Execution& execution);
   Result<store::StoreStatistics> perform(const core::ReadStatistics& read, store::Execution& execution);
 
+  Result<void> recover_lots();
+  void tell_of_keys();
+  void tell_refused(std::string_view node);
+
+  // What is looked after all the time (escrow_watch.cc).
+  //
   // The shared store must remember ids for as long as an order may be asked again.
   Result<void> check_retention();
-  Result<void> recover_lots();
-  void watch_until_stopped();
+  void repeat_until_stopped(void (EscrowStore::*act)());
+  [[nodiscard]] bool is_stopping();
+  // By one thread each: to read definitions may take long, and a node must be heard of all the time.
   void watch();
-  void keep_registration();
+  void look();
+  void look_at_shared();
+  // Whether the shared store is what it was, and this node one of its cluster's.
+  Result<void> confirm_shared();
+  void give_up(const Error& reason);
+  void look_at_clock(Instant asked_at);
+  void look_at_nodes();
+  void look_who_is_away(const std::vector<NodeInfo>& nodes);
+  // Draws are made while there is no reason not to.
+  void set_halted(std::optional<Error> reason);
 
   Result<Split> split(std::span<const Charge> charges);
   // The answer that an operation with an id got before its limits were dropped; `error` if it got none.
@@ -144,6 +185,10 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Result<core::Verdict> take_patiently(const Definition& definition, const Charge& charge, Mode mode,
                                        Shares::Taking& taking, store::Execution& execution);
   Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
+  // What draws on limits that shares are drawn of, in the shared store: of a store that is what it was, before and
+  // after.
+  template <class Act>
+  auto surely(Act act) -> decltype(act());
   // A take of several charges, of which some were taken from shares.
   struct Several;
   Result<void> take_shares(Several& several, store::Execution& execution);
@@ -158,13 +203,30 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   // Charges of scope node beside others: act(coordinator) does the operation.
   template <class Act>
   auto in_parts(const Split& split, store::Execution& execution, Act act);
-  // Decided there, or from several shares.
-  Result<core::Verdict> take_there(const store::Take& request, const Part& drawn);
+  // Decided there: a take or a hold. What is denied comes back first, as far as this node has it, or others do.
+  template <class What>
+  Result<core::Verdict> decide_there(const What& request, const Part& drawn);
+  template <class What>
+  Result<core::Verdict> decide_with_shares(const What& request);
+  Result<core::Verdict> force_there(const core::Take& request, const Part& drawn);
+  // What the shared store cannot decide now, as the limits say.
+  template <class What>
+  Result<core::Verdict> decided_or_admitted(const What& request, Result<core::Verdict> verdict);
+  // Whether anything of what is denied has come back: from here, and from other nodes if that is not enough.
+  bool bring_back(std::span<const Charge> charges, const core::Verdict& denied, std::span<const Usage> usages);
+  // Whether others hold some of the meter, which may come back. `usage`: as the shared store has it.
+  bool can_come_back(const Charge& charge, const Usage& usage);
+  // A denial by the shared store is for no longer than until something may come back.
+  core::Verdict as_denied_here(core::Verdict denied, std::span<const Charge> charges, std::span<const Usage> usages);
   Result<core::Verdict> take_several(const Split& split, store::Execution& execution);
   Result<core::Verdict> peek_all(const Split& split, bool is_denied, store::Execution& execution);
   Result<core::Verdict> peek_piece(const Piece& piece, std::span<const Charge> charges, store::Execution& execution);
   // What this node has of these meters goes back; returns when the shared store has it.
   void give_back(std::span<const Charge> charges);
+  // The same for another node. Tells how much that was.
+  Amount release(const store::MeterName& meter);
+  // What the other nodes have of these keys together, as far as they answer.
+  std::vector<NodeShare> shares_of_others(std::string_view limit, std::vector<std::string> keys);
   // The store that has the limit.
   Result<store::Store*> home_of(std::string_view limit);
 
@@ -179,19 +241,38 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Definitions definitions_;
   Stranded stranded_;
   Counters counters_;
+  std::atomic<std::uint64_t> refusal_told_ns_{0};  // when the log was told that counters are not taken in
   EscrowKeys keys_;
   const std::string share_tag_;
   std::unique_ptr<Carrier> carrier_;  // after what it works with
+  Retirement retirement_;
   const std::unique_ptr<Clock> counter_clock_;
   Neighbours neighbours_;
-  std::unique_ptr<PeerLinks> links_;  // null: no peers
+  const std::unique_ptr<Others> others_;  // null: none can be asked
+  Releases releases_;
+  std::unique_ptr<CounterExchange> exchange_;  // null: there are no threads
 
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;
   bool is_stopping_ = false;
-  Instant kept_at_;            // the registration; of who watches
-  bool is_forgetful_ = false;  // the shared store, as of the last look; of who watches
-  std::thread watcher_;        // last: it uses all of the above
+  // Of who looks at the shared store:
+  Instant looked_at_;
+  std::optional<Error> forgetful_;  // the shared store is, as of the last look
+  ClockWatch clock_watch_;
+  std::optional<Error> clock_set_;
+  Instant clock_set_at_;
+  std::vector<std::string> alive_;  // nodes, by name, when it was looked last who is away
+  Instant away_looked_at_;
+  std::set<std::string, std::less<>> clocks_warned_of_;  // of nodes, by name
+
+  mutable std::mutex away_mutex_;
+  std::vector<std::string> away_;  // under away_mutex_
+
+  std::mutex halting_;  // who says whether draws are made
+  std::once_flag given_up_;
+  // Last: they use all of the above.
+  std::thread watcher_;  // definitions
+  std::thread keeper_;   // the shared store, and this node in it
 };
 
 template <class What>
@@ -202,6 +283,14 @@ Result<typename What::Answer> EscrowStore::where_remembered(const Error& error, 
   if (here.has_value() || here.error().code != ErrorCode::kNoLimit) return here;
   auto there = shared_->run(operation);
   return there.has_value() || there.error().code != ErrorCode::kNoLimit ? std::move(there) : error;
+}
+
+template <class Act>
+auto EscrowStore::surely(Act act) -> decltype(act()) {
+  TRY(carrier_->make_sure());
+  auto answer = act();
+  TRY(carrier_->make_sure());
+  return answer;
 }
 
 // The others decide, and each node remembers what is its own: so an id is good at every node for what they share.

@@ -16,8 +16,8 @@ using store::placed;
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(5);  // for a draw
-
-store::MeterName meter_of(const Charge& charge) { return {charge.limit, charge.key}; }
+// Then nobody is asked any more to give back what is denied here: others are faster to take it.
+constexpr int kAttemptsMax = 8;
 
 void tell_usage(const core::Verdict& verdict, std::span<Usage> usages) {
   for (Usage& usage : usages) {
@@ -69,8 +69,8 @@ Result<core::Verdict> EscrowStore::perform(const core::Take& take, store::Execut
   const bool is_look = take.charges.size() == 1 && first.cost == 0 && take.id.empty();
   const bool is_peek = take.mode == Mode::kPeek || is_look;
   if (is_peek) return told(peek_all(*parts, false, execution), take.usages);
-  const bool is_for_shared = !take.id.empty() || take.mode == Mode::kForce || parts->drawn.empty();
-  if (is_for_shared) return take_there(take, parts->drawn);
+  if (take.mode == Mode::kForce) return force_there(take, parts->drawn);
+  if (!take.id.empty() || parts->drawn.empty()) return decide_there(take, parts->drawn);
   const bool is_one_share = take.charges.size() == 1 && !parts->drawn.empty();
   return told(is_one_share ? take_from_share(*parts->drawn.definitions[0], first, take.mode, execution)
                            : take_several(*parts, execution),
@@ -137,11 +137,20 @@ Result<core::Verdict> EscrowStore::take_patiently(const Definition& definition, 
                                                   Shares::Taking& taking, store::Execution& execution) {
   if (charge.cost > kAmountMax) return peek_share(charge);
   const Instant deadline = clock_.now() + kPatience;
-  for (bool has_waited = false;; has_waited = true) {
+  std::uint64_t round = 0;
+  for (int attempt = 0;; ++attempt) {
     const Instant now = clock_.now();
-    taking = shares_.take(meter_of(charge), definition.terms, charge.cost, mode, now, has_waited);
+    taking = shares_.take(meter_of(charge), definition.terms, charge.cost, mode, now, attempt > 0);
     if (taking.outcome == Share::Outcome::kAsk) return taking.verdict;
     if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
+    const bool is_denied = taking.outcome == Share::Outcome::kDecided && !taking.verdict.is_allowed;
+    // A draw that will be denied need not be waited for.
+    const bool may_ask_others = taking.needs_others && (attempt == 0 || (is_denied && attempt < kAttemptsMax));
+    if (round == 0 && may_ask_others) round = releases_.begin(meter_of(charge));
+    if (is_denied && round > 0 && releases_.wait(meter_of(charge), std::exchange(round, 0))) {
+      shares_.reconsider(meter_of(charge));
+      continue;
+    }
     if (taking.outcome == Share::Outcome::kDecided) {
       TRY(note_spent(taking, charge, execution));
       return taking.verdict;
@@ -157,9 +166,8 @@ Result<core::Verdict> EscrowStore::take_patiently(const Definition& definition, 
 // On this thread: nobody else waits for it.
 Result<core::Verdict> EscrowStore::ask(const Definition& definition, const Charge& charge, const Order& order,
                                        Mode mode) {
-  if (const auto reason = carrier_->halted()) return fail(definition, charge, *reason);
   const Charge asked{charge.limit, charge.key, order.amount};
-  auto verdict = shared_->closed().take({.charges = {&asked, 1}, .mode = mode});
+  auto verdict = surely([&] { return shared_->closed().take({.charges = {&asked, 1}, .mode = mode}); });
   shares_.finish(order, verdict.map([](const core::Verdict& told) { return OrderAnswer{.verdict = told}; }),
                  clock_.now());
   return verdict.has_value() ? verdict : fail(definition, charge, verdict.error());
@@ -206,41 +214,19 @@ Result<core::Verdict> EscrowStore::peek_share(const Charge& charge) {
   const auto look = shares_.look(meter_of(charge), clock_.now());
   const Amount here = look ? look->usable : 0;
   const Charge missing{charge.limit, charge.key, std::max<Amount>(0, charge.cost - here)};
-  auto verdict = TRY(shared_->take({.charges = {&missing, 1}, .mode = Mode::kPeek}));
-  // It tells what remains after a peek's charge.
-  const Amount from_here = std::min(here, charge.cost);
+  Usage usage;
+  auto verdict = TRY(shared_->take({.charges = {&missing, 1}, .mode = Mode::kPeek, .usages = {&usage, 1}}));
+  // It tells what remains after a peek's charge, if that fits.
+  const Amount from_here = verdict.is_allowed ? std::min(here, charge.cost) : 0;
   verdict.remaining = std::min(verdict.limit, verdict.remaining + here - from_here);
   if (verdict.is_allowed) verdict.taken = charge.cost;
   const auto definition = definitions_.known(charge.limit);
-  if (definition && definition->is_drawn()) {
-    verdict.retry_after = without_shares(*definition->terms, verdict.retry_after);
-  }
+  if (!definition || !definition->is_drawn() || verdict.is_allowed || charge.cost > usage.limit) return verdict;
+  // What clients hold is not back any sooner than the shared store tells.
+  const bool is_share =
+      can_come_back(charge, usage) && shares_of_others(charge.limit, {std::string(charge.key)})[0].held > 0;
+  verdict.retry_after = denied_for(*definition->terms, verdict.retry_after, is_share);
   return verdict;
-}
-
-// --- In the shared store ---------------------------------------------------------------------------------------------
-
-// What is missing there may be here. A take by force may leave the usage above the limit; then everything is denied,
-// and so the share must not be spent any more.
-Result<core::Verdict> EscrowStore::take_there(const store::Take& request, const Part& drawn) {
-  if (drawn.empty()) return shared_->take(request);
-  if (request.mode == Mode::kForce) {
-    auto verdict = shared_->take(request);
-    if (verdict.has_value() && verdict->remaining == 0) give_back(drawn.charges);
-    return verdict;
-  }
-  store::Take attempt = request;
-  attempt.remembers_denial = false;
-  auto verdict = shared_->take(attempt);
-  if (!verdict.has_value() || verdict->is_allowed) return verdict;
-  give_back(drawn.charges);
-  return shared_->take(request);
-}
-
-void EscrowStore::give_back(std::span<const Charge> charges) {
-  for (const Charge& charge : charges) {
-    for (const Order& order : shares_.settle(meter_of(charge), clock_.now())) carrier_->carry_out(order);
-  }
 }
 
 // --- Several charges
@@ -342,11 +328,9 @@ Result<void> EscrowStore::take_shares(Several& several, store::Execution& execut
 Result<void> EscrowStore::take_rest(Several& several, store::Execution& /*execution*/) {
   const Part& rest = several.rest;
   if (rest.empty()) return {};
-  if (!several.asked.empty()) {
-    if (auto reason = carrier_->halted()) return std::move(*reason);
-  }
   std::vector<Usage> usages(rest.charges.size());
-  const auto verdict = TRY(shared_->take({.charges = rest.charges, .usages = usages}));
+  const auto take = [&] { return shared_->take({.charges = rest.charges, .usages = usages}); };
+  const auto verdict = TRY(several.asked.empty() ? take() : surely(take));
   tell_asked(several, verdict, usages);
   several.rest_told = {placed(verdict, rest.places), rest.is_shadow(), rest.places[0]};
   several.is_allowed = verdict.is_allowed;

@@ -30,10 +30,8 @@ void Lot::unspend(Amount units) {
 
 Instant window_end(const Terms& terms, Duration reset_after, Instant sent_at) {
   if (terms.kind == Kind::kStock) return Instant::max();
-  // What a sliding window has charged must be spent while it counts for a whole period from then on: up to the end of
-  // its slot, or not at all later where it has its exact time.
-  std::int64_t counts_for = reset_after.ns() - (terms.kind == Kind::kSliding ? terms.period.ns() : 0);
-  counts_for = std::max<std::int64_t>(0, std::min(counts_for, terms.ttl.ns()));
+  CHECK(terms.kind != Kind::kSliding);  // Nothing is drawn of one: it would have to be spent at once.
+  const std::int64_t counts_for = std::max<std::int64_t>(0, std::min(reset_after.ns(), terms.ttl.ns()));
   // Only a bucket's lots are kept longer than that.
   const std::int64_t age_max = terms.kind == Kind::kBucket ? counts_for : std::min(counts_for, kLotAgeMax.ns());
   const std::int64_t drift = age_max / kClockDriftDivisor;

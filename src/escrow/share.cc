@@ -25,8 +25,6 @@ constexpr std::int64_t kRoundTripsAhead = 4;
 constexpr std::int64_t kRoundTripsSpent = 2;  // one to half of it, when the next draw is asked for, and one for that
 // Where not every take waits for the disk, so much of a lot is written down as spent before it is.
 constexpr Amount kBookedAheadDivisor = 16;
-// Within so long another node notices that its share is idle, and has given it back.
-constexpr Duration kGivenBackWithin = seconds(1);
 // A bucket's lot leaks, and what is left of it is rounded down. While half of the bucket is left nobody misses that;
 // below, a lot has to be worth it.
 constexpr Amount kBucketBatchMin = 2;
@@ -100,8 +98,8 @@ Share::Outcome Share::take(Amount cost, Mode mode, Instant now, core::Verdict& v
   if (spend_at_once(cost, now, verdict)) return Outcome::kDecided;
   if ((draw_ && draw_->pause > Duration()) || now < refused_until_) return Outcome::kFailed;
   demand_.ask(now);  // Or what comes would be idle before it is spent.
-  // Of these a draw may be worth nothing by the time it is here: a bucket's leaks, and a sliding window's dies with the
-  // slot that it was charged in.
+  // Of these a draw may be worth nothing by the time it is here: a bucket's leaks, and a sliding window's would die
+  // with the slot that it was charged in, so that of those none is drawn at all.
   const bool asks = terms_->kind == Kind::kBucket || terms_->kind == Kind::kSliding;
   if (draw_ && !asks) return Outcome::kWait;
   const Amount here = usable(now);
@@ -190,16 +188,17 @@ bool Share::is_denied(Amount need, Instant now) const {
 // --- Drawing ---------------------------------------------------------------------------------------------------------
 
 bool Share::wants_draw(Instant now) const {
-  if (terms_->is_over) return false;
-  // What goes back of a long window for being idle must not be drawn again for having been asked for.
-  if (terms_->is_kept && now - demand_.asked_at() >= idle_time()) return false;
+  if (terms_->is_over || terms_->kind == Kind::kSliding) return false;
+  // What goes back of a long window for being idle must not be drawn again for having been asked for. And what others
+  // wanted is for them, until somebody asks for it here.
+  if (terms_->is_kept && now - demand_.asked_at() >= idle_time(*terms_)) return false;
+  if (demand_.asked_at() <= given_back_at_) return false;
   const bool is_bucket = terms_->kind == Kind::kBucket;
   if (usable(now) * 2 >= (is_bucket ? batch(now) : last_batch_) || draw_ || !is_known_) return false;
   if (is_bucket) {
     const bool is_scarce = known_remaining(now) * 2 < capacity_;
     if (batch(now) < (is_scarce ? kScarceBucketBatchMin : kBucketBatchMin)) return false;
   }
-  if (terms_->kind == Kind::kSliding && until(window_ends_at_, now) <= round_trip_ * 2) return false;
   if (denial_ && now < denial_->until) return false;
   return demand_.is_repeated() && expected(now) > 0 && known_remaining(now) > 0;
 }
@@ -213,8 +212,6 @@ Duration Share::horizon() const {
 Duration Share::far_horizon(Instant now) const {
   return std::min(horizon() * kSeldomFactor, part(until(window_ends_at_, now), kWindowDivisor));
 }
-
-Duration Share::idle_time() const { return std::clamp<Duration>(part(terms_->ttl, 10), milliseconds(100), seconds(3)); }
 
 Amount Share::expected(Instant now) const {
   const Amount soon = demand_.within(horizon(), now);
@@ -267,19 +264,19 @@ void Share::answered(const Order& order, const core::Verdict& verdict, Instant n
   know({verdict.remaining, verdict.limit}, now);
   resets_at_ = after(verdict.reset_after, now);
   if (verdict.is_allowed) {
-    if (terms_->kind == Kind::kSliding) window_ends_at_ = window_end(*terms_, verdict.reset_after, order.sent_at);
     denial_.reset();
   } else {
-    note_denial(order.amount, verdict.retry_after, now);
+    note_denial(order, verdict, now);
   }
 }
 
-void Share::granted(const Order& order, const core::Verdict& verdict, Instant now) {
+void Share::granted(const Order& order, const core::Verdict& verdict, Amount held, Instant now) {
   if (!draw_ || draw_->order.id != order.id) return;
   const std::shared_ptr<const Terms> terms = std::move(draw_->terms);
   if (draw_->pause == Duration()) round_trip_ = now - order.sent_at;
   draw_.reset();
   statistics_.granted += static_cast<std::uint64_t>(order.amount);
+  others_hold_ = held > this->held() + order.amount;
   denial_.reset();
   denials_in_a_row_ = 0;
   last_batch_ = order.amount;
@@ -287,6 +284,7 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
   resets_at_ = after(verdict.reset_after, now);
   window_ends_at_ = window_end(*terms, verdict.reset_after, order.sent_at);
   Lot lot = make_lot(*terms, order.id, order.amount, verdict, order.sent_at);
+  lot.granted_at = now;
   if (!keeps_lots(*terms, *terms_)) return settle(lot, now);
   const auto place = std::upper_bound(lots_.begin(), lots_.end(), lot,
                                       [](const Lot& a, const Lot& b) { return a.dies_at < b.dies_at; });
@@ -294,7 +292,6 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Instant no
   drop_dead(now);
 }
 
-// What other nodes hold and do not use comes back: nobody need wait for the end of the window.
 void Share::denied(const Order& order, const core::Verdict& verdict, Amount held, Instant now) {
   if (!draw_ || draw_->order.id != order.id) return;
   if (draw_->pause == Duration()) round_trip_ = now - order.sent_at;
@@ -303,16 +300,14 @@ void Share::denied(const Order& order, const core::Verdict& verdict, Amount held
   ++denials_in_a_row_;
   know({verdict.remaining, verdict.limit}, now);
   resets_at_ = after(verdict.reset_after, now);
-  const bool may_come_back = held > this->held();
-  const Duration given_back = idle_time() + kGivenBackWithin;
-  const Duration alone = without_shares(*terms_, verdict.retry_after);
-  note_denial(order.amount, may_come_back ? std::min(alone, given_back) : alone, now);
+  others_hold_ = held > this->held();
+  note_denial(order, verdict, now);
 }
 
-void Share::note_denial(Amount need, Duration retry_after, Instant now) {
+void Share::note_denial(const Order& order, const core::Verdict& verdict, Instant now) {
   const Duration pause = denial_ ? std::min(denial_->pause * 2, kDenialPauseMax) : kDenialPauseMin;
-  const Instant retry_at = after(retry_after, now);
-  denial_ = {.need = need, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
+  const Instant retry_at = after(denied_for(*terms_, verdict.retry_after, others_hold_), now);
+  denial_ = {.need = order.amount, .until = std::min(now + pause, retry_at), .retry_at = retry_at, .pause = pause};
 }
 
 void Share::know(const MeterStanding& standing, Instant now) {

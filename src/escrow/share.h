@@ -8,7 +8,8 @@
 //                └─ a draw of what is needed, or of a batch if that is more
 //
 // A bucket's take that its lots do not cover is decided by the shared store itself: what is drawn of a bucket leaks at
-// once, so the last unit of a lot could never be spent. Its lots are all drawn ahead.
+// once, so the last unit of a lot could never be spent. Its lots are all drawn ahead. Of a sliding window none is
+// drawn: every take is decided there.
 //
 // A batch is a tenth of the limit at first, then what is asked for in a second, and never more than a quarter of what
 // is left of the whole: so batches shrink, down to 1, as the limit is used up, and the last units go to who asks for
@@ -107,8 +108,8 @@ class alignas(64) Share {
   // The order that kAsk asks for, and what was said to it.
   Order ask(Instant now);
   void answered(const Order& order, const core::Verdict& verdict, Instant now);
-  void granted(const Order& order, const core::Verdict& verdict, Instant now);
   // `held`: what is held in the shared store of the meter, for whomever.
+  void granted(const Order& order, const core::Verdict& verdict, Amount held, Instant now);
   void denied(const Order& order, const core::Verdict& verdict, Amount held, Instant now);
   // kUnavailable: nobody knows what became of it, and it is asked again. Anything else is a refusal: there is no such
   // limit, or no such hold.
@@ -120,6 +121,13 @@ class alignas(64) Share {
   void tend(DrawNames& names, Instant now, std::vector<Order>& orders);
   // Everything goes back.
   void settle_all(Instant now, std::vector<Order>& orders);
+  // What was granted from then on was granted by a store that has forgotten what it granted before: it is not spent,
+  // and goes back to nobody.
+  void distrust(Instant since);
+  // Whether others hold some of the meter, as of the last answer, and may give it back: nodes their shares, or clients.
+  [[nodiscard]] bool can_come_back() const { return others_hold_ && goes_back(*terms_); }
+  // Others have given something back: what was denied is asked for anew.
+  void reconsider() { denial_.reset(); }
   // Nothing is left that anybody would miss.
   [[nodiscard]] bool is_forgettable(Instant now) const;
 
@@ -174,7 +182,7 @@ class alignas(64) Share {
   void ask_settling(Instant now, std::vector<Order>& orders);
   void drop_dead(Instant now);
   void give_up_draw(Instant now);
-  void note_denial(Amount need, Duration retry_after, Instant now);
+  void note_denial(const Order& order, const core::Verdict& verdict, Instant now);
   [[nodiscard]] bool is_denied(Amount need, Instant now) const;
   [[nodiscard]] bool has_too_much(Instant now) const;
   // What is asked for in about a second; more of it of a limit that is asked seldom.
@@ -182,7 +190,6 @@ class alignas(64) Share {
   [[nodiscard]] Amount batch(Instant now) const;
   [[nodiscard]] Duration horizon() const;
   [[nodiscard]] Duration far_horizon(Instant now) const;
-  [[nodiscard]] Duration idle_time() const;
   [[nodiscard]] core::Verdict admitted(Amount cost, Amount here, Instant now) const;
   [[nodiscard]] core::Verdict turned_down(Amount cost, Instant now) const;
 
@@ -197,6 +204,7 @@ class alignas(64) Share {
   Demand demand_;
   Amount last_batch_ = 0;
   bool is_known_ = false;  // there was an answer
+  bool others_hold_ = false;
   Amount remaining_ = 0;
   Amount capacity_ = 0;
   Instant known_at_;
@@ -208,6 +216,7 @@ class alignas(64) Share {
   int denials_in_a_row_ = 0;  // of draws
   Duration round_trip_;
   Instant window_ends_at_;  // as of the last grant
+  Instant given_back_at_;   // all of it, because others want it
   std::optional<Denial> denial_;
   Error failure_;
   Instant refused_until_;

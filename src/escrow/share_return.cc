@@ -47,6 +47,13 @@ void Share::settle_lots(Instant now) {
   lots_.clear();
 }
 
+void Share::distrust(Instant since) {
+  for (const Lot& lot : lots_) {
+    if (lot.granted_at >= since) statistics_.lapsed += static_cast<std::uint64_t>(lot.left);
+  }
+  erase_lots(lots_, [&](const Lot& lot) { return lot.granted_at >= since; });
+}
+
 void Share::settled(const Order& order, std::optional<MeterStanding> standing, Instant now) {
   const auto is_it = [&](const Settling& settling) { return settling.order.id == order.id; };
   const auto found = std::find_if(settling_.begin(), settling_.end(), is_it);
@@ -81,7 +88,7 @@ void Share::drop_dead(Instant now) {
 }
 
 bool Share::has_too_much(Instant now) const {
-  if (now - known_at_ < idle_time()) return false;
+  if (now - known_at_ < idle_time(*terms_)) return false;
   return usable(now) > 2 * demand_.within(far_horizon(now), now) + 1;
 }
 
@@ -89,7 +96,7 @@ void Share::tend(DrawNames& names, Instant now, std::vector<Order>& orders) {
   drop_dead(now);
   settle_spent(now);
   const bool can_return = terms_->kind != Kind::kBucket;
-  if (can_return && (now - demand_.asked_at() >= idle_time() || has_too_much(now))) settle_lots(now);
+  if (can_return && (now - demand_.asked_at() >= idle_time(*terms_) || has_too_much(now))) settle_lots(now);
   // The hold has expired, or the draw never arrived; either way nothing is owed.
   if (draw_ && now >= draw_->order.sent_at + terms_->ttl) give_up_draw(now);
   if (draw_ && !draw_->is_under_way && now >= draw_->ask_at) orders.push_back(draw(names, now));
@@ -113,6 +120,7 @@ void Share::give_up_draw(Instant now) {
 
 void Share::settle_all(Instant now, std::vector<Order>& orders) {
   denial_.reset();  // Whoever wants that changes the meter there.
+  given_back_at_ = now;
   settle_lots(now);
   ask_settling(now, orders);
 }

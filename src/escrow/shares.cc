@@ -84,9 +84,11 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
       taking.spent = share.spent();
       taking.bookings = share.take_bookings();
       if (share.wants_draw(now)) taking.order = share.draw(names_, now);
+      taking.needs_others = !taking.verdict.is_allowed && cost <= share.capacity() && share.can_come_back();
       break;
     case Share::Outcome::kDraw:
       taking.order = share.draw(names_, now);
+      taking.needs_others = share.can_come_back() && taking.order->amount > share.known_remaining(now);
       break;
     case Share::Outcome::kAsk:
       taking.order = share.ask(now);
@@ -140,6 +142,13 @@ Shares::Undone Shares::unspend(const store::MeterName& meter, const Spent& spent
   return {.units = units, .bookings = share->take_bookings()};
 }
 
+void Shares::reconsider(const store::MeterName& meter) {
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  if (Share* const share = find(shard, probe)) share->reconsider();
+}
+
 void Shares::know(const store::MeterName& meter, const MeterStanding& standing, Instant now) {
   const Probe probe = probe_of(meter);
   Shard& shard = shard_of(probe);
@@ -164,7 +173,7 @@ void Shares::finish(const Order& order, const Result<OrderAnswer>& answer, Insta
     } else if (order.kind == Order::Kind::kAsk) {
       share->answered(order, *answer->verdict, now);
     } else if (answer->verdict->is_allowed) {
-      share->granted(order, *answer->verdict, now);
+      share->granted(order, *answer->verdict, answer->held, now);
     } else {
       share->denied(order, *answer->verdict, answer->held, now);
     }
@@ -227,6 +236,13 @@ std::vector<Order> Shares::settle_all(Instant now) {
     return true;
   });
   return orders;
+}
+
+void Shares::distrust(Instant since) {
+  each_share([&](Share& share) {
+    share.distrust(since);
+    return true;
+  });
 }
 
 void Shares::forget(std::string_view limit) {

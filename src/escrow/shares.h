@@ -30,6 +30,8 @@
 
 namespace mete::escrow {
 
+inline store::MeterName meter_of(const Charge& charge) { return {charge.limit, charge.key}; }
+
 struct SharesConfig {
   std::uint64_t seed = 0;  // of the hashes
   DrawNames::MakeId make_id = base::random_id;
@@ -55,6 +57,8 @@ class Shares {
     Spent spent;                    // of which lots: for unspend()
     std::vector<Booking> bookings;  // to be written, and then told to booked(), before the take is answered
     std::uint64_t change = 0;       // what to wait for with wait_for_change()
+    // Others hold some of the meter, and there is more wanted than is left for all: it is denied, or will be.
+    bool needs_others = false;
   };
   // kTake or kUpTo. `has_waited`: this is not the first call for this take.
   Taking take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost, Mode mode,
@@ -70,6 +74,8 @@ class Shares {
     std::vector<Booking> bookings = {};
   };
   Undone unspend(const store::MeterName& meter, const Spent& spent);
+  // Others have given something of it back: what was denied is asked for anew.
+  void reconsider(const store::MeterName& meter);
   // What the shared store said of the whole besides.
   void know(const store::MeterName& meter, const MeterStanding& standing, Instant now);
   // An error that is not kUnavailable is a refusal: the order is not asked again.
@@ -82,6 +88,8 @@ class Shares {
   // Orders to give back all that a meter has here, or that all have.
   [[nodiscard]] std::vector<Order> settle(const store::MeterName& meter, Instant now);
   [[nodiscard]] std::vector<Order> settle_all(Instant now);
+  // Of all shares: see share.h.
+  void distrust(Instant since);
   // The limit is gone, and so is all that was drawn of it.
   void forget(std::string_view limit);
 

@@ -23,10 +23,12 @@ struct ClusterStatus {
   ClusterNumber cluster = 0;
   Node self;
   std::vector<NodeStatus> nodes;      // by name, with this one
-  std::optional<std::string> halted;  // why nothing is drawn any more, for good
+  std::vector<std::string> away;      // nodes that are not alive and have draws: until they start again or are retired
+  std::optional<std::string> halted;  // why nothing is drawn
   bool is_shared_reachable = true;
   SharesStatistics shares;
-  Amount stranded = 0;  // what this node had before it was killed, in windows that have not ended
+  std::uint64_t counters_refused = 0;  // of other nodes: there was no room
+  Amount stranded = 0;                 // what this node had before it was killed, in windows that have not ended
 };
 
 }  // namespace mete::escrow

@@ -1,5 +1,6 @@
 #include "escrow/terms.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/errors.h"
@@ -30,6 +31,9 @@ Duration longest(Unit unit) {
   __builtin_unreachable();
 }
 
+// Within so long another node notices that its share is idle, and has given it back.
+constexpr Duration kGivenBackWithin = std::chrono::seconds(1);
+
 // How long an empty bucket takes to be full.
 Duration time_to_fill(const Terms& terms) {
   const auto ticks = base::multiply(base::to_unsigned(terms.capacity), base::to_unsigned(terms.period.ns()));
@@ -37,6 +41,18 @@ Duration time_to_fill(const Terms& terms) {
 }
 
 }  // namespace
+
+Duration idle_time(const Terms& terms) {
+  return std::clamp<Duration>(Duration::from_ns(terms.ttl.ns() / 10), std::chrono::milliseconds(100),
+                              std::chrono::seconds(3));
+}
+
+Duration denied_for(const Terms& terms, Duration retry_after, bool others_hold) {
+  if (others_hold && goes_back(terms)) return std::min(retry_after, idle_time(terms) + kGivenBackWithin);
+  // A stock comes back when what is held of it is given back or expires: but nobody waits until a share expires.
+  const bool is_share = retry_after.ns() > kHoldTtlMax.ns() - Duration(hours(1)).ns();
+  return terms.kind == Kind::kStock && is_share ? Duration::never() : retry_after;
+}
 
 Result<Terms> terms_of(const Limit& limit, Amount generation) {
   Terms terms{.kind = limit.kind(),

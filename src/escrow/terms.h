@@ -35,12 +35,15 @@ inline constexpr Duration kLongWindow = std::chrono::minutes(10);
 // kInvalid: no share can be drawn of such a limit.
 Result<Terms> terms_of(const Limit& limit, Amount generation);
 
-// A stock comes back when what is held of it is given back or expires: but what a node holds for its share is spent or
-// goes back long before it expires, so that nobody waits for that.
-inline Duration without_shares(const Terms& terms, Duration retry_after) {
-  const bool is_share = retry_after.ns() > kHoldTtlMax.ns() - Duration(std::chrono::hours(1)).ns();
-  return terms.kind == Kind::kStock && is_share ? Duration::never() : retry_after;
-}
+// Whether a share goes back when nobody asks for it. A bucket's leaks, and of a sliding window there is none.
+inline bool goes_back(const Terms& terms) { return terms.kind != Kind::kBucket && terms.kind != Kind::kSliding; }
+
+// A share that nobody has asked for so long goes back by itself.
+Duration idle_time(const Terms& terms);
+
+// For how long a denial is, which the shared store has told with `retry_after`. It knows shares as holds that expire
+// far from now; but what other nodes hold and do not use is back within seconds.
+Duration denied_for(const Terms& terms, Duration retry_after, bool others_hold);
 
 // Order: what a share wants of the shared store. It is carried out there, and its answer told to the share.
 struct Order {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,12 @@ Result<void> write_all(File& file, std::uint64_t offset, std::string_view bytes)
 // Fills `to`, or as much of it as the file has; returns how much that was.
 [[nodiscard]] Result<std::size_t> read_all(File& file, std::uint64_t offset, std::span<char> to);
 
+// Of the file system that a directory is on.
+struct Space {
+  std::uint64_t free_bytes = 0;  // for this process
+  std::uint64_t total_bytes = 0;
+};
+
 class FileSystem {
  public:
   enum class Mode : std::uint8_t {
@@ -70,6 +77,8 @@ class FileSystem {
   virtual Result<void> remove(const std::string& path) = 0;
   virtual Result<void> sync_directory(const std::string& path) = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory) = 0;
+  // None: it cannot be told.
+  [[nodiscard]] virtual std::optional<Space> space(const std::string& /*directory*/) { return std::nullopt; }
 };
 
 }  // namespace mete::journal

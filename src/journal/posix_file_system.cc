@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,10 +108,11 @@ class PosixFile final : public File {
 
 class PosixLock final : public DirectoryLock {
  public:
-  explicit PosixLock(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  PosixLock(Descriptor directory, Descriptor file) : directory_(std::move(directory)), file_(std::move(file)) {}
 
  private:
-  const Descriptor descriptor_;
+  const Descriptor directory_;
+  const Descriptor file_;
 };
 
 int open_flags(FileSystem::Mode mode) {
@@ -197,19 +199,36 @@ Result<void> PosixFileSystem::sync_directory(const std::string& path) {
 
 Result<std::unique_ptr<DirectoryLock>> PosixFileSystem::lock(const std::string& directory) {
   const std::string path = directory + "/lock";
-  Descriptor file = open_descriptor(path, O_RDWR | O_CREAT);
-  if (!file.is_open()) return failed("opening " + path);
-  if (uninterrupted([&] { return ::flock(file.get(), LOCK_EX | LOCK_NB); }) != 0) {
-    if (errno != EWOULDBLOCK) return failed("locking " + path);
-    const std::string id = read_process_id(file);
+  const auto in_use = [&](const Descriptor& file) {
+    const std::string id = file.is_open() ? read_process_id(file) : "";
     return base::unavailable(directory + " is in use by " + (id.empty() ? "another process" : "process " + id) +
                              "; stop it first, or use another directory");
+  };
+  const auto lock = [](const Descriptor& each) {
+    return uninterrupted([&] { return ::flock(each.get(), LOCK_EX | LOCK_NB); }) == 0;
+  };
+  // Somebody may have deleted the file that another process holds: the directory itself is locked too. Some file
+  // systems of networks lock no directories; there the file has to do.
+  Descriptor itself = open_descriptor(directory, O_RDONLY | O_DIRECTORY);
+  if (!itself.is_open()) return failed("opening " + directory);
+  if (!lock(itself) && errno == EWOULDBLOCK) return in_use(open_descriptor(path, O_RDONLY));
+  Descriptor file = open_descriptor(path, O_RDWR | O_CREAT);
+  if (!file.is_open()) return failed("opening " + path);
+  if (!lock(file)) {
+    if (errno != EWOULDBLOCK) return failed("locking " + path);
+    return in_use(file);
   }
   const std::string id = std::to_string(::getpid()) + "\n";
   if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), id.data(), id.size(), 0) < 0) {
     return failed("write of " + path);
   }
-  return std::make_unique<PosixLock>(std::move(file));
+  return std::make_unique<PosixLock>(std::move(itself), std::move(file));
+}
+
+std::optional<Space> PosixFileSystem::space(const std::string& directory) {
+  struct statvfs found {};
+  if (::statvfs(directory.c_str(), &found) != 0) return std::nullopt;
+  return Space{std::uint64_t{found.f_bavail} * found.f_frsize, std::uint64_t{found.f_blocks} * found.f_frsize};
 }
 
 }  // namespace mete::journal

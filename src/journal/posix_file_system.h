@@ -1,7 +1,8 @@
 // PosixFileSystem: the files of this machine.
 //
 // Files are made for their owner and its group to read (0640), directories likewise (0750). The lock of a directory is
-// flock(2) on its file `lock`: the system frees it when the process ends, however that happens.
+// flock(2) on the directory and on its file `lock`, which says whose it is: the system frees it when the process ends,
+// however that happens.
 #pragma once
 
 #include "journal/file_system.h"
@@ -17,6 +18,7 @@ class PosixFileSystem final : public FileSystem {
   Result<void> remove(const std::string& path) override;
   Result<void> sync_directory(const std::string& path) override;
   [[nodiscard]] Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory) override;
+  [[nodiscard]] std::optional<Space> space(const std::string& directory) override;
 };
 
 }  // namespace mete::journal

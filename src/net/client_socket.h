@@ -15,7 +15,7 @@
 #include "net/address.h"
 #include "net/deadline.h"
 #include "net/descriptor.h"
-#include "net/tls_client.h"
+#include "net/tls/tls_client.h"
 
 namespace mete::net {
 

@@ -19,6 +19,8 @@ namespace {
 constexpr Duration kLingerMax = std::chrono::seconds(1);
 // Answers are made in a shared buffer; one batch with huge answers must not keep its memory for ever.
 constexpr std::size_t kAnswerBytesKept = std::size_t{1} << 20;
+// Of a stranger, so many bytes are read at a time.
+constexpr std::size_t kStrangerReadBytes = std::size_t{4} << 10;
 
 bool has_passed(std::uint64_t since_ns, std::uint64_t now_ns, Duration length) {
   return now_ns > since_ns && now_ns - since_ns > static_cast<std::uint64_t>(length.ns());
@@ -32,9 +34,15 @@ Connection::Connection(ConnectionSet& set, std::uint64_t id, Descriptor socket, 
       socket_(std::move(socket)),
       protocol_(protocol),
       limits_(protocol.limits),
-      active_at_ns_(set.loop().now_ns()) {}
+      active_at_ns_(set.loop().now_ns()),
+      stranger_since_ns_(active_at_ns_),
+      stranger_begun_ns_(active_at_ns_) {}
 
-Connection::~Connection() = default;
+Connection::~Connection() { count_buffers(0); }
+
+void Connection::count_buffers(std::size_t bytes) {
+  if (bytes != counted_bytes_) set_.note_buffers(*this, std::exchange(counted_bytes_, bytes), bytes);
+}
 
 void Connection::start(std::unique_ptr<Session> session, std::unique_ptr<Transport> transport) {
   session_ = std::move(session);
@@ -43,7 +51,18 @@ void Connection::start(std::unique_ptr<Session> session, std::unique_ptr<Transpo
   if (!set_.loop().watch(socket_.get(), interest_, *this)) {
     state_ = State::kClosed;
     set_.remove(*this);
+    return;
   }
+  look_who_it_is();
+}
+
+void Connection::look_who_it_is() {
+  const bool is_stranger = (transport_ != nullptr && !transport_->is_established()) || session_->is_stranger();
+  if (is_stranger == is_stranger_) return;
+  is_stranger_ = is_stranger;
+  stranger_since_ns_ = set_.loop().now_ns();
+  stranger_begun_ns_ = stranger_since_ns_;
+  if (!is_stranger && protocol_.on_known) protocol_.on_known(id_);
 }
 
 void Connection::on_events(std::uint32_t events) {
@@ -72,8 +91,10 @@ bool Connection::read() {
   do {
     // What is left over of the last request must stand in front of what arrives.
     const bool is_kept = !input_.empty() && state_ != State::kLingering;
-    char* const to = is_kept ? input_.reserve(ConnectionSet::kReadBytes) : set_.read_buffer();
-    const Transferred received = receive(to, ConnectionSet::kReadBytes);
+    const std::size_t bytes_max = is_stranger_ ? kStrangerReadBytes : ConnectionSet::kReadBytes;
+    char* const to = is_kept ? input_.reserve(bytes_max) : set_.read_buffer();
+    const Transferred received = receive(to, bytes_max);
+    if (is_stranger_) look_who_it_is();
     if (received.outcome == Transfer::kClosed) {
       end_input();
       return false;
@@ -101,7 +122,7 @@ void Connection::end_input() {
   is_input_over_ = true;
   is_finishing_soon_ = true;
   if (state_ == State::kBlocked && session_->answers_half_closed()) return;
-  if (state_ == State::kOpen && (wants_drain_ || is_serving_)) return;
+  if (state_ == State::kOpen && (wants_drain_ || is_serving_ || session_->has_answers_to_come())) return;
   const bool has_more_to_send =
       (state_ == State::kOpen && has_answers()) || (state_ == State::kBlocked && !withheld_.empty());
   if (has_more_to_send) {
@@ -119,9 +140,11 @@ void Connection::process(std::string_view input) {
     return serve_on_fiber(std::move(serving), 0);
   }
   base::Output& answers = set_.answer_buffer();
-  const auto [consumed, next, ticket] = session_->receive(input, answers, limits_.output_max);
-  if (consumed < input.size() && next != Session::Next::kClose) input_.append(input.substr(consumed));
-  after(next, ticket, answers);
+  const Session::Received received = session_->receive(input, answers, output_max());
+  if (received.consumed < input.size() && received.next != Session::Next::kClose) {
+    input_.append(input.substr(received.consumed));
+  }
+  after(received, answers);
 }
 
 // `ticket` is of what is in the answer buffer already.
@@ -133,10 +156,11 @@ void Connection::process_kept(Ticket ticket) {
     return serve_on_fiber(std::move(serving), ticket);
   }
   base::Output& answers = set_.answer_buffer();
-  const auto received = session_->receive(input_.view(), answers, limits_.output_max);
+  auto received = session_->receive(input_.view(), answers, output_max());
   input_.drop(received.consumed);
   if (input_.empty()) input_ = base::Output();
-  after(received.next, std::max(ticket, received.ticket), answers);
+  received.ticket = std::max(ticket, received.ticket);
+  after(received, answers);
 }
 
 // The session has buffers that are its own for as long as it is at work: the loop's are used by others meanwhile.
@@ -151,7 +175,7 @@ void Connection::serve_on_fiber(std::unique_ptr<Serving> serving, Ticket ticket)
 void Connection::serve(Serving& borrowed) {
   std::unique_ptr<Serving> serving(&borrowed);
   for (;;) {
-    const auto received = session_->receive(serving->input.view(), serving->answers, limits_.output_max);
+    auto received = session_->receive(serving->input.view(), serving->answers, output_max());
     const bool has_more_come = !input_.empty();
     serving->input.drop(received.consumed);
     if (has_more_come) {  // What is left stands in front of it.
@@ -164,7 +188,8 @@ void Connection::serve(Serving& borrowed) {
     is_serving_ = false;
     const bool is_any_kept = received.next != Session::Next::kClose && !serving->input.empty();
     if (is_any_kept) std::swap(input_, serving->input);
-    after(received.next, serving->ticket, serving->answers);
+    received.ticket = serving->ticket;
+    after(received, serving->answers);
     set_.give_back(std::move(serving));
     return;
   }
@@ -173,14 +198,16 @@ void Connection::serve(Serving& borrowed) {
   leave_set();
 }
 
-void Connection::after(Session::Next next, Ticket ticket, base::Output& answers) {
+void Connection::after(const Session::Received& received, base::Output& answers) {
+  const auto [consumed, next, ticket, is_question_answered] = received;
+  look_who_it_is();
+  if (is_question_answered) stranger_since_ns_ = set_.loop().now_ns();
   if (next == Session::Next::kBlock) state_ = State::kBlocked;
-  if (next == Session::Next::kClose || (next == Session::Next::kRead && is_finishing_soon_)) {
-    state_ = State::kFinishing;
-  }
+  const bool is_all_answered = next == Session::Next::kRead && is_finishing_soon_ && !session_->has_answers_to_come();
+  if (next == Session::Next::kClose || is_all_answered) state_ = State::kFinishing;
   wants_drain_ = next == Session::Next::kDrain;
   const bool is_incomplete = next == Session::Next::kRead && !input_.empty();
-  if (is_incomplete && input_.size() > limits_.input_max && state_ == State::kOpen) {
+  if (is_incomplete && input_.size() > input_max() && state_ == State::kOpen) {
     session_->on_overflow(answers);
     state_ = State::kFinishing;
   }
@@ -292,13 +319,16 @@ void Connection::push(std::string_view bytes) {
     close();
     return;
   }
-  if (!withheld_.empty()) {
-    withheld_.add(bytes, 0);
-    return;
-  }
+  if (!withheld_.empty()) return withheld_.add(bytes, 0);
   output_.append(bytes);
   flush();
   if (state_ != State::kClosed) update_interest();
+}
+
+void Connection::wake() {
+  if (state_ != State::kOpen || wants_drain_) return;
+  wants_drain_ = true;
+  if (can_go_on()) go_on_next_round();
 }
 
 void Connection::close() {
@@ -311,6 +341,7 @@ void Connection::close() {
 
 void Connection::leave_set() {
   session_.reset();
+  count_buffers(0);
   set_.remove(*this);
 }
 
@@ -321,7 +352,10 @@ void Connection::finish() {
     bytes_max -= std::min(bytes_max, ConnectionSet::kReadBytes);
   }
   is_finishing_soon_ = true;
-  if (state_ == State::kOpen && !wants_drain_ && !is_serving_) {
+  if (state_ == State::kOpen) session_->on_finish();
+  if (state_ == State::kOpen && session_->has_answers_to_come()) {
+    wake();
+  } else if (state_ == State::kOpen && !wants_drain_ && !is_serving_) {
     const bool is_quiet = has_nothing_under_way();
     state_ = State::kFinishing;
     if (!has_answers()) end_output();
@@ -338,12 +372,19 @@ bool Connection::has_nothing_under_way() const {
   return !has_answers() && unread == 0 && unsent == 0;
 }
 
+bool Connection::is_stranger_over(std::uint64_t now_ns) const {
+  if (has_passed(stranger_begun_ns_, now_ns, limits_.stranger_life_max)) return true;
+  return has_passed(stranger_since_ns_, now_ns, limits_.stranger_max) && !session_->may_be_silent();
+}
+
 void Connection::check_time(std::uint64_t now_ns) {
+  look_who_it_is();  // What it has shown may not be valid any more.
   session_->on_buffers({.input = input_.size(),
                         .input_capacity = input_.capacity(),
                         .output = output_.size() + withheld_.size(),
                         .output_capacity = output_.capacity() + withheld_.capacity()});
   const bool is_over = [&] {
+    if (is_stranger_ && is_stranger_over(now_ns)) return true;
     switch (state_) {
       case State::kLingering:
         return has_passed(active_at_ns_, now_ns, kLingerMax);
@@ -361,18 +402,19 @@ void Connection::check_time(std::uint64_t now_ns) {
 }
 
 void Connection::time_out() {
-  if (state_ == State::kOpen && output_.empty()) {
+  if (state_ == State::kOpen && output_.empty() && !is_serving_) {
     session_->on_timeout(set_.answer_buffer());
-    after(Session::Next::kClose, 0, set_.answer_buffer());
+    after({.next = Session::Next::kClose}, set_.answer_buffer());
   } else {
     close();
   }
 }
 
 void Connection::update_interest() {
+  count_buffers(buffered_bytes());
   const bool keeps = state_ == State::kBlocked || (state_ == State::kOpen && is_serving_);
   const bool reads = state_ == State::kLingering ||
-                     (!is_input_over_ && ((keeps && input_.size() < limits_.input_max) ||
+                     (!is_input_over_ && ((keeps && input_.size() < input_max()) ||
                                           (state_ == State::kOpen && !keeps && !wants_drain_ && !is_output_full())));
   std::uint32_t wanted = reads ? EPOLLIN : 0U;
   // An open client's end shows when it is read again: what it has sent before comes first.

@@ -10,6 +10,9 @@
 // Answers with a ticket, and all that comes after them, are withheld until the set is told that the ticket is reached.
 // Meanwhile input is read and served on, as far as there is room for answers.
 //
+// Until the transport is established and the session knows its client, the connection is a stranger's: its buffers
+// are small, nothing is read ahead of an answer that waits, and it ends after a while.
+//
 // Thread safety: on its loop's thread alone.
 #pragma once
 
@@ -36,6 +39,13 @@ struct ConnectionLimits {
   Duration idle_max = Duration::never();            // without any byte
   Duration request_max = std::chrono::seconds(60);  // from a request's first byte to its last
   Duration stall_max = std::chrono::seconds(30);    // with answers waiting, and none taken
+  // Of a stranger: bytes of a request that is not complete, bytes of answers, and time until it must be known.
+  std::size_t stranger_input_max = std::size_t{8} << 10;
+  std::size_t stranger_output_max = std::size_t{8} << 10;
+  Duration stranger_max = std::chrono::seconds(10);
+  // Whoever asks what strangers may ask gets that time again with each answer, and so long at most. The same goes for
+  // one that may be silent.
+  Duration stranger_life_max = std::chrono::hours(1);
 };
 
 class Connection final : public EventHandler {
@@ -50,6 +60,8 @@ class Connection final : public EventHandler {
   // The answer that a blocked session has been waiting for; it goes on with the next request. False if it does not
   // wait any more.
   bool resume(std::string_view answer, Ticket ticket = 0);
+  // The session has more to say: it is called again, with what there is of input, once there is room for answers.
+  void wake();
   // Sends bytes outside of the order of requests and answers.
   void push(std::string_view bytes);
   void close();
@@ -63,7 +75,13 @@ class Connection final : public EventHandler {
   void check_time(std::uint64_t now_ns);
 
   [[nodiscard]] std::uint64_t id() const { return id_; }
+  [[nodiscard]] bool is_stranger() const { return is_stranger_; }
+  // What it keeps for its client.
+  [[nodiscard]] std::size_t buffered_bytes() const {
+    return input_.capacity() + output_.capacity() + withheld_.capacity() + session_->buffered_bytes();
+  }
   [[nodiscard]] const Protocol& protocol() const { return protocol_; }
+  [[nodiscard]] int socket() const { return socket_.get(); }
 
  private:
   enum class State : std::uint8_t {
@@ -81,7 +99,7 @@ class Connection final : public EventHandler {
   void process_kept(Ticket ticket = 0);
   void serve_on_fiber(std::unique_ptr<Serving> serving, Ticket ticket);
   void serve(Serving& borrowed);
-  void after(Session::Next next, Ticket ticket, base::Output& answers);
+  void after(const Session::Received& received, base::Output& answers);
   // False if the connection is closed.
   bool send_or_keep(std::string_view answers);
   void flush();
@@ -89,7 +107,16 @@ class Connection final : public EventHandler {
   void update_interest();
   [[nodiscard]] bool has_nothing_under_way() const;
   [[nodiscard]] bool has_answers() const { return !output_.empty() || !withheld_.empty(); }
-  [[nodiscard]] bool is_output_full() const { return output_.size() + withheld_.size() >= limits_.output_max; }
+  [[nodiscard]] std::size_t input_max() const { return is_stranger_ ? limits_.stranger_input_max : limits_.input_max; }
+  [[nodiscard]] std::size_t output_max() const {
+    return is_stranger_ ? limits_.stranger_output_max : limits_.output_max;
+  }
+  [[nodiscard]] bool is_output_full() const { return output_.size() + withheld_.size() >= output_max(); }
+  // Tells how much its buffers have, if that has changed.
+  void count_buffers(std::size_t bytes);
+  [[nodiscard]] bool is_stranger_over(std::uint64_t now_ns) const;
+  // Whether the client has become known, or has not; or is not any more.
+  void look_who_it_is();
   // Whether the session stopped because of its output, and there is room again.
   [[nodiscard]] bool can_go_on() const {
     return state_ == State::kOpen && !is_serving_ && wants_drain_ && output_.empty() && !is_output_full();
@@ -111,12 +138,16 @@ class Connection final : public EventHandler {
   base::Output output_;             // what the socket has not taken yet
   Withheld withheld_;               // what follows the output, and waits for its ticket
   State state_ = State::kOpen;
+  bool is_stranger_ = true;
   bool is_serving_ = false;         // a fiber is at work for it
   bool wants_drain_ = false;        // the session stopped because the output was full
   bool is_finishing_soon_ = false;  // when all that has arrived is answered
   bool is_input_over_ = false;      // the client has ended its side
   std::uint32_t interest_ = 0;
-  std::uint64_t active_at_ns_;          // the last byte in or out
+  std::size_t counted_bytes_ = 0;    // of its buffers
+  std::uint64_t active_at_ns_;       // the last byte in or out
+  std::uint64_t stranger_since_ns_;  // or since its last question was answered
+  std::uint64_t stranger_begun_ns_;
   std::uint64_t waiting_since_ns_ = 0;  // when the incomplete request began; 0: there is none
 };
 

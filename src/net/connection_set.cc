@@ -35,7 +35,7 @@ void ConnectionSet::add(Descriptor socket, std::uint64_t id, const Protocol& pro
 void ConnectionSet::remove(Connection& connection) {
   const auto found = connections_.find(connection.id());
   CHECK(found != connections_.end());
-  if (connection.protocol().on_closed) connection.protocol().on_closed();
+  if (connection.protocol().on_closed) connection.protocol().on_closed(connection.id());
   loop_.bury(std::move(found->second));
   connections_.erase(found);
   if (connections_.empty() && when_empty_) loop_.post(std::exchange(when_empty_, nullptr));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/buffer_budget.h"
 #include "net/connection.h"
 #include "net/event_loop.h"
 #include "net/fiber.h"
@@ -22,7 +23,9 @@ struct Protocol {
   std::function<std::unique_ptr<Session>(ConnectionSet& set, std::uint64_t connection_id, int socket)> make_session;
   std::function<std::unique_ptr<Transport>(int socket)> make_transport;  // none: the bare socket
   ConnectionLimits limits;
-  std::function<void()> on_closed;  // after each of its connections
+  // When a connection's client has become known: at its start, or later.
+  std::function<void(std::uint64_t connection_id)> on_known;
+  std::function<void(std::uint64_t connection_id)> on_closed;
 };
 
 // What a session works with while it is on a fiber.
@@ -72,6 +75,12 @@ class ConnectionSet {
   // None of the tickets that answers wait for will be reached.
   void lose_withheld();
 
+  // Before the first connection: their buffers count towards it.
+  void share(BufferBudget& budget) { budget_ = &budget; }
+  void note_buffers(const Connection& connection, std::size_t before, std::size_t now) {
+    if (budget_ != nullptr) budget_->note(*this, connection.id(), before, now);
+  }
+
   [[nodiscard]] EventLoop& loop() { return loop_; }
   [[nodiscard]] Fibers* fibers() { return fibers_; }
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
@@ -101,6 +110,7 @@ class ConnectionSet {
 
   EventLoop& loop_;
   Fibers* const fibers_;
+  BufferBudget* budget_ = nullptr;
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::unique_ptr<char[]> read_buffer_;  // NOLINT(modernize-avoid-c-arrays)
   base::Output answers_;

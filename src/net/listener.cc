@@ -21,7 +21,8 @@ namespace mete::net {
 namespace {
 
 constexpr int kBacklog = 4096;
-constexpr int kAcceptsPerRound = 64;
+// Few: those who are connected have their turn between, however many want to be.
+constexpr int kAcceptsPerRound = 8;
 
 Descriptor open_reserve() { return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 

@@ -26,6 +26,8 @@ class Session {
     std::size_t consumed = 0;
     Next next = Next::kRead;
     Ticket ticket = 0;  // of the answers
+    // Something was asked and answered that strangers may ask: whoever has done so gets its time again.
+    bool is_question_answered = false;
   };
 
   // What the connection keeps for the client, in bytes.
@@ -46,13 +48,22 @@ class Session {
   virtual Received receive(std::string_view input, base::Output& output, std::size_t output_max) = 0;
   // The connection was silent or stuck for too long and will be closed: a last word, if the protocol has one.
   virtual void on_timeout(base::Output& /*output*/) {}
+  // The server stops, and the connection will be closed once all that has been asked is answered.
+  virtual void on_finish() {}
+  // Whether there will be answers to what has been received, in later calls of receive(): Connection::wake.
+  [[nodiscard]] virtual bool has_answers_to_come() const { return false; }
+  // What the session itself keeps for its client, in bytes.
+  [[nodiscard]] virtual std::size_t buffered_bytes() const { return 0; }
   // About once a second, for whoever wants to know.
   virtual void on_buffers(const Buffers& /*buffers*/) {}
   // A request goes on and on, and the connection will be closed: a last word, if the protocol has one.
   virtual void on_overflow(base::Output& /*output*/) {}
   // What the withheld answers wait for will never come, and the connection will be closed: a word in their place.
   virtual void on_lost(base::Output& /*output*/) {}
-  // Whether the client has nothing to ask for a long time, and may stay connected.
+  // Whether the client still has to show who it is. Until then its connection gets little memory and little time.
+  [[nodiscard]] virtual bool is_stranger() const { return false; }
+  // Whether the client has nothing to ask for a long time, and may stay connected; of a stranger, for longer than the
+  // time that it has to show who it is.
   [[nodiscard]] virtual bool may_be_silent() const { return false; }
   // The client has ended its side while the session blocks: whether it is still to get the answer.
   [[nodiscard]] virtual bool answers_half_closed() const { return true; }

@@ -27,6 +27,8 @@ class Transport {
 
   virtual Transferred read(char* to, std::size_t bytes_max) = 0;
   virtual Transferred write(std::string_view bytes) = 0;
+  // Whether both sides have agreed how to talk, and who they are where they ask that.
+  [[nodiscard]] virtual bool is_established() const = 0;
   // Whether the next step, even of a read, needs the socket to be writable.
   [[nodiscard]] virtual bool wants_write() const = 0;
   // Whether bytes have arrived that the socket will not announce again.

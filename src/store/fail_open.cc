@@ -2,19 +2,25 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "base/monotonic.h"
+#include "base/try.h"
 
 namespace mete::store {
 
 namespace {
 
-std::optional<Amount> open_capacity_of(const Limit& limit) {
-  if (limit.on_fail() != OnFail::kOpen) return std::nullopt;
-  return limit.burst().value_or(limit.amount());
+std::optional<Limit> if_not_closed(const std::optional<Limit>& limit) {
+  return limit && limit->on_fail() != OnFail::kClosed ? limit : std::nullopt;
 }
 
 }  // namespace
+
+FailOpen::FailOpen(std::unique_ptr<Store> store, Settings settings)
+    : store_(std::move(store)),
+      find_(std::move(settings.find)),
+      local_(*store_, settings.local_share_percent, settings.log) {}
 
 void FailOpen::execute(const Operation& operation, Execution& execution) {
   pass_on(*store_, operation, execution);
@@ -51,8 +57,8 @@ void FailOpen::follow(const core::TakeEach& takes, Result<void>& done) {
 
 void FailOpen::follow(const core::Recall& recall, Result<std::optional<core::Verdict>>& earlier) {
   const bool is_away = !earlier.has_value() && earlier.error().code == ErrorCode::kUnavailable;
-  const auto is_open = [this](const Charge& charge) { return open_capacity(charge.limit).has_value(); };
-  if (is_away && std::ranges::all_of(recall.take.charges, is_open)) earlier = std::nullopt;
+  const auto is_soft = [this](const Charge& charge) { return failing_softly(charge.limit).has_value(); };
+  if (is_away && std::ranges::all_of(recall.take.charges, is_soft)) earlier = std::nullopt;
 }
 
 void FailOpen::follow(const core::Define& define, Result<void>& done) {
@@ -75,20 +81,55 @@ void FailOpen::follow(const core::FindLimit& find, Result<std::optional<Limit>>&
 }
 
 void FailOpen::follow(const core::ReadStatistics& /*read*/, Result<StoreStatistics>& statistics) {
-  if (statistics.has_value()) statistics->unrecorded_admissions += admissions();
+  if (statistics.has_value()) add_to(*statistics);
+}
+
+void FailOpen::add_to(StoreStatistics& statistics) const {
+  const LocalShares::Counts counts = local_.counts();
+  statistics.unrecorded_admissions += admissions();
+  statistics.local_admissions = counts.admitted;
+  statistics.local_denials = counts.denied;
+  statistics.local_lost = counts.lost;
+  statistics.unsettled_meters = counts.unsettled_meters;
 }
 
 Result<core::Verdict> FailOpen::admit(const Take& take, const Error& error) {
   if (error.code != ErrorCode::kUnavailable) return error;
   core::Verdict verdict{.is_allowed = true, .is_unrecorded = true, .remaining = kAmountMax, .limit = kAmountMax};
+  LocalPart local;
   for (std::size_t i = 0; i < take.charges.size(); ++i) {
-    const auto capacity = open_capacity(take.charges[i].limit);
-    if (!capacity) return error;
+    auto limit = failing_softly(take.charges[i].limit);
+    if (!limit) return error;
+    if (limit->on_fail() == OnFail::kLocal) {
+      local.limits.push_back(std::move(*limit));
+      local.charges.push_back(take.charges[i]);
+      local.places.push_back(i);
+      continue;
+    }
+    const Amount capacity = limit->burst().value_or(limit->amount());
     verdict.taken += take.charges[i].cost;
-    verdict.limit = verdict.remaining = std::min(verdict.limit, *capacity);
-    if (!take.usages.empty()) take.usages[i] = {.remaining = *capacity, .limit = *capacity, .reset_after = {}};
+    verdict.limit = verdict.remaining = std::min(verdict.limit, capacity);
+    if (!take.usages.empty()) take.usages[i] = {.remaining = capacity, .limit = capacity, .reset_after = {}};
   }
+  if (!local.charges.empty()) return decide_locally(take, local);
   admissions_.fetch_add(1, std::memory_order_relaxed);
+  return verdict;
+}
+
+// The open ones among several charges would be admitted in any case: the local ones decide for all.
+Result<core::Verdict> FailOpen::decide_locally(const Take& take, const LocalPart& part) {
+  const bool is_all = part.charges.size() == take.charges.size();
+  Take local = take;
+  local.charges = part.charges;
+  if (!is_all) local.usages = {};
+  auto verdict = TRY(local_.take(local, part.limits));
+  if (verdict.is_allowed) admissions_.fetch_add(1, std::memory_order_relaxed);
+  const core::Verdict of_part = verdict;
+  verdict.violated = 0;
+  for (std::size_t i = 0; i < part.places.size(); ++i) {
+    if (of_part.is_violated_by(i))
+      verdict.violated = static_cast<std::uint16_t>(verdict.violated | 1U << part.places[i]);
+  }
   return verdict;
 }
 
@@ -132,20 +173,24 @@ bool FailOpen::is_due(std::string_view name, Instant now) {
   return is_due;
 }
 
-std::optional<Amount> FailOpen::open_capacity(std::string_view name) const {
-  if (find_) {
-    const auto limit = find_(name);
-    return limit ? open_capacity_of(*limit) : std::nullopt;
-  }
+std::optional<Limit> FailOpen::known_limit(std::string_view name) const {
+  if (auto known = store_->known_limit(name)) return known;
+  return found_limit(name);
+}
+
+std::optional<Limit> FailOpen::found_limit(std::string_view name) const {
+  if (find_) return find_(name);
   const std::shared_lock lock(mutex_);
   const auto known = limits_.find(name);
-  return known == limits_.end() ? std::nullopt : known->second.capacity;
+  return known == limits_.end() ? std::nullopt : known->second.limit;
 }
+
+std::optional<Limit> FailOpen::failing_softly(std::string_view name) const { return if_not_closed(found_limit(name)); }
 
 void FailOpen::learn(const Limit& limit) {
   if (find_) return;
   const std::unique_lock lock(mutex_);
-  limits_[limit.name()] = {.capacity = open_capacity_of(limit), .due_at = base::monotonic_now() + kFreshFor};
+  limits_[limit.name()] = {.limit = limit, .due_at = base::monotonic_now() + kFreshFor};
 }
 
 void FailOpen::forget(std::string_view name) {

@@ -21,7 +21,7 @@ MeterDecision decision_of(const core::Verdict& verdict) {
 }  // namespace
 
 LimitHandle::LimitHandle(store::Store& store, core::Execution* execution, Text name)
-    : store_(&store), embedded_(store.embedded()), execution_(execution), name_(name) {
+    : store_(&store), embedded_(store::embedded_for_clients(store, name)), execution_(execution), name_(name) {
   if (embedded_ != nullptr) name_hash_ = embedded_->engine().hash_of_name(name_);
 }
 

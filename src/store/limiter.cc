@@ -22,6 +22,7 @@ void describe(const core::Verdict& verdict, std::span<const Charge> charges, Dec
   decision.reset_after = verdict.reset_after;
   const core::LimitNames names = core::violated_limits(charges, verdict);
   decision.violated.assign(names.begin(), names.end());
+  decision.violated_charges = verdict.violated;
 }
 
 bool uses_more(const KeyUsage& a, const KeyUsage& b) {
@@ -38,9 +39,9 @@ Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 Limiter::~Limiter() = default;
 
-store::OneCharge Limiter::one_charge() const {
+store::OneCharge Limiter::one_charge(Text limit) const {
   store::Store& store = host_->store();
-  return {store, store.embedded(), execution_};
+  return {store, store::embedded_for_clients(store, limit), execution_};
 }
 
 void Limiter::start_call(StartedCall& call) { host_->start(call); }
@@ -70,13 +71,13 @@ Result<void> Limiter::clear_override(Text limit, Text key) { return run(core::Ov
 
 bool Limiter::allow(Text limit, Text key, Amount cost) {
   const Charge charge = {limit, key, cost};
-  return one_charge().allow(charge, [&](const engine::Engine& engine) { return engine.hash_of(charge); });
+  return one_charge(limit).allow(charge, [&](const engine::Engine& engine) { return engine.hash_of(charge); });
 }
 
 Result<Decision> Limiter::take(std::span<const Charge> charges, const TakeOptions& options) {
   const bool is_plain = charges.size() == 1 && options.mode == Mode::kTake && options.id.empty();
   const auto by_name = [&](const engine::Engine& engine) { return engine.hash_of(charges[0]); };
-  const auto verdict = TRY(is_plain ? one_charge().take(charges[0], by_name)
+  const auto verdict = TRY(is_plain ? one_charge(charges[0].limit).take(charges[0], by_name)
                                     : run(core::Take{.charges = charges, .mode = options.mode, .id = options.id}));
   Decision decision;
   describe(verdict, charges, decision);

@@ -8,9 +8,15 @@
 #include <optional>
 
 #include "base/try.h"
+#include "store/caller.h"
 #include "store/embedded/embedded_store.h"
 
 namespace mete::store {
+
+// The store whose engine may be asked for a limit of that name past run_for_client(); null: none.
+inline EmbeddedStore* embedded_for_clients(Store& store, std::string_view limit) {
+  return core::is_reserved_limit(limit) ? nullptr : store.embedded();
+}
 
 class OneCharge {
  public:
@@ -41,8 +47,8 @@ class OneCharge {
   }
   // Out of line, so that the usual way has a small frame.
   [[gnu::noinline]] Result<core::Verdict> take_by_name(const Charge& charge) const {
-    const core::Take take = {.charges = {&charge, 1}};
-    return execution_ != nullptr ? store_.run(take, *execution_) : store_.run(take);
+    Execution alone;
+    return run_for_client(store_, core::Take{.charges = {&charge, 1}}, execution_ != nullptr ? *execution_ : alone);
   }
   [[gnu::noinline]] bool allow_by_name(const Charge& charge) const { return take_by_name(charge)->is_allowed; }
 

@@ -32,7 +32,8 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const Options& o
                                           std::function<void(const LoadProgress&)> on_load) {
   auto store = TRY(open_closed_store(url, options, std::move(on_load)));
   if (url.starts_with(kEmbedded)) return store;  // the engine knows its limits, and fails open by itself
-  return std::make_unique<FailOpen>(std::move(store));
+  return std::make_unique<FailOpen>(std::move(store),
+                                    FailOpen::Settings{.local_share_percent = options.local_share_percent});
 }
 
 Result<std::unique_ptr<Store>> open_closed_store(std::string_view url, const Options& options,
@@ -44,6 +45,9 @@ Result<std::unique_ptr<Store>> open_closed_store(std::string_view url, const Opt
   if (options.id_retention <= Duration() || options.id_retention > kPeriodMax) {
     return base::invalid("id_retention must be above 0 and at most 10 years, not " +
                          base::duration_text(options.id_retention));
+  }
+  if (options.local_share_percent < 1 || options.local_share_percent > 100) {
+    return base::invalid("local_share_percent must be 1 to 100, not " + std::to_string(options.local_share_percent));
   }
   if (options.ids_max == 0) return base::invalid("ids_max must be at least 1");
   TRY(check_url(url));

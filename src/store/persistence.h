@@ -3,6 +3,7 @@
 // Tickets: an operation that must be on disk before it is answered gets one. Mostly it waits for it before it returns;
 // whoever serves many clients does not, and sends the answers once synced() has reached their ticket: core/execution.h.
 //
+// Before the disk is full, changes are refused until there is room again (journal/disk_room.h).
 // The first write or sync that fails is the last one: from then on failure() says why, nothing that must reach the disk
 // is acknowledged any more, and a restart is the only way out. Reads go on.
 //
@@ -18,6 +19,7 @@
 #include <string>
 
 #include "core/execution.h"
+#include "journal/disk_room.h"
 
 namespace mete::store {
 
@@ -37,6 +39,10 @@ struct PersistenceStatus {
   std::uint64_t syncs_total = 0;
   std::uint64_t last_sync_us = 0;
   std::optional<Error> failure;
+  // The disk; without free_bytes it is not known.
+  std::optional<std::uint64_t> free_bytes;
+  std::uint64_t reserve_bytes = 0;
+  journal::DiskRoom::Level room = journal::DiskRoom::Level::kPlenty;  // kNone: changes are refused
   // Snapshots.
   bool is_saving = false;
   std::uint64_t saving_done = 0;  // buckets of the table, while it is saving

@@ -58,6 +58,18 @@ Result<void> Store::run(const core::ShiftUsage& shifts, Execution& execution) {
   return {};
 }
 
+Result<void> Store::run(const core::KeysEach& keys, Execution& execution) {
+  CHECK(keys.answers.size() == keys.steps.size());
+  const auto is_valid = [](const core::KeyStep& step) {
+    return std::visit([](const auto& each) { return core::validate(each).has_value(); }, step);
+  };
+  if (std::all_of(keys.steps.begin(), keys.steps.end(), is_valid)) {
+    return tell_all(perform_checked(keys, execution), keys.answers);
+  }
+  keys.answer_by([&](const auto& step) { return run(step, execution); });
+  return {};
+}
+
 std::string Store::new_hold_id(std::span<const Charge> /*charges*/) const { return base::random_id(); }
 
 Result<void> check_scope(const Store& store, const Limit& limit) {

@@ -21,6 +21,7 @@
 #include "base/try.h"
 #include "core/execution.h"
 #include "store/calls.h"
+#include "store/clock_status.h"
 #include "store/operation.h"
 #include "store/persistence.h"
 #include "store/remote.h"
@@ -50,6 +51,7 @@ class Store : public Calls<Store> {
   // The answers are told in their places; what is not valid is refused by itself.
   Result<void> run(const core::TakeEach& takes, Execution& execution);
   Result<void> run(const core::ShiftUsage& shifts, Execution& execution);
+  Result<void> run(const core::KeysEach& keys, Execution& execution);
   // On its own: when it returns, what must be on disk is there.
   template <class What>
   Result<typename What::Answer> run(const What& operation) {
@@ -64,8 +66,13 @@ class Store : public Calls<Store> {
   [[nodiscard]] virtual std::string new_hold_id(std::span<const Charge> charges) const;
   // The time that the store goes by.
   [[nodiscard]] virtual Instant now() const = 0;
+  // Of the clock that it goes by.
+  [[nodiscard]] virtual ClockStatus clock_status() const { return {}; }
   // None where the state is in this process.
   [[nodiscard]] virtual std::optional<RemoteStatus> remote() const { return std::nullopt; }
+  // A limit as decisions here go by it, known without asking anybody. None where somebody would have to be asked, or
+  // where there is no such limit.
+  [[nodiscard]] virtual std::optional<Limit> known_limit(std::string_view /*name*/) const { return std::nullopt; }
   // Whether limits of scope escrow are decided here from shares that are drawn from another store. Elsewhere such a
   // limit is one like any other, for nodes to draw from (check_scope).
   [[nodiscard]] virtual bool draws_shares() const { return false; }
@@ -74,8 +81,10 @@ class Store : public Calls<Store> {
   [[nodiscard]] virtual Result<std::optional<Amount>> outstanding(std::string_view /*limit*/) { return std::nullopt; }
   // This store, where its state is in this process: for handles (mete/handles.h), which ask its engine directly.
   [[nodiscard]] virtual EmbeddedStore* embedded() { return nullptr; }
-  // Operations on these keys come next: a hint, for a store that has them in this process's memory.
+  // Operations on these keys, or of these charges, come next, one by one: hints, for a store that has them in this
+  // process's memory.
   virtual void expect_keys(std::span<const std::string_view> /*keys*/) {}
+  virtual void expect_charges(std::span<const Charge> /*charges*/) {}
   // Null where the store keeps no files itself. Owned by the store.
   [[nodiscard]] virtual Persistence* persistence() { return nullptr; }
 
@@ -109,16 +118,21 @@ class StoreOf : public Store {
   };
 
   void execute(const Operation& operation, Execution& execution) final {
-    operation.answer_by([&]<class What>(const What& what) -> Result<typename What::Answer> {
-      if constexpr (kExecutes<What>) {
-        return static_cast<Adapter&>(*this).perform(what, execution);
-      } else if constexpr (kPerforms<What>) {
-        return static_cast<Adapter&>(*this).perform(what);
-      } else {
-        static_assert(core::kIsOnKeys<What>, "every store has all operations but those on keys");
-        return Error{ErrorCode::kInvalid, "this store keeps limits only: keys need the embedded store, or Redis"};
-      }
-    });
+    operation.answer_by([&](const auto& what) { return carry_out(what, execution); });
+  }
+  template <class What>
+  Result<typename What::Answer> carry_out(const What& what, Execution& execution) {
+    if constexpr (kExecutes<What>) {
+      return static_cast<Adapter&>(*this).perform(what, execution);
+    } else if constexpr (kPerforms<What>) {
+      return static_cast<Adapter&>(*this).perform(what);
+    } else if constexpr (std::is_same_v<What, core::KeysEach>) {
+      what.answer_by([&](const auto& step) { return carry_out(step, execution); });
+      return {};
+    } else {
+      static_assert(core::kIsOnKeys<What>, "every store has all operations but those on keys");
+      return Error{ErrorCode::kInvalid, "this store keeps limits only: keys need the embedded store, or Redis"};
+    }
   }
 };
 

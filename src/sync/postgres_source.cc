@@ -52,7 +52,7 @@ class PostgresSource final : public Source {
     parameters.add(std::string_view(plan_.limit));
     const auto rows = lock_->run(kLock, parameters, soon());
     if (!rows) return error_of(rows.error());
-    return rows->boolean(0, 0);
+    return rows->boolean(0, 0, "the lock");
   }
 
   // The snapshot is taken by the first query, whatever that is.

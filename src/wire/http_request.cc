@@ -97,6 +97,19 @@ HttpRequestParser::Outcome HttpRequestParser::parse(std::string_view input) {
   return Outcome::kNeedsMore;
 }
 
+bool HttpRequestParser::has_head() const {
+  return step_ != Step::kStart && step_ != Step::kRequestLine && step_ != Step::kHeaders && step_ != Step::kFailed;
+}
+
+const HttpRequest& HttpRequestParser::read_head(std::string_view input) {
+  const auto view = [input](const Piece& piece) { return input.substr(piece.offset, piece.size); };
+  request_.method = view(method_);
+  request_.target = view(target_);
+  request_.headers.clear();
+  for (const HeaderPieces& header : headers_) request_.headers.push_back({view(header.name), view(header.value)});
+  return request_;
+}
+
 void HttpRequestParser::reset() {
   HttpRequestParser next(limits_);
   // What is warm stays: the next request will need as much.
@@ -358,11 +371,8 @@ bool HttpRequestParser::read_trailer(std::string_view input) {
 
 void HttpRequestParser::complete(std::string_view input) {
   CHECK(at_ <= input.size());
+  read_head(input);
   const auto view = [input](const Piece& piece) { return input.substr(piece.offset, piece.size); };
-  request_.method = view(method_);
-  request_.target = view(target_);
-  request_.headers.clear();
-  for (const HeaderPieces& header : headers_) request_.headers.push_back({view(header.name), view(header.value)});
   request_.body = transfer_ == Transfer::kChunked ? std::string_view(chunks_) : view({section_at_, length_});
   wants_continue_ = false;
 }

@@ -75,6 +75,10 @@ class HttpRequestParser {
   [[nodiscard]] const HttpFailure& failure() const { return failure_; }
   // The client has sent "Expect: 100-continue" and, so far, nothing of its body: it may be waiting for an answer.
   [[nodiscard]] bool wants_continue() const { return wants_continue_; }
+  // The headers are whole, and the body is not.
+  [[nodiscard]] bool has_head() const;
+  // The request without its body; only where has_head().
+  const HttpRequest& read_head(std::string_view input);
   // True between requests, when a client that goes away has lost nothing.
   [[nodiscard]] bool is_idle() const { return step_ == Step::kStart; }
 

@@ -13,7 +13,7 @@ struct Reason {
   int status;
   std::string_view phrase;
 };
-constexpr std::array<Reason, 22> kReasons = {{
+constexpr std::array<Reason, 23> kReasons = {{
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -30,6 +30,7 @@ constexpr std::array<Reason, 22> kReasons = {{
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
     {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
     {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},

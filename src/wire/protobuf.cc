@@ -50,8 +50,11 @@ bool ProtobufReader::next() {
   const std::uint64_t field = tag >> kTypeBits;
   if (field == 0 || field > kFieldMax) return fail();
   field_ = static_cast<std::uint32_t>(field);
+  const auto type = static_cast<std::uint32_t>(tag & ((1U << kTypeBits) - 1));
+  is_number_ = type == kVarint;
+  is_bytes_ = type == kBytes;
   std::string_view skipped;
-  switch (tag & ((1U << kTypeBits) - 1)) {
+  switch (type) {
     case kVarint:
       return varint(number_);
     case kBytes: {

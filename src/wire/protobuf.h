@@ -1,4 +1,5 @@
-// Protocol Buffers, as far as a client of etcd needs them: a message is a list of fields, each a number with a type.
+// Protocol Buffers, as far as etcd and the doors of gRPC need them: a message is a list of fields, each a number with a
+// type. wire/grpc/proto_message.h reads and writes whole messages by their descriptions.
 //
 //     field    = varint (number << 3 | type) · value
 //     varint     type 0: seven bits a byte, the lowest first
@@ -49,6 +50,20 @@ class ProtobufReader {
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] std::int64_t signed_number() const { return static_cast<std::int64_t>(number_); }
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
+  // Which of the two it is; neither: it was skipped.
+  [[nodiscard]] bool is_number() const { return is_number_; }
+  [[nodiscard]] bool is_bytes() const { return is_bytes_; }
+  // Numbers that stand one behind the other in the present field; false if it is something else.
+  template <class Each>
+  [[nodiscard]] bool read_packed(Each&& each) const {
+    ProtobufReader numbers(bytes_);
+    while (!numbers.rest_.empty()) {
+      std::uint64_t number = 0;
+      if (!numbers.varint(number)) return false;
+      each(number);
+    }
+    return true;
+  }
 
   // After the last next(): whether all of it could be read.
   [[nodiscard]] bool is_whole() const { return is_whole_; }
@@ -62,6 +77,8 @@ class ProtobufReader {
   std::uint32_t field_ = 0;
   std::uint64_t number_ = 0;
   std::string_view bytes_;
+  bool is_number_ = false;
+  bool is_bytes_ = false;
   bool is_whole_ = true;
 };
 

@@ -28,7 +28,7 @@ struct RequestLimits {
 };
 
 // Before a client has authenticated, it gets no memory to speak of.
-inline constexpr RequestLimits kUnauthenticatedLimits = {10, 16'384, 4'096};
+inline constexpr RequestLimits kUnauthenticatedLimits = {10, 4'096, 4'096};
 
 // A whole request of up to sixteen words whose lengths have one or two digits, as nearly all are.
 struct UsualRequest {

@@ -43,6 +43,8 @@ class RespWriter {
     std::memcpy(at, "\r\n", 2);
     output_.advance_to(at + 2);
   }
+  // A whole reply that was written before, in this version.
+  void written(std::string_view reply) { output_.append(reply); }
   // Text for people: as such in RESP3, a bulk in RESP2.
   void verbatim(std::string_view text);
   void null() { output_.append(version_ == RespVersion::k3 ? "_\r\n" : "$-1\r\n"); }

@@ -55,7 +55,7 @@ Result<std::vector<std::string>> split_path(std::string_view path) {
   return segments;
 }
 
-Result<std::vector<QueryParameter>> split_query(std::string_view query) {
+Result<std::vector<QueryParameter>> split_query(std::string_view query, Names names) {
   std::vector<QueryParameter> parameters;
   if (query.empty()) return parameters;
   for (bool is_last = false; !is_last;) {
@@ -69,7 +69,8 @@ Result<std::vector<QueryParameter>> split_query(std::string_view query) {
     auto value = percent_decode(piece.substr(std::min(equals + 1, piece.size())), Plus::kIsSpace);
     if (!value) return base::invalid("query: " + quote(*name) + ": " + value.error().message);
     if (name->empty()) return base::invalid("query: a parameter without a name");
-    if (std::any_of(parameters.begin(), parameters.end(), [&](const auto& other) { return other.name == *name; })) {
+    const auto is_same = [&](const QueryParameter& other) { return other.name == *name; };
+    if (names == Names::kOnce && std::any_of(parameters.begin(), parameters.end(), is_same)) {
       return base::invalid("query: " + quote(*name) + " is there twice");
     }
     if (parameters.size() == kQueryParametersMax) {

@@ -32,8 +32,9 @@ struct QueryParameter {
   std::string name;
   std::string value;  // empty where there is no '='
 };
-// No name may be there twice: two readers might disagree on which one counts.
-Result<std::vector<QueryParameter>> split_query(std::string_view query);
+// Unless names may repeat, none may be there twice: two readers might disagree on which one counts.
+enum class Names : std::uint8_t { kOnce, kMayRepeat };
+Result<std::vector<QueryParameter>> split_query(std::string_view query, Names names = Names::kOnce);
 
 enum class Plus : std::uint8_t { kIsPlus, kIsSpace };
 Result<std::string> percent_decode(std::string_view text, Plus plus);

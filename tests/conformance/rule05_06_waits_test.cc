@@ -42,6 +42,25 @@ TEST_P(Conformance, Rule05_StockWaitsOnlyForHolds) {
   EXPECT_TRUE(take(storage, "alice", 7).retry_after.is_never());
 }
 
+// The slots are of 100 ms. What expires after its period, and before its slot has passed, still makes room.
+TEST_P(Conformance, Rule06_TheWaitCountsAHoldUpToTheEndOfItsSlot) {
+  const std::string name = define(sliding(unique("sliding")).amount(100).per(12'500ms));
+  start_window(12'500ms);
+  advance(5ms);
+  hold({name, "a", 50}, 12'530ms);
+  for (int i = 0; i < 6; ++i) {
+    advance(1ms);
+    take(name, "a");
+  }
+  advance(1'994ms);
+  hold({name, "a", 44}, 10'580ms);
+  advance(10'507ms);
+  const Decision denied = take(name, "a", 40);
+  EXPECT_FALSE(denied.allowed());
+  EXPECT_EQ(denied.retry_after.ns(), Duration(23ms).ns());
+  expect_exact_wait({name, "a", 40});
+}
+
 TEST_P(Conformance, Rule06_TheWaitIsExact) {
   for (const Limit& limit : each_kind(10)) {
     if (limit.kind() == Kind::kStock) continue;

@@ -94,6 +94,9 @@ class DurableWorld final : public World {
   std::optional<Opened> opened_ = open_again();
 };
 
+// The test's clock may step as it likes.
+const Options kOnAnyTime{.clock_step_max = {}};
+
 // A real server whose time is what the test says. It is one for all tests, and empty for each.
 template <class Server, Server& (*shared)()>
 class ServerWorld final : public World {
@@ -108,7 +111,7 @@ class ServerWorld final : public World {
   void travel_to(Instant at) override {
     opened_ = open_by("embedded:");  // nobody is there while its data goes
     shared().set_time(at);
-    opened_ = open_by(server_.patient_url());
+    opened_ = open_by(server_.patient_url(), kOnAnyTime);
   }
   bool set_clock_back(Duration step) override {
     server_.set_time(now() + Duration::from_ns(-step.ns()));
@@ -120,7 +123,7 @@ class ServerWorld final : public World {
   static constexpr Duration kMicrosecond = 1us;
 
   Server& server_ = shared();
-  Opened opened_ = open_by(server_.patient_url());
+  Opened opened_ = open_by(server_.patient_url(), kOnAnyTime);
 };
 
 // A real server, one for all tests; each has keys of its own. It has no clock: the store's is the test's.

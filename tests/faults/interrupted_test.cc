@@ -116,6 +116,46 @@ TEST_P(InterruptedServer, RepliesThatAreLostChargeOnceById) {
   });
 }
 
+// A worker that does not hear of its commit or cancel asks again, and is told what was done.
+TEST_P(InterruptedServer, HoldsEndOnceAlthoughRepliesAreLost) {
+  std::atomic<int> ids{0};
+  std::atomic<Amount> committed{0};
+  const auto until_answered = [](auto ask) {
+    auto answer = ask();
+    while (!answer.has_value() && answer.error().code == ErrorCode::kUnavailable) {
+      net::pause_for(1ms);
+      answer = ask();
+    }
+    return answer;
+  };
+  const auto use_a_hold = [&]() -> Result<Decision> {
+    const int number = ++ids;
+    const std::string id = key_ + "-" + std::to_string(number);
+    auto held = until_answered([&] { return limiter_.hold({{"plenty", key_, 5}}, 1h, {.id = id}); });
+    if (!held.has_value()) return held.error();
+    const Amount amount = number % 4;
+    const auto settled =
+        until_answered([&] { return amount == 0 ? limiter_.cancel(id) : limiter_.commit(id, amount); });
+    if (!settled.has_value()) return settled.error();
+    if (settled->amount != (amount == 0 ? 5 : amount)) return Error{ErrorCode::kInvalid, "settled another amount"};
+    committed += amount;
+    return Decision(*held);
+  };
+  Load load(kThreads, use_a_hold, callers_);
+  for (int disturbances = 0; disturbances < 20; ++disturbances) {
+    load.await_allowed(load.allowed() + 10);
+    world_->proxy().cut_at_replies();
+    std::this_thread::sleep_for(5ms);  // as above
+    world_->proxy().pass();
+  }
+  const Tally tally = load.stop();
+  EXPECT_EQ(tally.wrong, "");
+  EXPECT_EQ(tally.allowed, ids);
+  const Usage usage = await_usage(patient_, "plenty", key_);
+  EXPECT_EQ(usage.used, committed);
+  EXPECT_EQ(usage.held, 0);
+}
+
 TEST_P(InterruptedServer, RepliesThatMakeNoSenseChargeOnceById) {
   expect_once_each([this] {
     world_->proxy().garble_replies();

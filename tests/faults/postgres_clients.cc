@@ -125,8 +125,7 @@ void LimiterClient::use_hold(const Order& order, Random& random) {
   if (!held->allowed() || random.one_in(4)) return;  // a worker that dies: it expires
   if (random.one_in(3)) {
     const auto cancelled = until_answered([&] { return limiter_.cancel(id); });
-    // What was not heard of at first is "cancelled already" then.
-    if (!cancelled && cancelled.error().code != ErrorCode::kExpired && cancelled.error().code != ErrorCode::kNoHold) {
+    if (!cancelled && cancelled.error().code != ErrorCode::kExpired) {
       ledger_.complain(cancelled.error().message);
     }
     return;
@@ -135,14 +134,8 @@ void LimiterClient::use_hold(const Order& order, Random& random) {
 }
 
 void LimiterClient::commit(const Order& order, const std::string& id, const std::vector<Amount>& amounts) {
-  bool is_repeated = false;
-  const auto committed = until_answered([&] {
-    auto answer = limiter_.commit_with_overage(id, amounts);
-    if (!answer && answer.error().code == ErrorCode::kUnavailable) is_repeated = true;
-    return answer;
-  });
-  const bool is_done = committed || (is_repeated && committed.error().code == ErrorCode::kNoHold);
-  if (is_done) {
+  const auto committed = until_answered([&] { return limiter_.commit_with_overage(id, amounts); });
+  if (committed) {
     for (std::size_t i = 0; i < order.meters.size(); ++i) ledger_.book(order.meters[i], amounts[i]);
   } else if (committed.error().code != ErrorCode::kExpired && committed.error().code != ErrorCode::kExceeds) {
     ledger_.complain(committed.error().message);
@@ -199,7 +192,7 @@ void SqlClient::step(Random& random) {
 }
 
 void SqlClient::take(const Order& order) {
-  if (!run("select (mete.take(" + json_of(order) + ")).allowed")) return;
+  if (!run("select (mete.take_all(" + json_of(order) + ")).allowed")) return;
   if (answer() != "t") return;
   for (std::size_t i = 0; i < order.meters.size(); ++i) note(order.meters[i], order.costs[i]);
 }
@@ -215,7 +208,7 @@ void SqlClient::give(const Order& order) {
 
 std::string SqlClient::hold(const Order& order, Random& random) {
   const auto ttl = kTtls.at(static_cast<std::size_t>(random.below(2)));
-  if (!run("select case when (h).allowed then (h).id else '' end from mete.hold(" + json_of(order) + ", '" +
+  if (!run("select case when (h).allowed then (h).id else '' end from mete.hold_all(" + json_of(order) + ", '" +
            std::to_string(ttl.count()) + " milliseconds') h")) {
     return "";
   }

@@ -48,7 +48,7 @@ class Caller {
   End hold(const std::string& statement) {
     const auto held = run(statement);
     if (!held) return undo(held.error());
-    const bool is_allowed = held->boolean(0, 0);
+    const bool is_allowed = held->boolean(0, 0, "the hold").value();
     const auto committed = run("commit");
     if (!committed) return undo(committed.error());
     return is_allowed ? End::kHeld : End::kDenied;
@@ -82,7 +82,7 @@ const Case kCases[] = {
      "select (mete.hold('jobs', 'alice', 1, '1 hour')).allowed"},
     {"a_bucket", "select 1", "select (mete.hold('calls', 'alice', 1, '1 hour')).allowed"},
     {"two_limits", "select mete.take('plenty', 'alice')",
-     R"(select (mete.hold('[{"limit": "plenty", "key": "alice"}, {"limit": "jobs", "key": "alice"}]', '1 hour')).allowed)"},
+     R"(select (mete.hold_all('[{"limit": "plenty", "key": "alice"}, {"limit": "jobs", "key": "alice"}]', '1 hour')).allowed)"},
     {"what_has_expired", "select mete.hold('jobs', 'alice', 2, '1 millisecond'); select pg_sleep(0.002)",
      "select (mete.hold('jobs', 'alice', 1, '1 hour')).allowed"},
     {"jobs_of_several_callers", "select 1",

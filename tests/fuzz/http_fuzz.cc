@@ -105,15 +105,8 @@ class Server {
 
  private:
   server::HttpHooks hooks(bool needs_token) {
-    return {.metrics = [] { return "mete_up 1\n"; },
-            .is_ready = [] { return true; },
-            .authenticate = [](std::string_view token) -> std::optional<server::Role> {
-              if (token == "admin") return server::Role::kAdmin;
-              if (token == "use") return server::Role::kUse;
-              return std::nullopt;
-            },
-            .needs_authentication = needs_token,
-            .syncs = &syncs_};
+    return {
+        .metrics = [] { return "mete_up 1\n"; }, .doorkeeper = needs_token ? &doorkeeper_ : nullptr, .syncs = &syncs_};
   }
 
   void define_limits() {
@@ -135,6 +128,7 @@ class Server {
     session.on_timeout(output);
   }
 
+  server::Doorkeeper doorkeeper_{{.admin = "admin", .use = "use"}};
   ManualClock clock_{Instant::from_unix_seconds(1'700'000'000)};
   store::EmbeddedStore store_{Options{.clock = &clock_, .max_memory = std::size_t{64} << 20, .ids_max = 1000}};
   sync::Worker syncs_{store_, {.open_source = sync::make_postgres_source}};

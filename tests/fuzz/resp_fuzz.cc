@@ -113,9 +113,10 @@ class Server {
       while (true) {
         const std::string buffer(input.substr(start, end - start));
         base::Output output;
-        const auto [consumed, next, ticket] = session.receive(buffer, output, kOutputMax);
+        const auto [consumed, next, ticket, is_question_answered] = session.receive(buffer, output, kOutputMax);
         CHECK(consumed <= buffer.size() && output.size() <= kOutputMax + kAnswerMax);
         CHECK(ticket == 0);  // This store has no disk to wait for.
+        static_cast<void>(is_question_answered);
         CHECK(next == net::Session::Next::kDrain ? output.size() >= kOutputMax : true);
         start += consumed;
         answers += output.view();
@@ -136,9 +137,13 @@ class Server {
   }
 
   void finish_work() {
+    // The work of clients and that of the admin are queues of their own.
     std::promise<void> is_done;
-    CHECK(service_.background.run([&] { is_done.set_value(); }));
+    std::promise<void> is_admins_done;
+    CHECK(service_.background.run({}, [&] { is_done.set_value(); }));
+    CHECK(service_.background.run_first([&] { is_admins_done.set_value(); }));
     is_done.get_future().wait();
+    is_admins_done.get_future().wait();
     service_.workers[0]->loop.stop();
     service_.workers[0]->loop.run();
   }

@@ -138,12 +138,28 @@ class CliStoresTest(unittest.TestCase):
         self.check_all("--on", f"embedded:{harness.Folder(self) / 'data'}")
 
     def test_on_redis(self):
-        self.check_all("--on", Redis(self).url())
+        redis = Redis(self)
+        self.check_all("--on", redis.url())
+        self.check_reserved(redis.url(), lambda: redis.client.ask("HEXISTS", "mete.limits", "mete.store") == 1)
+
+    def check_reserved(self, url, is_there):
+        """What servers keep for themselves in a store is as if it were not there."""
+        shown = self.run_mete("limit list").stdout
+        server = harness.Server(self, "--resp", "127.0.0.1:0", "--http", "off", "--store", url, listen=False)
+        harness.wait_until(is_there, "that the server has a limit of its own")
+        server.stop()
+        self.check("limit list", DONE, shown)
+        for words in ("take mete.store identity", "peek mete.store identity", "usage mete.store identity",
+                      "hold mete.store identity --ttl 1h", "give mete.store identity"):
+            self.check(words, ERROR, "mete.store")
+        for words in ("limit override mete.store identity 7", "limit set mete.store stock 7", "hold credits k --ttl 1h --id mete-1"):
+            self.check(words, ERROR, "mete")
 
     def test_on_postgres(self):
         with Postgres(harness.free_port()) as postgres:
             harness.run(harness.program, "migrate", postgres.url)
             self.check_all("--on", postgres.url)
+            self.check_reserved(postgres.url, lambda: postgres.query("select 1 from mete.limits where name = 'mete.store'"))
 
     def test_on_etcd(self):
         harness.require("etcd")

@@ -243,7 +243,9 @@ class Holds(CliTest):
                   "holds", "commit-1")
         self.says("committed 7, 93 of 100 left\n", "commit", "commit-1", "7")
         self.matches("id +commit-1\nstate +committed\nexpires +-\n(.|\n)*", "holds", "commit-1")
-        self.fails("hold 'commit-1' is committed already", "commit", "commit-1")
+        self.says("committed 7, 93 of 100 left\n", "commit", "commit-1", "7")
+        self.fails("hold 'commit-1' is committed already, with other amounts", "commit", "commit-1")
+        self.fails("hold 'commit-1' is committed already", "cancel", "commit-1")
 
     def test_hold_in_json_has_the_names_of_the_http_api(self):
         held = self.object("hold", "credits", "alice", "--cost", "10", "--ttl", "1h")

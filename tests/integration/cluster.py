@@ -12,7 +12,6 @@ import shutil
 
 import harness
 
-SECRET = "a secret of the cluster for the tests"
 # One window is a year: no test sees its end.
 WINDOW = "WINDOW 100 PER 366d SCOPE escrow"
 STOCK = "STOCK 100 SCOPE escrow"
@@ -36,7 +35,7 @@ class Process:
     def start(self):
         self.server = harness.Server(self.test, *self.words, listen=False)
         # While it reads its directory it says LOADING.
-        harness.wait_until(lambda: self.server.ask("PING") == "PONG", "that the server is ready")
+        harness.wait_until(lambda: not str(self.server.ask("PING")).startswith("LOADING"), "that the server is ready")
         return self
 
     def refusal(self):
@@ -64,12 +63,10 @@ class Process:
 
 
 class Node(Process):
-    def __init__(self, cluster, name, directory=None, secret=SECRET):
+    def __init__(self, cluster, name, directory=None, flags=()):
         self.name = name
-        self.peer_port = harness.free_port()
         super().__init__(cluster.test, directory or cluster.folder / name,
-                         ("--escrow-shared", cluster.url, "--escrow-node", name,
-                          "--escrow-listen", f"127.0.0.1:{self.peer_port}", "--escrow-secret", secret))
+                         ("--escrow-shared", cluster.url, "--escrow-node", name, *flags))
 
     def take_all(self, limit, key="k", count_max=1000):
         """Takes one after the other until it is denied; how many were admitted. An error ends the test."""

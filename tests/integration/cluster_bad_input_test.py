@@ -1,19 +1,13 @@
 #!/usr/bin/env python3
-"""What a cluster must refuse: nodes that are not what they say, shared servers that have forgotten, bytes on the link
-between nodes that are not of its protocol, or not for this link (docs/formats/peer.md)."""
+"""What a cluster must refuse: nodes that are not what they say, shared servers that have forgotten, counters that no
+node of it has sent."""
 
-import contextlib
 import shutil
-import socket
-import struct
-import threading
+import signal
 import unittest
 
 import harness
 from cluster import STOCK, WINDOW, Cluster, Node
-
-FRAME_BYTES_MAX = 1 << 20
-HELLO, PROOF, STATE, PING = 1, 2, 3, 5
 
 
 class Starts(unittest.TestCase):
@@ -114,133 +108,218 @@ class Wiped(unittest.TestCase):
         self.assertIn("remove the file 'node'", self.nodes[0].refusal())
 
 
-def frame(kind, body, version=1, magic=b"METP", zero=0, length=None):
-    return struct.pack("<4sBBHI", magic, version, kind, zero, len(body) if length is None else length) + body
-
-
-def text(data):
-    assert len(data) < 128
-    return bytes([len(data)]) + data
-
-
-def hello(name=b"stranger", has_secret=True, nonce=bytes(32)):
-    return frame(HELLO, bytes([has_secret]) + text(name) + b"\x01" + text(nonce))
-
-
-class Tap:
-    """Stands between two nodes, and keeps what the one that connects has sent, link by link."""
-
-    def __init__(self, test, port):
-        self.port = port
-        self.links = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        test.addCleanup(self.close)
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self):
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self.listener.accept()
-                far = socket.create_connection(("127.0.0.1", self.port))
-                self.links.append(bytearray())
-                for source, sink, record in ((near, far, self.links[-1]), (far, near, bytearray())):
-                    threading.Thread(target=self._pass_on, args=(source, sink, record), daemon=True).start()
-
-    @staticmethod
-    def _pass_on(source, sink, record):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                record += data
-                sink.sendall(data)
-        for end in (source, sink):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)  # the other direction ends too
-        source.close()
-
-
-class Link(unittest.TestCase):
-    """Bytes at the port where other nodes connect."""
+class WentBack(unittest.TestCase):
+    """The shared server runs on from a copy of its directory that was taken earlier, between two starts of nodes."""
 
     def setUp(self):
         self.cluster = Cluster(self)
-        self.a, self.b = self.cluster.nodes("a", "b")
+        self.nodes = self.cluster.nodes("a", "b")
+        self.limits = {"api": "WINDOW 100 PER 366d SCOPE escrow", "stock": STOCK}
+        for limit, rule in self.limits.items():
+            self.cluster.define(self.nodes, limit, rule)
+        self.admitted = dict.fromkeys(self.limits, 0)
 
-    def send(self, data):
-        """The answer to these bytes, until the node closes; TimeoutError if it does not."""
-        with harness.Socket(self.a.peer_port) as client:
-            client.send_if_open(data)
-            return client.read_to_end()
+    def take(self, count):
+        for limit in self.limits:
+            for _ in range(count):
+                self.admitted[limit] += self.nodes[0].ask("TAKE", limit, "k")[0]
 
-    def refused(self, data, reason):
-        self.assertIn(reason.encode(), self.send(data))
+    def beats(self):
+        return self.cluster.shared.ask("STORE", "USAGE", "mete.nodes", "{mete}beat:a")[1]
+
+    def copy(self):
+        shared = self.cluster.shared
+        shared.signal(signal.SIGSTOP)
+        shutil.copytree(shared.directory, self.cluster.folder / "copy")
+        shared.signal(signal.SIGCONT)
+
+    def restore(self):
+        shared = self.cluster.shared
+        shared.kill()
+        shutil.rmtree(shared.directory)
+        shutil.copytree(self.cluster.folder / "copy", shared.directory)
+        shared.start()
+
+    def test_nodes_that_run_notice_and_nothing_is_granted_twice(self):
+        self.take(10)
+        self.copy()
+        self.take(70)
+        before = self.beats()
+        # Of the last one the node may not have had the answer yet.
+        harness.wait_until(lambda: self.beats() > before + 1, "that a sign of life is lost with the rest")
+        self.restore()
+        for node in self.nodes:
+            reason = node.server.wait_for_event("no more shares are drawn")["reason"]
+            self.assertIn("has gone back to an earlier state", reason)
+            self.assertIn("cluster_state:halted", node.line("CLUSTER INFO").decode())
+            for limit in self.limits:
+                count, error = node.take_until_error(limit)
+                self.assertIn("has gone back", error)
+                self.admitted[limit] += count
+        self.assertLessEqual(max(self.admitted.values()), 100)
+
+    def test_a_node_that_asks_at_once_draws_nothing_either(self):
+        self.take(10)
+        self.copy()
+        self.take(70)
+        before = self.beats()
+        harness.wait_until(lambda: self.beats() > before + 1, "that a sign of life is lost with the rest")
+        self.restore()
+        for node in self.nodes:
+            for limit in self.limits:
+                count, _ = node.take_until_error(limit)
+                self.admitted[limit] += count
+        self.assertLessEqual(max(self.admitted.values()), 100)
+
+    def test_nodes_that_start_are_refused(self):
+        self.copy()
+        before = self.beats()
+        harness.wait_until(lambda: self.beats() > before + 1, "that signs of life are lost")
+        for node in self.nodes:
+            node.stop()
+        self.restore()
+        self.assertIn("signs of life of node 'a', and there were", self.nodes[0].refusal())
+
+
+class Exchange(unittest.TestCase):
+    """What goes between nodes at their RESP listeners: STORE MERGE."""
+
+    PASSWORDS = ("--password", "the admin's", "--use-password", "the user's")
+
+    def merge(self, node, password, *words):
+        with node.server.resp() as client:
+            self.assertEqual(client.ask("AUTH", password), harness.Simple("OK"))
+            return client.ask("STORE", "MERGE", *words)
+
+    def ask(self, node, *words):
+        with node.server.resp() as client:
+            client.ask("AUTH", "the user's")
+            return client.ask(*words)
+
+    def setUp(self):
+        self.cluster = Cluster(self)
+        self.a, self.b = (Node(self.cluster, name, flags=self.PASSWORDS).start() for name in ("a", "b"))
+        self.cluster_id = dict(line.split(":", 1) for line in
+                               self.ask(self.a, "CLUSTER", "INFO").decode().split("\r\n") if ":" in line)["cluster_id"]
 
     def goes_on(self):
-        self.a.line("INCR hits")
-        before = self.a.line("GET hits")
-        harness.wait_until(lambda: self.b.line("GET hits") == before, "that a counter gets to the other node")
+        before = self.ask(self.a, "INCR", "hits")
+        harness.wait_until(lambda: self.ask(self.b, "GET", "hits") == b"%d" % before, "that a counter gets there")
 
-    def test_frames_that_cannot_be(self):
-        other_protocol, out_of_turn = "not the protocol of peers", "a frame came before the link was open"
-        cases = ((b"GET / HTTP/1.1\r\nHost: node\r\n\r\n", other_protocol),
-                 (bytes(64), other_protocol),
-                 (b"\xff" * 5000, other_protocol),
-                 (frame(HELLO, b"", magic=b"METQ"), other_protocol),
-                 (frame(HELLO, b"x", version=2), "the other node speaks version 2"),
-                 (frame(99, b"x"), "a frame of unknown type 99"),
-                 (frame(HELLO, b"x", zero=1), "unknown type"),
-                 (frame(HELLO, b"", length=FRAME_BYTES_MAX + 1), "is too long"),
-                 (frame(HELLO, b"", length=0xFFFFFFFF), "is too long"),
-                 (frame(HELLO, b"\x01"), "the hello cannot be read"),
-                 (frame(STATE, struct.pack("<Q", 1)), out_of_turn),
-                 (frame(PING, struct.pack("<Q", 1)), out_of_turn),
-                 (hello() + hello(), out_of_turn))
-        for data, reason in cases:
-            with self.subTest(data=data[:40]):
-                self.refused(data, reason)
-        self.a.server.wait_for_event("peer refused", 5)  # of so many in a moment not all are logged
+    def test_counters_travel_with_the_password_that_nodes_have(self):
         self.goes_on()
 
-    def test_a_frame_that_stays_short(self):
-        self.assertEqual(self.send(hello()[:-1]), b"")
+    def test_who_may_only_use_forges_nothing(self):
+        answer = self.merge(self.a, "the user's", self.cluster_id, "b", 99, b"")
+        self.assertTrue(str(answer).startswith("NOPERM") or "admin" in str(answer), answer)
+        self.assertIn("NOAUTH", str(self.a.ask("STORE", "MERGE", self.cluster_id, "b", 99, b"")))
+
+    def test_what_cannot_be_meant_changes_nothing(self):
+        self.goes_on()
+        for words, reason in (((7, "b", 1, b""), "another cluster"), ((self.cluster_id, "a", 1, b""), "this node itself"),
+                              ((self.cluster_id, "", 1, b""), "no name of a node"),
+                              ((self.cluster_id, "x\0y", 1, b""), "no name of a node"),
+                              ((self.cluster_id, "b", 1, b"\xff" * 100), "cannot be read"),
+                              ((self.cluster_id, "b", 1, b"\x04hits"), "cannot be read"),
+                              ((self.cluster_id, "b", "x", b""), "not an integer"), ((self.cluster_id,), "arguments")):
+            with self.subTest(words=words):
+                self.assertIn(reason, str(self.merge(self.a, "the admin's", *words)))
+        self.assertEqual(self.ask(self.a, "KEYS", "*"), [b"hits"])
         self.goes_on()
 
-    def test_a_name_that_is_this_node_s_own(self):
-        self.refused(hello(name=b"a"), "two nodes with one name")
+    def test_a_plain_server_takes_none(self):
+        self.assertIn("no node of a cluster", str(self.cluster.shared.ask("STORE", "MERGE", 1, "b", 1, b"")))
 
-    def test_who_has_no_secret_or_only_guesses(self):
-        self.refused(hello(has_secret=False), "has a secret and the other has none")
-        self.refused(hello() + frame(PROOF, bytes(32)), "the secret of node 'stranger' is another one")
+    def test_a_node_with_another_password_gets_none_and_says_why(self):
+        stranger = Node(self.cluster, "c", flags=("--password", "another")).start()
+        self.assertIn("refused the password", stranger.server.wait_for_event("counters cannot be exchanged")["reason"])
         self.goes_on()
+        with stranger.server.resp() as client:
+            client.ask("AUTH", "another")
+            self.assertEqual(client.ask("GET", "hits"), None)
 
-    def test_a_node_with_another_secret_is_told_so_and_so_are_the_others(self):
-        stranger = Node(self.cluster, "c", secret="another secret, as long as that one").start()
-        self.assertIn("is another one: give both the same", self.a.server.wait_for_event("peer refused")["reason"])
-        self.assertIn("is another one: give both the same", stranger.server.wait_for_event("no link to a peer")["reason"])
-        stranger.line("INCRBY hits 1000")
-        self.goes_on()
-        self.assertEqual(self.a.line("GET hits"), b"1")
 
-    def test_what_was_heard_on_one_link_is_refused_on_another(self):
-        tapped = Node(self.cluster, "c")
-        tap = Tap(self, tapped.peer_port)
-        tapped.flags += ("--escrow-advertise", tap.address)
-        tapped.start()
-        self.a.line("INCRBY hits 5")
-        harness.wait_until(lambda: tapped.line("GET hits") == b"5", "the counter")
-        heard = max((bytes(link) for link in tap.links), key=len)
-        self.assertTrue(heard.startswith(b"METP\x01\x01"), heard[:20])
-        with harness.Socket(tapped.peer_port) as client:
-            client.send_if_open(heard)
-            self.assertIn(b"is another one", client.read_to_end())
-        self.assertEqual(tapped.line("GET hits"), b"5")
-        self.a.line("INCR hits")
-        harness.wait_until(lambda: tapped.line("GET hits") == b"6", "that the links go on")
+class Passwords(unittest.TestCase):
+    """The password that allows everything is replaced, at one node after the other."""
+
+    def setUp(self):
+        self.cluster = Cluster(self)
+        self.nodes = {}
+        for name in ("a", "b"):
+            self.write(name, "old")
+            self.nodes[name] = Node(self.cluster, name, flags=("--password-file", self.file(name))).start()
+        self.count = 0
+
+    def file(self, name):
+        return self.cluster.folder / f"password-{name}"
+
+    def write(self, name, *passwords):
+        with open(self.file(name), "w", encoding="utf-8") as file:
+            file.write("\n".join(passwords))
+
+    def replace(self, name, *passwords):
+        """Of one node, which runs on; returns when it goes by them."""
+        self.write(name, *passwords)
+        node = self.nodes[name]
+        node.signal(signal.SIGHUP)
+
+        def is_known():
+            with node.server.resp() as client:
+                return client.ask("AUTH", passwords[0]) == harness.Simple("OK")
+
+        harness.wait_until(is_known, f"that {name} knows its new password")
+
+    def ask(self, name, password, *words):
+        with self.nodes[name].server.resp() as client:
+            self.assertEqual(client.ask("AUTH", password), harness.Simple("OK"))
+            return client.ask(*words)
+
+    def both_count(self, of_a, of_b):
+        for name, own, other, others in (("a", of_a, "b", of_b), ("b", of_b, "a", of_a)):
+            self.count += 1
+            self.ask(name, own, "INCR", "hits")
+            harness.wait_until(lambda other=other, others=others: self.ask(other, others, "GET", "hits") == b"%d" % self.count,
+                               f"that the counter of {name} is at {other}")
+
+    def both_know_of_shares(self, of_a, of_b):
+        """What a node has is held in the shared store, for all that is known of it without asking that node."""
+        def takes_and_is_known(taker, own, asker, others):
+            self.assertEqual(self.ask(taker, own, "TAKE", "api", "k")[0], 1)
+            return self.ask(asker, others, "USAGE", "api", "k")[1] == 0
+
+        for words in (("a", of_a, "b", of_b), ("b", of_b, "a", of_a)):
+            harness.wait_until(lambda words=words: takes_and_is_known(*words), f"that {words[2]} hears of {words[0]}")
+
+    def test_nodes_ask_each_other_for_shares_all_the_while(self):
+        limit = "LIMIT SET api WINDOW 100000 PER 366d SCOPE escrow".split()
+        self.assertTrue(str(self.ask("a", "old", *limit)).startswith("OK"))
+        self.both_know_of_shares("old", "old")
+        self.replace("a", "new", "old")
+        self.both_know_of_shares("new", "old")
+        self.replace("b", "new", "old")
+        self.both_know_of_shares("new", "new")
+        self.replace("a", "new")
+        self.replace("b", "new")
+        self.both_know_of_shares("new", "new")
+
+    def test_counters_travel_all_the_while(self):
+        self.both_count("old", "old")
+        self.replace("a", "new", "old")
+        self.both_count("new", "old")
+        self.replace("b", "new", "old")
+        self.both_count("new", "new")
+        self.replace("a", "new")
+        self.both_count("new", "new")
+        self.replace("b", "new")
+        self.both_count("new", "new")
+
+    def test_a_start_with_two_passwords_is_let_in_by_either(self):
+        self.replace("a", "new", "old")
+        self.nodes["b"].stop()
+        self.write("b", "other", "old")
+        self.nodes["b"].start()
+        self.replace("a", "new", "other")
+        self.both_count("new", "other")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,35 @@ class Shares(ClusterTest):
         self.assertEqual(nodes[1].line("TAKE api k COST 60")[0], 0)
         self.assertEqual(nodes[1].line("TAKE api k COST 101")[0:4:3], [0, -1])
 
+    def test_the_last_unit_can_be_had_while_others_do_not_use_theirs(self):
+        nodes = self.cluster.nodes("a", "b", "c")
+        a, *others = nodes
+        for node in nodes:
+            self.soon(lambda node=node: len(node.ask("CLUSTER", "NODES")) == len(nodes), "all nodes")
+        for limit, rule in (("window", WINDOW), ("stock", STOCK), ("sliding", "SLIDING 100 PER 366d SCOPE escrow")):
+            with self.subTest(limit):
+                self.cluster.define(nodes, limit, rule)
+                taken = 0
+                for node in others:
+                    for _ in range(3):
+                        self.assertEqual(node.ask("TAKE", limit, "k")[0], 1)
+                        taken += 1
+                self.assertEqual(a.take_all(limit), AMOUNT - taken)
+                for node in nodes:
+                    self.assertEqual(node.ask("USAGE", limit, "k")[:3], [AMOUNT, 0, 0], node.name)
+
+    def test_nodes_do_not_contradict_each_other(self):
+        nodes = self.cluster.nodes("a", "b")
+        a, b = nodes
+        for node in nodes:
+            self.soon(lambda node=node: len(node.ask("CLUSTER", "NODES")) == len(nodes), "all nodes")
+        self.cluster.define(nodes, "api", WINDOW)
+        self.assertEqual(a.line("TAKE api k COST 50")[0], 1)
+        self.assertEqual(b.line("TAKE api k")[0], 1)
+        self.assertEqual(a.line("TAKE api k COST 40")[0], 1)
+        self.assertEqual(b.line("HOLD api k COST 3 TTL 1h ID h")[0], 1)
+        self.assertEqual([node.line("USAGE api k")[:3] for node in nodes], [[91, 3, 6]] * 2)
+
     def test_a_clean_stop_gives_everything_back_at_once(self):
         nodes = self.cluster.nodes("a", "b")
         for limit, rule in (("window", WINDOW), ("stock", STOCK)):
@@ -132,6 +161,49 @@ class Killed(ClusterTest):
         node.start()
         self.assertLess(time.monotonic() - began, 5)
         self.assertEqual(self.cluster.starts("a"), 2)
+
+
+class Retired(ClusterTest):
+    def test_what_a_node_had_that_never_comes_back_counts_as_spent(self):
+        a, b = self.cluster.nodes("a", "b")
+        self.cluster.define([a, b], "stock", "STOCK 100 SCOPE escrow")
+        self.assertEqual(a.line("TAKE stock k COST 3")[0], 1)
+        self.assertIn("is alive", str(b.line("CLUSTER RETIRE a")))
+        a.kill()
+        _, held, _ = self.cluster.usage("stock")
+        self.assertGreaterEqual(held, 3)
+        answers = []
+        harness.wait_until(lambda: answers.append(b.line("CLUSTER RETIRE a")) or isinstance(answers[-1], list),
+                           "that nobody takes the node for alive any more")
+        self.assertEqual(answers[-1], [1, held, 0])
+        self.assertEqual(self.cluster.usage("stock")[:2], [held, 0])
+        self.assertEqual(b.line("CLUSTER RETIRE a"), [0, 0, 0])
+        told = harness.run(harness.program, "retire", "a", "--server", f"127.0.0.1:{b.port}")
+        self.assertEqual(told.stdout, "there was nothing to settle\n")
+        self.assertEqual(b.take_all("stock"), 100 - held)
+        a.start()  # It comes back all the same: nothing comes back twice.
+        self.assertEqual((a.take_all("stock"), b.take_all("stock")), (0, 0))
+        self.soon(lambda: self.cluster.usage("stock") == [100, 0, 0], "that all of it is settled")
+
+    def test_of_windows_as_of_stocks_and_who_may_be_retired_is_told(self):
+        a, b = self.cluster.nodes("a", "b")
+        self.cluster.define([a, b], "window", WINDOW)
+        for key in range(20):
+            self.assertEqual(a.ask("TAKE", "window", key)[0], 1)
+        self.assertIn("cluster_nodes_away:\r\n", b.line("CLUSTER INFO").decode())
+        a.kill()
+        harness.wait_until(lambda: "cluster_nodes_away:a\r\n" in b.line("CLUSTER INFO").decode(), "that a is away")
+        held = sum(self.cluster.usage("window", key)[1] for key in range(20))
+        told = harness.run(harness.program, "retire", "a", "--server", f"127.0.0.1:{b.port}")
+        self.assertEqual(told.stdout, f"{held} units count as spent that the node had, of 20 draws\n")
+        self.assertEqual(sum(self.cluster.usage("window", key)[0] for key in range(20)), held)
+        self.assertIn("cluster_nodes_away:\r\n", b.line("CLUSTER INFO").decode())
+
+    def test_only_of_a_cluster_by_an_admin_and_by_name(self):
+        self.assertIn("cluster support disabled", str(self.cluster.shared.line("CLUSTER RETIRE a")))
+        (a,) = self.cluster.nodes("a")
+        self.assertIn("is alive", str(a.line("CLUSTER RETIRE a")))
+        self.assertIn("no name of a node", str(a.ask("CLUSTER", "RETIRE", "a b")))
 
 
 class Unreachable(ClusterTest):
@@ -253,6 +325,17 @@ class Counters(ClusterTest):
         self.all_have(nodes, "hits", b"31")
         c.line("INCRBY hits 9")
         self.all_have(nodes, "hits", b"40")
+
+    def test_they_are_on_disk(self):
+        (a,) = self.cluster.nodes("a")
+        a.line("SET visits 7")
+        for end in (a.stop, a.kill):
+            a.line("INCR visits")
+            time.sleep(2)  # what a second may lose is there by then
+            end()
+            a.start()
+        self.assertEqual(a.line("GET visits"), b"9")
+        self.assertEqual(a.line("INCR visits"), 10)
 
     def test_a_node_that_stood_still_converges_when_it_goes_on(self):
         nodes = a, b = self.cluster.nodes("a", "b")

@@ -108,6 +108,57 @@ class Reloading(unittest.TestCase):
         self.assertEqual(self.server.wait_for_event("configuration reloaded", 2)["removed"], "api")
         self.assertEqual(self.client.line("TAKE api k").code, "NOLIMIT")
 
+    def test_a_limit_that_was_missing_for_a_moment_lost_nothing(self):
+        held = self.client.line("HOLD api k TTL 1h ID job COST 2")
+        self.assertEqual(held[0], 1)
+        self.folder.write("mete.toml", "")
+        self.assertEqual(self.server.wait_for_event("configuration reloaded")["removed"], "api")
+        self.assertEqual(self.client.line("TAKE api k").code, "NOLIMIT")
+        self.assertIn(b"limits_retired:1\r\n", self.client.line("INFO store"))
+        self.folder.write("mete.toml", API)
+        self.assertEqual(self.server.wait_for_event("configuration reloaded", 2)["added"], "api")
+        self.assertEqual(self.client.line("USAGE api k"), [4, 2, 4, 10, -1])
+        self.assertEqual(self.client.line("COMMIT job")[0], 2)
+
+    def test_it_is_gone_for_good_by_a_command_alone(self):
+        reply = self.client.line("LIMIT DEL api")
+        self.assertEqual(reply.code, "ERR")
+        self.assertIn("stands in", str(reply))
+        self.folder.write("mete.toml", "")
+        self.server.wait_for_event("configuration reloaded")
+        self.assertEqual(self.client.line("LIMIT DEL api"), 1)
+        self.folder.write("mete.toml", API)
+        self.server.wait_for_event("configuration reloaded", 2)
+        self.assertEqual(self.client.line("USAGE api k"), [0, 0, 10, 10, -1])
+
+    def test_what_left_the_file_sleeps_over_restarts(self):
+        folder = harness.Folder(self)
+        path = folder.write("mete.toml", API)
+        flags = ("--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder / "data", "--config", path)
+        server = harness.Server(self, *flags, listen=False)
+        self.assertEqual(server.ask("TAKE", "api", "k", "COST", "4")[1], 6)
+        folder.write("mete.toml", "")
+        server.wait_for_event("configuration reloaded")
+        server.stop()
+        server = harness.Server(self, *flags, listen=False)
+        self.assertEqual(server.ask("TAKE", "api", "k").code, "NOLIMIT")
+        server.stop()
+        folder.write("mete.toml", API)
+        server = harness.Server(self, *flags, listen=False)
+        self.assertEqual(server.ask("USAGE", "api", "k")[0], 4)
+
+    def test_many_limits_do_not_leave_at_once(self):
+        many = "".join(API.replace("api", f"l{number}") for number in range(5))
+        self.folder.write("mete.toml", API + many)
+        self.server.wait_for_event("configuration reloaded")
+        self.folder.write("mete.toml", API)
+        event = self.server.wait_for_event("configuration not reloaded: nothing has changed")
+        self.assertIn("server.removed_limits_max", event["reason"])
+        self.assertEqual(len(self.client.line("LIMIT LIST")), 6)
+        self.folder.write("mete.toml", "[server]\nremoved_limits_max = 5\n" + API)
+        self.server.wait_for_event("configuration reloaded", 2)
+        self.assertEqual(self.client.line("LIMIT LIST"), [b"api"])
+
     def test_a_file_that_is_written_in_place_is_noticed(self):
         with open(self.path, "w", encoding="utf-8") as file:
             file.write(API.replace("10", "30"))
@@ -172,8 +223,7 @@ class Reloading(unittest.TestCase):
     def test_settings_that_count_at_once(self):
         self.folder.write("mete.toml", "[server]\nmax_connections = 1\n" + API)
         self.server.wait_for_event("configuration reloaded")
-        with self.server.raw_resp() as second:
-            self.assertEqual(second.read_to_end(), b"-ERR max number of clients reached\r\n")
+        self.assertEqual(self.server.ask("TAKE", "api", "k"), "ERR max number of clients reached")
 
     def test_settings_that_wait_for_a_start_say_so(self):
         self.folder.write("mete.toml", "[server]\nthreads = 3\n" + API)

@@ -74,12 +74,12 @@ class FullDisk:
             self.assertEqual(client.line("TAKE stock k")[0], 1)
         self.assertEqual(ask_http(self.server.http(), "GET", "/readyz").status, 200)
 
-    def assert_changes_are_refused(self):
+    def assert_changes_are_refused(self, also=("SAVE",)):
         with self.server.resp() as client:
             for words in ("TAKE stock k", "TAKE stock k ID x", "TAKE fast k", "GIVE stock k", "HOLD stock k TTL 1h", "COMMIT h",
                           "CANCEL h", "EXTEND h TTL 2h", "RECONCILE stock k 1", "LIMIT SET other STOCK 1", "LIMIT DEL fast",
                           "LIMIT OVERRIDE stock k 5", "INCR counter", "SET counter 9", "QUOTASET quota 5 60", "FLUSHALL",
-                          "SAVE"):
+                          *also):
                 with self.subTest(words):
                     reply = client.line(words)
                     self.assertEqual(getattr(reply, "code", reply), "UNAVAILABLE")
@@ -108,7 +108,7 @@ class FullDisk:
 
     def assert_it_is_told(self):
         connection = self.server.http()
-        self.assertEqual(ask_http(connection, "GET", "/healthz").status, 200)
+        self.assertEqual(ask_http(connection, "GET", "/healthz").status, 503)  # nothing but a new start helps
         self.assertEqual(ask_http(connection, "GET", "/readyz").status, 503)
         self.assertIn(b"\nmete_store_failed 1\n", ask_http(connection, "GET", "/metrics").body)
         event = self.server.wait_for_event(MESSAGE)
@@ -168,6 +168,45 @@ class SmallFileSystem(FullDisk, unittest.TestCase):
     def set_space(self, server, is_scarce):
         size = SMALL_BYTES if is_scarce else 16 * SMALL_BYTES
         subprocess.run(["mount", "-o", f"remount,size={size}", self.folder], check=True)
+
+    def test_it_ends_when_there_is_room_again(self):
+        """What failed in memory cannot be put right: whoever supervises it starts it again."""
+        self.set_space(self.server, is_scarce=True)
+        acknowledged = self.fill()
+        self.server.wait_for_event(MESSAGE)
+        self.assertIsNone(self.server.process.poll())
+        self.set_space(self.server, is_scarce=False)
+        self.server.wait_for_event("the disk has room again: ending, to be started again")
+        self.assertNotEqual(self.server.process.wait(harness.PATIENCE_S), 0)
+        self.server = self.start()
+        self.assertGreaterEqual(self.server.ask("USAGE", "stock", "k")[0], acknowledged)
+
+    def test_before_the_disk_is_full_changes_are_refused_and_taken_again_by_themselves(self):
+        self.set_space(self.server, is_scarce=False)
+        filler = os.path.join(self.folder, "filler")
+        free = os.statvfs(self.folder).f_bavail * os.statvfs(self.folder).f_frsize
+        with open(filler, "wb") as file:  # of another program
+            file.write(bytes(free - (12 << 20)))
+        self.assertEqual(self.server.wait_for_event("the disk will soon be full")["level"], "warning")
+        self.assertEqual(self.server.ask("TAKE", "stock", "k")[0], 1)
+        with open(filler, "ab") as file:
+            file.write(bytes(10 << 20))
+        self.server.wait_for_event("the disk is nearly full: changes are refused")
+        self.assert_changes_are_refused(also=())  # a snapshot makes room
+        self.assert_reads_go_on()
+        connection = self.server.http()
+        self.assertEqual(ask_http(connection, "GET", "/healthz").status, 200)
+        self.assertEqual(ask_http(connection, "GET", "/readyz").status, 503)
+        metrics = ask_http(connection, "GET", "/metrics").body
+        self.assertIn(b"\nmete_disk_refuses_changes 1\n", metrics)
+        self.assertIn(b"\nmete_store_failed 0\n", metrics)
+        os.remove(filler)
+        self.server.wait_for_event("the disk has room again: changes are taken")
+        self.assertEqual(self.server.ask("TAKE", "stock", "k")[1], 1_000_000_000 - 2)
+        self.assertEqual(ask_http(connection, "GET", "/readyz").status, 200)
+        self.server.kill()
+        self.server = self.start()
+        self.assertEqual(self.server.ask("USAGE", "stock", "k")[0], 2)
 
 
 if __name__ == "__main__":

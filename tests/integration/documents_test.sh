@@ -20,6 +20,7 @@ expect_current() {
 expect_current docs/cli.md help --markdown
 expect_current docs/configuration.md help --markdown configuration
 expect_current docs/commands.md help --markdown commands
+expect_current proto/mete/v1/mete.proto help proto
 
 if ! command -v man groff >/dev/null; then
   echo "man or groff is missing: the manual pages are not checked"

@@ -4,6 +4,7 @@ A test file ends in `harness.main()` and is started as: FILE_test.py PROGRAM [un
 """
 
 import contextlib
+import fcntl
 import functools
 import http.client
 import json
@@ -145,6 +146,18 @@ class Folder:
         return str(self.path / name)
 
 
+@contextlib.contextmanager
+def exclusive(folder):
+    """For one test program at a time; makes the folder if there is none."""
+    folder.mkdir(exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 # --- The server -------------------------------------------------------------------------------------------------------
 
 
@@ -197,6 +210,7 @@ class Server:
             raise AssertionError(f"the server ended with {status} at its start: {self.log()}")
         self.resp_port = self._port("RESP")
         self.http_port = self._port("HTTP")
+        self.grpc_port = self._port("gRPC")
 
     def _read_line(self):
         try:
@@ -306,8 +320,9 @@ def encode(*words):
 class Socket:
     """A raw TCP client, for whatever bytes."""
 
-    def __init__(self, port, tls=None):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+    def __init__(self, port, tls=None, source=None):
+        own_address = (source, 0) if source else None
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S, own_address)
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         self.buffer = b""
@@ -376,8 +391,8 @@ class Socket:
 class Resp(Socket):
     """A RESP client that hides nothing: replies are values whose types are those of the wire."""
 
-    def __init__(self, port, version=2, password=None, tls=None):
-        super().__init__(port, tls)
+    def __init__(self, port, version=2, password=None, tls=None, source=None):
+        super().__init__(port, tls, source)
         if password:
             assert self.ask("AUTH", password) == "OK"
         if version == 3:

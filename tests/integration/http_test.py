@@ -123,6 +123,44 @@ class Decisions(Case):
             with self.subTest(query):
                 self.ask("GET", "/v1/check" + query, status=400)
 
+    def test_check_takes_any_method_and_body(self):
+        self.define("api", kind="bucket", amount=10, period="1h")
+        methods = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND")
+        for number, method in enumerate(methods, start=1):
+            with self.subTest(method):
+                body = None if method in ("GET", "HEAD") else "this is no JSON"
+                response = self.ask(method, "/v1/check?limit=api&key=alice", body)
+                self.assertEqual(response.headers["X-RateLimit-Remaining"], str(10 - number))
+
+    def test_check_of_several_limits_is_one_operation(self):
+        self.define("api", kind="bucket", amount=10, period="1h")
+        self.define("st", kind="stock", amount=1)
+        both = "/v1/check?limit=api&key=alice&cost=2&limit=st&key=acme"
+        self.assertEqual(self.ask("GET", both).headers["X-RateLimit-Limit"], "1")
+        self.ask("GET", both, status=429)
+        self.assertEqual(self.ask("GET", "/v1/meters/api/alice").json["used"], 2)
+        self.ask("GET", "/v1/check?limit=api&key=alice&limit=st", status=400)
+
+    def test_check_reads_headers(self):
+        self.define("api", kind="bucket", amount=10, period="1h")
+        used = lambda key: self.ask("GET", "/v1/meters/api/" + key).json["used"]
+        self.ask("GET", "/v1/check", headers={"Mete-Limit": "api", "Mete-Key": "alice", "Mete-Cost": "3"})
+        self.assertEqual(used("alice"), 3)
+        self.ask("GET", "/v1/check?limit=api&cost=2", headers={"Mete-Key": "a&key=b", "Mete-Limit": "nobody"})
+        self.assertEqual(used("a%26key%3Db"), 2)
+        self.ask("GET", "/v1/check", headers={"Mete-Limit": "api"}, status=400)
+        self.ask("GET", "/v1/check", headers={"Mete-Limit": "api", "Mete-Key": "a", "Mete-Cost": "0"}, status=400)
+        # A proxy that says it all in the query may pass on what its clients send.
+        self.ask("GET", "/v1/check?limit=api&key=carol", headers={"Mete-Key": "victim", "Mete-Cost": "10"})
+        self.assertEqual((used("carol"), used("victim")), (1, 0))
+
+    def test_check_cannot_be_steered_by_what_stands_in_a_key(self):
+        self.define("api", kind="bucket", amount=10, period="1h")
+        for injected in ("&cost=0", "&cost=1", "&key=x", "&limit=api", "&cost=-1"):
+            with self.subTest(injected):
+                self.ask("GET", "/v1/check?limit=api&cost=5&key=/inj" + injected, status=400)
+        self.ask("GET", "/v1/check?limit=api&key=/inj&cost=0", status=400)
+
     def test_give(self):
         self.define("st")
         self.ask("POST", "/v1/take", {"charges": [charge("st", "k", 6)]})
@@ -151,7 +189,11 @@ class Holds(Case):
         self.assertEqual(self.ask("POST", path + "/commit", {"amounts": [7]}).json,
                          {"committed": 7, "remaining": 93, "limit": 100})
         self.assertEqual(self.ask("GET", path).json["state"], "committed")
-        self.ask("POST", path + "/commit", {"amounts": [7]}, status=404)  # final once
+        self.assertEqual(self.ask("POST", path + "/commit", {"amounts": [7]}).json,
+                         {"committed": 7, "remaining": 93, "limit": 100})  # the same again
+        self.ask("POST", path + "/commit", {"amounts": [6]}, status=409)
+        self.ask("POST", path + "/commit", status=409)
+        self.ask("POST", path + "/cancel", status=404)  # final once
 
     def test_cancel_overage_and_an_id_of_ones_own(self):
         self.define("credits", kind="stock", amount=100)

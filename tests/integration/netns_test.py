@@ -40,7 +40,7 @@ LONG_PAUSE_PERIODS = 1.3
 RECOVERY_S = 3        # nodes ask a store that was away again after 2 s at most
 USED_MIN = 0.95
 START_PATIENCE_S = 40
-RESP_PORT, PEER_PORT = 6380, 6390
+RESP_PORT = 6380
 HAMMER = Path(__file__).with_name("netns") / "hammer.py"
 STORE = 0             # members of the network: the store, then the nodes
 STORES = (Etcd, Redis, Postgres)
@@ -57,10 +57,8 @@ class Node:
     def start(self):
         """Where the store cannot be reached a node does not start, and is started again."""
         network = self.run.network
-        flags = ("--resp", f"127.0.0.1:{RESP_PORT}", "--http", "off", "--data", str(self.run.folder / f"data-{self.member}"),
-                 "--escrow-shared", self.run.url, "--escrow-node", f"node-{self.member}",
-                 "--escrow-listen", f"{network.address(self.member)}:{PEER_PORT}",
-                 "--escrow-secret", "a secret of the cluster for the tests")
+        flags = ("--resp", f"127.0.0.1:{RESP_PORT},{network.address(self.member)}:{RESP_PORT}", "--insecure", "--http", "off", "--data", str(self.run.folder / f"data-{self.member}"),
+                 "--escrow-shared", self.run.url, "--escrow-node", f"node-{self.member}")
         deadline = time.monotonic() + START_PATIENCE_S
         while True:
             try:

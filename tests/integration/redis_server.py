@@ -10,9 +10,9 @@ import harness
 class Redis:
     """A redis-server of its own, without a disk; killed at the end of the test."""
 
-    def __init__(self, test, *flags):
+    def __init__(self, test, *flags, port=None):
         harness.require("redis-server")
-        self.port = harness.free_port()
+        self.port = port or harness.free_port()
         self.process = subprocess.Popen(
             [shutil.which("redis-server", path=harness.search_path()), "--port", str(self.port), "--bind", "127.0.0.1",
              "--save", "", "--appendonly", "no", "--dir", harness.Folder(test) / "", *flags],

@@ -13,8 +13,7 @@ from pathlib import Path
 import redis
 
 import harness
-
-NODE = Path(__file__).resolve().parent / "node"
+import node_modules
 
 
 class Tools(unittest.TestCase):
@@ -217,28 +216,11 @@ class Node(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        harness.require("node", "npm")
-        cls.modules = cls.install()
-
-    @staticmethod
-    def install():
-        """Into the build directory, and only if that was not done for this lock file."""
-        folder = Path(harness.program).parent / "node_clients"
-        mark = folder / "installed"
-        lock = (NODE / "package-lock.json").read_text()
-        if not mark.exists() or mark.read_text() != lock:
-            folder.mkdir(exist_ok=True)
-            for name in ("package.json", "package-lock.json"):
-                (folder / name).write_text((NODE / name).read_text())
-            # A request to the registry that hangs is given up soon, and made again.
-            patience = ("--prefer-offline", "--fetch-timeout=8000", "--fetch-retries=4", "--fetch-retry-mintimeout=500")
-            harness.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", *patience, "--prefix", str(folder), timeout=50)
-            mark.write_text(lock)
-        return folder / "node_modules"
+        cls.modules = node_modules.install()
 
     def run_script(self, name):
         server = harness.Server(self)
-        result = harness.run("node", str(NODE / name), str(server.resp_port), check=False,
+        result = harness.run("node", str(node_modules.LOCKED / name), str(server.resp_port), check=False,
                              environment={**os.environ, "NODE_PATH": str(self.modules)})
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("all is well", result.stdout)

@@ -187,10 +187,15 @@ HISTORIES = {
         ("EXTEND h1 TTL 2m", Whole(119_000, 120_000)),
         ("COMMIT h1 11", error("EXCEEDS ")),
         ("COMMIT h1 7", [7, 83, 100]),
-        ("COMMIT h1 7", error("NOHOLD")),  # final once
+        ("COMMIT h1 7", [7, 83, 100]),  # the same again
+        ("COMMIT h1 6", error("MISMATCH")),
+        ("COMMIT h1", error("MISMATCH")),
+        ("CANCEL h1", error("NOHOLD")),  # final once
         ("HOLD.GET h1", Map({b"state": b"committed"}, at_least=True)),
         ("HOLD credits k COST 5 TTL 1m ID h2", [1, b"h2", 78, 100, 0, -1, []]),
         ("CANCEL h2", [5, 83, 100]),
+        ("CANCEL h2", [5, 83, 100]),
+        ("COMMIT h2", error("NOHOLD")),
         ("EXTEND h2 TTL 1m", error("")),
         ("HOLD credits k COST 5 TTL 1m ID h3", [1, b"h3", 78, 100, 0, -1, []]),
         ("COMMIT h3 9 OVERAGE", [9, 74, 100]),

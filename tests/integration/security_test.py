@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Passwords, roles, TLS, and clients that mean harm."""
 
+import fcntl
 import http.client
 import json
+import os
 import re
+import signal
 import socket
 import ssl
 import time
 import unittest
+from pathlib import Path
 
 import harness
 from harness import Simple, encode
@@ -157,6 +161,107 @@ class Passwords(unittest.TestCase):
         self.assertEqual(self.ask_http("GET", "/v1/limits", "wrong").status, 401)
         self.assertGreaterEqual(time.monotonic() - started, DELAY_MIN_S)
 
+    def test_too_many_wrong_ones_are_not_looked_at_on_any_door(self):
+        server = harness.Server(self, "--password", "p")
+        clients = [server.resp(source="127.0.0.2") for _ in range(30)]
+        for number, client in enumerate(clients):
+            client.send(encode("AUTH", f"guess {number}"))
+        answers = [client.reply() for client in clients]
+        self.assertEqual({answer.code for answer in answers}, {"WRONGPASS"})
+        not_looked_at = [answer for answer in answers if "not looked at" in answer]
+        self.assertGreaterEqual(len(not_looked_at), 15)  # ten are looked at, and one more each second
+        self.assertIn("not looked at", clients[0].ask("AUTH", "p"))
+        web = http.client.HTTPConnection("127.0.0.1", server.http_port, harness.PATIENCE_S, ("127.0.0.2", 0))
+        self.addCleanup(web.close)
+        refused = harness.ask_http(web, "GET", "/v1/limits", headers={"Authorization": "Bearer p"})
+        self.assertEqual(refused.status, 401)
+        self.assertGreaterEqual(int(refused.headers["Retry-After"]), 1)
+        # Others do not notice.
+        self.assertEqual(server.resp(password="p").line("PING"), Simple("PONG"))
+        self.assertEqual(server.wait_for_event("password not looked at: too many wrong ones")["level"], "warning")
+        answer = harness.ask_http(server.http(), "GET", "/metrics", headers={"Authorization": "Bearer p"})
+        self.assertRegex(answer.body.decode(), r"\nmete_authentication_not_looked_at_total [1-9]")
+
+    def test_the_same_wrong_one_locks_nobody_out(self):
+        server = harness.Server(self, "--password", "new")
+        forgotten = [server.resp() for _ in range(30)]
+        for client in forgotten:
+            client.send(encode("AUTH", "old"))
+        for client in forgotten:
+            self.assertNotIn("not looked at", client.reply())
+        self.assertEqual(server.resp(password="new").line("PING"), Simple("PONG"))
+
+    def test_who_may_look(self):
+        server = harness.Server(self, "--password", "p", "--use-password", "u", "--look-password", "l")
+        server.resp(password="p").line("LIMIT SET api STOCK 100")
+        looker = server.resp(password="l")
+        self.assertEqual(looker.line("USAGE api k"), [0, 0, 100, 100, -1])
+        self.assertEqual(looker.line("PEEK api k")[0], 1)
+        for command in ("TAKE api k", "GIVE api k", "HOLD api k TTL 1m", "INCR n", "LIMIT DEL api", "SHUTDOWN",
+                        "STORE TAKE 1"):
+            with self.subTest(command):
+                self.assertEqual(looker.line(command).code, "NOPERM")
+        token = {"Authorization": "Bearer l"}
+        for method, path, status in (("GET", "/v1/limits", 200), ("GET", "/metrics", 200), ("POST", "/v1/take", 403),
+                                     ("GET", "/v1/check?limit=api&key=k", 403), ("DELETE", "/v1/limits/api", 403)):
+            with self.subTest(f"{method} {path}"):
+                self.assertEqual(harness.ask_http(server.http(), method, path, headers=token).status, status)
+
+    def test_force_and_give_are_a_choice(self):
+        server = harness.Server(self, "--password", "p", "--use-password", "u", "--use-without-force",
+                                "--use-without-give")
+        server.resp(password="p").line("LIMIT SET api STOCK 1")
+        charges = {"charges": [{"limit": "api", "key": "k"}]}
+        for password, is_allowed in (("u", False), ("p", True)):
+            client = server.resp(password=password)
+            for command in ("TAKE api k FORCE", "GIVE api k"):
+                with self.subTest(f"{command} by {password}"):
+                    self.assertEqual(isinstance(client.line(command), list), is_allowed)
+            for path, body in (("/v1/take", charges | {"mode": "force"}), ("/v1/give", charges),
+                               ("/v1/takes", [charges | {"mode": "force"}])):
+                with self.subTest(f"{path} by {password}"):
+                    answer = harness.ask_http(server.http(), "POST", path, body, {"Authorization": f"Bearer {password}"})
+                    self.assertEqual(answer.status, 200 if is_allowed else 403)
+        self.assertIsInstance(server.resp(password="u").line("TAKE api other"), list)
+
+    def test_they_are_replaced_while_the_server_runs(self):
+        folder = harness.Folder(self)
+        path = folder.write("password", "old\n")
+        config = folder.write("mete.toml", f"[server]\npassword_file = {json.dumps(path)}\n")
+        server = harness.Server(self, config=config)
+        first = server.resp(password="old")
+        folder.write("password", "new\nold\n")
+        server.signal(signal.SIGHUP)
+        server.wait_for_event("passwords replaced")
+        self.assertEqual(first.line("PING"), Simple("PONG"))
+        second = server.resp(password="new")
+        self.assertEqual(server.resp(password="old").line("PING"), Simple("PONG"))
+        folder.write("password", "new\n")
+        server.signal(signal.SIGHUP)
+        self.assertEqual(server.wait_for_event("passwords replaced", 2)["connections_closed"], 2)
+        self.assertEqual(first.read_to_end(), b"")
+        self.assertEqual(second.line("PING"), Simple("PONG"))
+        self.assertEqual(server.resp().ask("AUTH", "old").code, "WRONGPASS")
+
+    def test_the_command_line_does_not_tell_them(self):
+        server = harness.Server(self, "--password", "first secret", "--use-password=second secret")
+        shown = Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
+        self.assertNotIn(b"secret", shown)
+        self.assertIn(b"--use-password=*", shown)
+        self.assertIn(b"--http", shown)
+        self.assertEqual(server.resp(password="second secret").line("PING"), Simple("PONG"))
+
+    def test_files_that_everybody_can_read_are_warned_about(self):
+        folder = harness.Folder(self)
+        path = folder.write("password", "from a file\n")
+        for mode, is_warned in ((0o644, True), (0o640, False)):
+            Path(path).chmod(mode)
+            server = harness.Server(self, "--password-file", path)
+            server.resp(password="from a file").line("PING")
+            self.assertEqual(server.stop(), 0)
+            server.log_reader.join()
+            self.assertEqual("everybody on this machine can read a secret" in server.log(), is_warned)
+
     def test_a_password_from_a_file(self):
         path = harness.Folder(self).write("password", "from a file\n")
         server = harness.Server(self, "--password-file", path)
@@ -169,16 +274,21 @@ class Tls(unittest.TestCase):
         harness.require("openssl", "redis-cli")
         cls.folder = harness.Folder(type("Once", (), {"addCleanup": staticmethod(cls.addClassCleanup)}))
         for authority, leaf in (("ca", "server"), ("client-ca", "client"), ("other-ca", "stranger")):
-            cls.make_certificates(authority, leaf)
+            cls.make_authority(authority)
+            cls.make_certificate(authority, leaf)
         cls.files = ("--tls-cert", cls.folder / "server.pem", "--tls-key", cls.folder / "server.key")
 
+    NEW_KEY = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+               "2", "-subj")
+
     @classmethod
-    def make_certificates(cls, authority, leaf):
+    def make_authority(cls, name):
+        harness.run(*cls.NEW_KEY, f"/CN={name}", "-keyout", cls.folder / f"{name}.key", "-out", cls.folder / f"{name}.pem")
+
+    @classmethod
+    def make_certificate(cls, authority, leaf):
         path = lambda name: cls.folder / name
-        new_key = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-                   "2", "-subj")
-        harness.run(*new_key, f"/CN={authority}", "-keyout", path(f"{authority}.key"), "-out", path(f"{authority}.pem"))
-        harness.run(*new_key, f"/CN={leaf}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        harness.run(*cls.NEW_KEY, f"/CN={leaf}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
                     "-addext", "basicConstraints=critical,CA:FALSE", "-CA", path(f"{authority}.pem"),
                     "-CAkey", path(f"{authority}.key"), "-keyout", path(f"{leaf}.key"), "-out", path(f"{leaf}.pem"))
 
@@ -213,6 +323,58 @@ class Tls(unittest.TestCase):
         self.assertEqual([client.reply()[1] for _ in range(count)], list(range(99_999, 99_999 - count, -1)))
         self.assertEqual(client.ask("ECHO", "x" * 60_000), b"x" * 60_000)
         self.assertEqual(server.stop(), 0)
+
+    def test_a_certificate_alone_keeps_nobody_out(self):
+        result = harness.run(harness.program, "serve", "--data", "", "--resp", "0.0.0.0:0", "--http", "off", *self.files,
+                             check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("whoever reaches it could do everything", result.stderr)
+
+    def server_files(self):
+        """A folder of its own for the server's certificate, and the settings that name it."""
+        files = {name: (self.folder.path / f"server.{name}").read_text() for name in ("pem", "key")}
+        folder = harness.Folder(self)
+        paths = {name: folder.write(f"server.{name}", text) for name, text in files.items()}
+        return folder, f"[server]\ntls.cert = '{paths['pem']}'\ntls.key = '{paths['key']}'\n"
+
+    def test_a_reload_that_is_refused_leaves_the_certificate(self):
+        folder, settings = self.server_files()
+        limits = "".join(f"[[limit]]\nname = 'l{number}'\nkind = 'stock'\namount = 10\n" for number in range(5))
+        server = harness.Server(self, config=folder.write("mete.toml", settings + limits))
+        context = ssl.create_default_context(cafile=self.folder / "ca.pem")
+        shown = server.resp(tls=context).socket.getpeercert(binary_form=True)
+        self.make_certificate("ca", "renewed")
+        for name in ("pem", "key"):
+            folder.write(f"server.{name}", (self.folder.path / f"renewed.{name}").read_text())
+        folder.write("mete.toml", settings)  # more limits would leave it than may at once
+        server.wait_for_event("configuration not reloaded: nothing has changed")
+        self.assertEqual(server.resp(tls=context).socket.getpeercert(binary_form=True), shown)
+
+    def test_a_new_certificate_is_shown_after_a_reload(self):
+        folder, settings = self.server_files()
+        config = folder.write("mete.toml", settings)
+        server = harness.Server(self, config=config)
+        before = server.resp(tls=self.context())
+        shown = before.socket.getpeercert(binary_form=True)
+        self.make_certificate("ca", "renewed")
+        for name in ("pem", "key"):
+            folder.write(f"server.{name}", (self.folder.path / f"renewed.{name}").read_text())
+        server.signal(signal.SIGHUP)
+        context = ssl.create_default_context(cafile=self.folder / "ca.pem")
+
+        def is_new():
+            with server.resp(tls=context) as client:
+                return client.socket.getpeercert(binary_form=True) != shown
+
+        harness.wait_until(is_new, "the new certificate")
+        self.assertEqual(before.line("PING"), Simple("PONG"))
+
+    def test_a_handshake_that_never_ends_is_closed(self):
+        server = harness.Server(self, *self.files, "--authentication-timeout", "1s")
+        for port in (server.resp_port, server.http_port):
+            with harness.Socket(port) as client:
+                client.send(b"\x16\x03\x01\x02\x00\x01")
+                client.read_to_end()
 
     def test_unix_sockets_stay_plain_text(self):
         paths = {name: self.folder / f"{name}.sock" for name in ("resp", "http")}
@@ -272,6 +434,18 @@ class Tls(unittest.TestCase):
 
 
 class Harm(unittest.TestCase):
+    def test_a_log_that_nobody_reads_stops_nobody(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.write(writer, b"x" * fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ))  # It is full before the server starts.
+        server = harness.Server(self, stderr=writer)
+        os.close(writer)
+        with server.raw_http() as client:
+            client.send(b"\x01")  # a protocol error, which is logged
+            client.read_to_end()
+        self.assertEqual(server.ask("PING"), Simple("PONG"))
+        self.assertEqual(server.stop(), 0)
+
     def test_keys_never_reach_the_log_as_they_are(self):
         evil = "k\r\n\x1b[2J\x00\x7f\u0085\u202e"
         server = harness.Server(self, "--log-level", "debug", "--slowlog-threshold", "1ms")
@@ -355,19 +529,64 @@ class Harm(unittest.TestCase):
         clients = [server.resp() for _ in range(5)]
         for client in clients:
             self.assertEqual(client.line("PING"), Simple("PONG"))
-        with server.raw_resp() as sixth:
-            self.assertEqual(sixth.read_to_end(), b"-ERR max number of clients reached\r\n")
-        with server.raw_http() as seventh:
-            self.assertTrue(seventh.read_to_end().startswith(b"HTTP/1.1 503 "))
-        clients[0].close()
+        # HTTP has places of its own.
+        self.assertEqual(harness.ask_http(server.http(), "GET", "/readyz").status, 200)
+        # A few more are for who looks after the server, and not for who uses it.
+        with server.resp() as sixth:
+            self.assertIn(b"maxclients:5", sixth.line("INFO clients"))
+            self.assertEqual(sixth.line("TAKE api k"), "ERR max number of clients reached")
+            self.assertEqual(sixth.read_to_end(), b"")
+        # Whoever is there and is not the admin makes room for the next.
+        reserved = [server.raw_resp() for _ in range(16)]
+        with server.resp() as next_one:
+            self.assertIn(b"maxclients:5", next_one.line("INFO clients"))
+        self.assertEqual(reserved[0].read_to_end(), b"")
+        for client in [clients[0], *reserved]:
+            client.close()
 
         def is_served():
             try:
-                return server.ask("PING") == "PONG"
+                return server.ask("LIMIT", "LIST") == []
             except (EOFError, ConnectionError):
                 return False
 
         harness.wait_until(is_served, "a place that is free again")
+
+    def test_strangers_make_room_and_the_admin_gets_in(self):
+        server = harness.Server(self, "--max-connections", "5", "--password", "p", "--use-password", "u")
+        known = server.resp(password="u")
+        silent = [server.raw_resp() for _ in range(20)]
+        users = [server.resp(password="u") for _ in range(4)]
+        self.assertEqual(known.line("PING"), Simple("PONG"))
+        # All five have shown a password now: none of them goes, and the admin has a place all the same.
+        with server.resp() as another:
+            self.assertEqual(another.ask("AUTH", "u"), "ERR max number of clients reached")
+            self.assertEqual(another.read_to_end(), b"")
+        admins = [server.resp(password="p") for _ in range(16)]
+        self.assertEqual(admins[0].line("LIMIT SET api STOCK 1"), Simple("OK"))
+        self.assertEqual(server.raw_resp().read_to_end(), b"-ERR max number of clients reached\r\n")
+        for each in silent:
+            self.assertEqual(each.read_to_end(), b"")
+        for each in users:
+            self.assertEqual(each.line("PING"), Simple("PONG"))
+        token = {"Authorization": "Bearer u"}
+        webs = [server.http() for _ in range(5)]
+        for web in webs:
+            self.assertEqual(harness.ask_http(web, "GET", "/v1/limits", headers=token).status, 200)
+        reserve = server.http()
+        self.assertEqual(harness.ask_http(reserve, "GET", "/readyz").status, 200)
+        for password, status in (("u", 503), ("p", 200)):
+            answer = harness.ask_http(server.http(), "GET", "/v1/limits", headers={"Authorization": f"Bearer {password}"})
+            self.assertEqual(answer.status, status)
+
+    def test_who_shows_no_password_is_closed(self):
+        server = harness.Server(self, "--password", "p", "--authentication-timeout", "1s")
+        silent, busy, web = server.raw_resp(), server.resp(), server.raw_http()
+        known = server.resp(password="p")
+        self.assertEqual(busy.line("PING").code, "NOAUTH")
+        for each in (silent, busy, web):
+            self.assertEqual(each.read_to_end(), b"")
+        self.assertEqual(known.line("PING"), Simple("PONG"))
 
     def test_idle_connections_are_closed(self):
         server = harness.Server(self, "--idle-timeout", "1s")

@@ -49,6 +49,7 @@ class Generator {
   std::string key() { return one_in(200) ? std::string() : pick(std::array<std::string, 4>{"k1", "k2", "k3", "k4"}); }
   OwnedCharge charge();
   std::vector<OwnedCharge> charges();
+  Duration about_a_period();
   Duration ttl();
   std::string own_id() { return one_in(4) ? "id" + std::to_string(between(1, 12)) : std::string(); }
   std::string hold_id();
@@ -185,9 +186,21 @@ std::vector<OwnedCharge> Generator::charges() {
   return made;
 }
 
+// About the period of a limit: the hold expires as its charge passes by itself, or by up to one slot of a sliding
+// window's ring before or after that.
+Duration Generator::about_a_period() {
+  constexpr std::int64_t kSlots = 125;
+  const auto first = static_cast<std::size_t>(between(0, static_cast<std::int64_t>(names_.size()) - 1));
+  const Duration period = history_.operations[first].limit->period().value_or(1s);  // each name's definition
+  const std::int64_t slot_ns = period.ns() / kSlots;
+  return std::clamp(period + length(Duration::from_ns(-slot_ns), Duration::from_ns(slot_ns)), times_.resolution,
+                    kHoldTtlMax);
+}
+
 Duration Generator::ttl() {
   if (one_in(50)) return pick(std::array<Duration, 3>{Duration(), kHoldTtlMax + times_.resolution, Duration(-1s)});
   if (one_in(20)) return kHoldTtlMax;
+  if (one_in(4)) return about_a_period();
   return one_in(3) ? length(times_.resolution, 48h) : length(times_.resolution, 20s);
 }
 
@@ -320,8 +333,10 @@ void Generator::execute(Operation operation) {
     default:
       execute_quietly(operation, charges);
   }
-  const bool may_repeat =
-      operation.call == Call::kTake || operation.call == Call::kGive || operation.call == Call::kHold;
+  const bool may_repeat = operation.call == Call::kTake || operation.call == Call::kGive ||
+                          operation.call == Call::kHold || operation.call == Call::kCommit ||
+                          operation.call == Call::kCommitAmounts || operation.call == Call::kCommitOverage ||
+                          operation.call == Call::kCancel;
   if (may_repeat && !operation.id.empty()) with_id_.push_back(operation);
   history_.operations.push_back(std::move(operation));
 }

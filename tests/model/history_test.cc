@@ -102,7 +102,7 @@ class OnTime {
     clock_ = &clock;
     server_ = &shared();
     server_->set_time(clock.now());
-    return open(server_->patient_url()).value();
+    return open(server_->patient_url(), {.clock_step_max = {}}).value();
   }
   // A limiter can only hold on to a time that it has seen, and not every call asks the server for it: before the clock
   // is set back, one does.

@@ -1,8 +1,11 @@
 // Random histories of keys through each store and through the model. METE_SEED replays one.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <ostream>
+#include <random>
+#include <vector>
 
 #include "model/key_history.h"
 #include "model/model_keys.h"
@@ -20,62 +23,60 @@ namespace {
 
 using namespace std::chrono_literals;
 
-KeySubject embedded(const Clock& clock) {
-  auto store = std::make_shared<store::EmbeddedStore>(Options{.clock = &clock});
-  return [store](const KeyOperation& operation) { return execute(*store, operation); };
+// A store, and what makes it go by the history's clock, if it does not by itself.
+struct KeyStore {
+  std::shared_ptr<store::Store> store;
+  std::function<void()> set_time = [] {};
+};
+using KeyStoreFactory = std::function<KeyStore(const Clock&)>;
+
+KeySubjectFactory subject_of(const KeyStoreFactory& factory) {
+  return [factory](const Clock& clock) -> KeySubject {
+    return [made = factory(clock)](const KeyOperation& operation) {
+      made.set_time();
+      return execute(*made.store, operation);
+    };
+  };
 }
+
+KeyStore embedded(const Clock& clock) { return {std::make_shared<store::EmbeddedStore>(Options{.clock = &clock})}; }
 
 // Keys in a real Redis or a Cluster, which is empty for each history and goes by its clock.
 template <class Server, Server& (*shared)()>
-class KeysInRedis {
- public:
-  explicit KeysInRedis(const Clock& clock) : clock_(clock) {}
-
-  std::string execute(const KeyOperation& operation) {
-    server_.set_time(clock_.now());
-    return model::execute(keys_, operation);
-  }
-
- private:
-  const Clock& clock_;
-  Server& server_ = shared();
-  std::unique_ptr<store::redis::Link> link_ = store::redis::open_link(server_.patient_url()).value();
-  store::redis::Session session_;
-  support::RedisKeysStore keys_{*link_, session_};
+struct KeysInRedis {
+  Server& server = shared();
+  std::unique_ptr<store::redis::Link> link = store::redis::open_link(server.patient_url()).value();
+  store::redis::Session session;
+  support::RedisKeysStore keys{*link, session};
 };
 
 template <class Server, Server& (*shared)()>
-KeySubject in_redis(const Clock& clock) {
-  auto keys = std::make_shared<KeysInRedis<Server, shared>>(clock);
-  return [keys](const KeyOperation& operation) { return keys->execute(operation); };
+KeyStore in_redis(const Clock& clock) {
+  auto made = std::make_shared<KeysInRedis<Server, shared>>();
+  return {{made, &made->keys}, [made, &clock] { made->server.set_time(clock.now()); }};
 }
 
 // Keys in another Mete server over a socket, a new one for each history, on the history's own clock.
-class KeysInMete {
- public:
-  explicit KeysInMete(const Clock& clock) : server_(std::make_unique<store::EmbeddedStore>(Options{.clock = &clock})) {}
+struct KeysInMete {
+  explicit KeysInMete(const Clock& clock) : server(std::make_unique<store::EmbeddedStore>(Options{.clock = &clock})) {}
 
-  std::string execute(const KeyOperation& operation) { return model::execute(*store_, operation); }
-
- private:
-  serving::MeteServer server_;
-  std::unique_ptr<store::Store> store_ = store::open_store(server_.url(), {}).value();
+  serving::MeteServer server;
+  std::unique_ptr<store::Store> store = store::open_store(server.url(), {}).value();
 };
 
-KeySubject in_mete(const Clock& clock) {
-  auto keys = std::make_shared<KeysInMete>(clock);
-  return [keys](const KeyOperation& operation) { return keys->execute(operation); };
+KeyStore in_mete(const Clock& clock) {
+  auto made = std::make_shared<KeysInMete>(clock);
+  return {{made, made->store.get()}};
 }
 
-KeySubject in_etcd(const Clock& clock) {
+KeyStore in_etcd(const Clock& clock) {
   const std::string url = support::shared_etcd().patient_url(support::unused_etcd_path());
-  const std::shared_ptr<store::Store> store = store::open_store(url, {.clock = &clock}).value();
-  return [store](const KeyOperation& operation) { return execute(*store, operation); };
+  return {store::open_store(url, {.clock = &clock}).value()};
 }
 
 struct KeyStoreCase {
   std::string name;
-  KeySubjectFactory factory;
+  KeyStoreFactory factory;
   int slowness = 1;  // so many times fewer histories
   Times times = {};
   int brevity = 1;  // and so many times fewer again, but for the long form
@@ -86,8 +87,68 @@ struct KeyStoreCase {
 class KeyHistories : public ::testing::TestWithParam<KeyStoreCase> {};
 
 TEST_P(KeyHistories, AnswerAsTheModel) {
-  const auto difference = find_key_difference(GetParam().factory, search_for<KeySearch>(GetParam()));
+  const auto difference = find_key_difference(subject_of(GetParam().factory), search_for<KeySearch>(GetParam()));
   EXPECT_FALSE(difference.has_value()) << difference.value_or("");
+}
+
+// Steps that meet each other on a few keys, of all types, and some that no store takes.
+core::KeyStep random_step(std::mt19937_64& random) {
+  static constexpr std::string_view kKeys[] = {"a", "b", "c", "a key that is a little longer than most", "d", "e", ""};
+  const auto below = [&](std::uint64_t end) { return static_cast<std::int64_t>(random() % end); };
+  const std::string_view key = kKeys[random() % (below(40) == 0 ? std::size(kKeys) : std::size(kKeys) - 1)];
+  switch (random() % 8) {
+    case 0:
+      return core::TakeQuota{key, {1 + below(9), std::chrono::seconds(below(4))}, below(4)};
+    case 1:
+      return core::Throttle{key, {below(6), 1 + below(3), std::chrono::seconds(1 + below(3)), below(3)}};
+    case 2:
+    case 3: {
+      core::AddBounded add{.key = key, .by = below(9) - 3, .saturate = below(3) == 0};
+      if (below(2) == 0) add.lower = below(4) - 2;
+      if (below(2) == 0) add.upper = below(30);
+      if (below(3) == 0) add.expiry = core::Expiry::in(std::chrono::milliseconds(1 + below(400)));
+      add.expiry_only_if_none = below(2) == 0;
+      return add;
+    }
+    default:
+      return core::AddToCounter{key, below(30) == 0 ? std::numeric_limits<std::int64_t>::max() : below(9) - 4};
+  }
+}
+
+Result<core::KeyStepAnswer> rounded_answer(Result<core::KeyStepAnswer> answer, Duration resolution) {
+  if (!answer.has_value() || !std::holds_alternative<core::Verdict>(*answer)) return answer;
+  return rounded(Result<core::Verdict>(std::get<core::Verdict>(*answer)), resolution);
+}
+
+TEST_P(KeyHistories, TogetherTheyAreAnsweredAsAlone) {
+  constexpr int kRounds = 300;
+  const Duration resolution = GetParam().times.resolution;
+  ManualClock clock(Instant::from_unix_seconds(1'700'000'000));
+  const KeyStore together = GetParam().factory(clock);
+  store::EmbeddedStore alone({.clock = &clock});
+  std::mt19937_64 random(3);
+  int refused = 0;
+  for (int round = 0; round < kRounds / GetParam().brevity; ++round) {
+    std::vector<core::KeyStep> steps;
+    for (auto count = random() % 70; count > 0; --count) steps.push_back(random_step(random));
+    std::vector<Result<core::KeyStepAnswer>> answers(steps.size());
+    together.set_time();
+    ASSERT_TRUE(together.store->run(core::KeysEach{steps, answers}).has_value());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto by_itself = [&](const auto& step) -> Result<core::KeyStepAnswer> { return alone.run(step); };
+      const auto expected = rounded_answer(std::visit(by_itself, steps[i]), resolution);
+      const auto actual = rounded_answer(answers[i], resolution);
+      ASSERT_EQ(actual.has_value(), expected.has_value()) << "round " << round << ", step " << i;
+      if (expected.has_value()) {
+        ASSERT_EQ(*actual, *expected) << "round " << round << ", step " << i << ", kind " << steps[i].index();
+      } else {
+        ASSERT_EQ(actual.error(), expected.error());
+        ++refused;
+      }
+    }
+    clock.advance(std::chrono::microseconds(random() % 300'000));
+  }
+  EXPECT_GT(refused, 50);
 }
 
 constexpr int kSlownessOfRedis = 16;  // 10,000 operations; 500,000 in the long form
@@ -113,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, KeyHistories,
 // The comparison itself: the store with a mistake in what it is asked.
 KeySubjectFactory mistaken_keys(const std::function<void(KeyOperation&)>& mistake) {
   return [mistake](const Clock& clock) -> KeySubject {
-    return [subject = embedded(clock), mistake](const KeyOperation& operation) {
+    return [subject = subject_of(embedded)(clock), mistake](const KeyOperation& operation) {
       KeyOperation changed = operation;
       mistake(changed);
       return subject(changed);

@@ -7,16 +7,20 @@
 
 namespace mete::model {
 
-Result<ModelLimiter::Hold*> ModelLimiter::open_hold(std::string_view id) {
+Result<ModelLimiter::Hold*> ModelLimiter::hold_to_end(std::string_view id, HoldState end) {
   const auto found = holds_.find(std::string(id));
   if (found == holds_.end()) return refuse(ErrorCode::kNoHold);
   if (found->second.state == HoldState::kExpired) return refuse(ErrorCode::kExpired);
-  if (found->second.state != HoldState::kHeld) return refuse(ErrorCode::kNoHold);
+  if (found->second.state != HoldState::kHeld && found->second.state != end) return refuse(ErrorCode::kNoHold);
   return &found->second;
 }
 
 Result<Settlement> ModelLimiter::finish(Hold& hold, const std::vector<Amount>& amounts, bool with_overage) {
   if (amounts.size() != hold.parts.size()) return refuse(ErrorCode::kInvalid);
+  if (hold.state == HoldState::kCommitted) {
+    const bool is_same = std::ranges::equal(hold.parts, amounts, {}, &Part::units);
+    return is_same ? Result<Settlement>(hold.answer) : refuse(ErrorCode::kMismatch);
+  }
   const auto before = meters_;
   std::vector<Charge> overage;
   std::vector<MeterName> names;
@@ -41,37 +45,37 @@ Result<Settlement> ModelLimiter::finish(Hold& hold, const std::vector<Amount>& a
   hold.state = HoldState::kCommitted;
   hold.finished_at = now_;
   for (std::size_t i = 0; i < amounts.size(); ++i) hold.parts[i].units = amounts[i];
-  return settlement(sum, names);
+  hold.answer = settlement(sum, names);
+  return hold.answer;
 }
 
 Result<Settlement> ModelLimiter::commit(std::string_view id) {
   pass();
   if (id.empty() || !is_valid_id(id)) return refuse(ErrorCode::kInvalid);
-  const auto found = TRY(open_hold(id));
-  std::vector<Amount> amounts;
-  for (const Part& part : found->parts) amounts.push_back(part.units);
-  return finish(*found, amounts, false);
+  const auto found = TRY(hold_to_end(id, HoldState::kCommitted));
+  return finish(*found, found->held, false);
 }
 
 Result<Settlement> ModelLimiter::commit(std::string_view id, std::span<const Amount> amounts) {
   pass();
   if (id.empty() || !is_valid_id(id) || !are_valid_amounts(amounts)) return refuse(ErrorCode::kInvalid);
-  const auto found = TRY(open_hold(id));
+  const auto found = TRY(hold_to_end(id, HoldState::kCommitted));
   return finish(*found, {amounts.begin(), amounts.end()}, false);
 }
 
 Result<Settlement> ModelLimiter::commit_with_overage(std::string_view id, std::span<const Amount> amounts) {
   pass();
   if (id.empty() || !is_valid_id(id) || !are_valid_amounts(amounts)) return refuse(ErrorCode::kInvalid);
-  const auto found = TRY(open_hold(id));
+  const auto found = TRY(hold_to_end(id, HoldState::kCommitted));
   return finish(*found, {amounts.begin(), amounts.end()}, true);
 }
 
 Result<Settlement> ModelLimiter::cancel(std::string_view id) {
   pass();
   if (id.empty() || !is_valid_id(id)) return refuse(ErrorCode::kInvalid);
-  const auto found = TRY(open_hold(id));
+  const auto found = TRY(hold_to_end(id, HoldState::kCancelled));
   Hold& hold = *found;
+  if (hold.state == HoldState::kCancelled) return hold.answer;
   Amount returned = 0;
   std::vector<MeterName> names;
   for (const Part& part : hold.parts) {
@@ -83,14 +87,15 @@ Result<Settlement> ModelLimiter::cancel(std::string_view id) {
   }
   hold.state = HoldState::kCancelled;
   hold.finished_at = now_;
-  return settlement(returned, names);
+  hold.answer = settlement(returned, names);
+  return hold.answer;
 }
 
 Result<Duration> ModelLimiter::extend(std::string_view id, Duration ttl) {
   pass();
   const bool is_ttl_valid = ttl > Duration() && ttl <= kHoldTtlMax;
   if (id.empty() || !is_valid_id(id) || !is_ttl_valid) return refuse(ErrorCode::kInvalid);
-  const auto found = TRY(open_hold(id));
+  const auto found = TRY(hold_to_end(id, HoldState::kHeld));
   found->expires_at = now_ + ttl.ns();
   return ttl;
 }

@@ -357,9 +357,10 @@ Result<HoldDecision> ModelLimiter::hold(std::span<const Charge> charges, Duratio
   decision.reset_after = meter(name).reset_after();
   if (decision.is_allowed) {
     if (decision.id.empty()) decision.id = "model-" + std::to_string(++ids_made_);
-    Hold made{decision.id, std::string(options.tag), HoldState::kHeld, now_, now_ + ttl.ns(), 0, {}};
+    Hold made{decision.id, std::string(options.tag), HoldState::kHeld, now_, now_ + ttl.ns(), 0, {}, {}, {}};
     for (std::size_t i = 0; i < names.size(); ++i) {
       made.parts.push_back({names[i], charges[i].cost, charges[i].cost, now_, judgement.charged[i] > 0});
+      made.held.push_back(charges[i].cost);
     }
     holds_.insert_or_assign(decision.id, made);
   }

@@ -66,6 +66,8 @@ class ModelLimiter {
     Wide expires_at = 0;
     Wide finished_at = 0;
     std::vector<Part> parts;
+    std::vector<Amount> held;  // of each part, when it was made
+    Settlement answer;         // what its commit or cancel was told
   };
   struct Remembered {
     std::string parameters;
@@ -100,7 +102,8 @@ class ModelLimiter {
   Judgement judge_up_to(const Charge& charge);
   Result<void> check_total(std::span<const Charge> charges);
   Settlement settlement(Amount amount, const std::vector<MeterName>& names);
-  Result<Hold*> open_hold(std::string_view id);
+  // A hold that is open, or has ended like that.
+  Result<Hold*> hold_to_end(std::string_view id, HoldState end);
   Result<Settlement> finish(Hold& hold, const std::vector<Amount>& amounts, bool with_overage);
 
   template <class Answer>

@@ -83,7 +83,9 @@ TEST_F(Model, CommitsReturnTheRest) {
   EXPECT_EQ(limiter_.commit_with_overage(id, beyond).error().code, ErrorCode::kExceeds);
   const Amount less[] = {5};
   EXPECT_EQ(limiter_.commit(id, less).value(), (Settlement{5, 5, 10}));
-  EXPECT_EQ(limiter_.commit(id).error().code, ErrorCode::kNoHold);
+  EXPECT_EQ(limiter_.commit(id, less).value(), (Settlement{5, 5, 10}));
+  EXPECT_EQ(limiter_.commit(id).error().code, ErrorCode::kMismatch);
+  EXPECT_EQ(limiter_.cancel(id).error().code, ErrorCode::kNoHold);
   EXPECT_EQ(usage("s").used, 5);
   const std::string late = hold("s", 1, 1h);
   clock_.advance(1h);

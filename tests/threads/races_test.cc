@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "threads/many.h"
 
@@ -74,21 +75,26 @@ TEST_F(Races, AHoldEndsOnce) {
   limiter_.define(stock("credits").amount(kAmountMax)).value();
   std::vector<std::string> ids;
   for (int i = 0; i < kRounds; ++i) ids.push_back(limiter_.hold({{"credits", "a", 5}}, 1h, {.tag = "tag"}).value().id);
-  std::atomic<int> committed{0};
-  std::atomic<int> cancelled{0};
+  std::array<std::array<std::atomic<bool>, kRounds>, 2> ended{};  // by a commit, by a cancel
   std::atomic<int> unexpected{0};
   run(kThreads, [&](int thread, Random& random) {
-    for (const std::string& id : ids) {
-      if (random.one_in(3) && !limiter_.extend(id, 1h)) continue;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::string& id = ids[i];
+      if (random.one_in(3)) (void)limiter_.extend(id, 1h);
       const auto settled = thread % 2 == 0 ? limiter_.commit(id, 4) : limiter_.cancel(id);
       if (settled) {
-        ++(thread % 2 == 0 ? committed : cancelled);
+        ended.at(static_cast<std::size_t>(thread % 2)).at(i) = true;  // all who do the same are told the same
+        if (settled->amount != (thread % 2 == 0 ? 4 : 5)) ++unexpected;
       } else if (settled.error().code != ErrorCode::kNoHold) {
         ++unexpected;
       }
     }
   });
-  EXPECT_EQ(committed + cancelled, kRounds);
+  int committed = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    committed += ended[0].at(i) ? 1 : 0;
+    EXPECT_NE(ended[0].at(i), ended[1].at(i)) << "final once";
+  }
   EXPECT_EQ(unexpected, 0);
   const Usage usage = limiter_.usage("credits", "a").value();
   EXPECT_EQ(usage.used, 4 * committed);

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/tls_client.h"
+#include "net/tls/tls_client.h"
 #include "store/network/resp_client.h"
 
 namespace mete::cli {

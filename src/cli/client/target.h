@@ -1,5 +1,5 @@
-// Target: the limits that a command works on, in the store of --on or on a server. What goes wrong is an Error that
-// says what to do next.
+// Target: the limits that a command works on, in the store of --on or on a server. What nodes keep for themselves there
+// is hidden, as at every door. What goes wrong is an Error that says what to do next.
 //
 //     auto target = TRY(Target::open(invocation, console));
 //     const auto usage = TRY(target.usage({"api", "alice"}));
@@ -15,6 +15,7 @@
 
 #include "cli/client/replies.h"
 #include "cli/frame/command.h"
+#include "store/caller.h"
 #include "store/store.h"
 
 namespace mete::cli {
@@ -29,7 +30,8 @@ class Target : public store::Calls<Target> {
 
   template <class What>
   Result<typename What::Answer> run(const What& operation) {
-    return store_->run(operation).map_error(explain);
+    store::Execution execution;
+    return store::run_for_client(*store_, operation, execution).map_error(explain);
   }
   // A server lets takes wait in turn. Elsewhere there is nobody to do that: they are tried again when they may fit.
   Result<core::Verdict> take(core::Take take);

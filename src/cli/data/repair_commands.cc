@@ -123,10 +123,41 @@ Instant wall_clock() {
   return Instant() + Duration(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch));
 }
 
+// Of data that was written while the clock was ahead.
+Result<int> bring_back(const Invocation& invocation, store::DataRepair& repair, Console& console) {
+  const std::string directory = invocation.argument(0);
+  if (!repair.findings().is_healthy()) return fail(console, "the data is damaged: repair it without --clock first");
+  const Instant now = wall_clock();
+  const Instant then = TRY(repair.latest_time());
+  if (then <= now) {
+    console.out << directory << ": it is not ahead of this machine's clock\n";
+    return kExitDone;
+  }
+  console.out << directory << " goes on from " << base::time_text(then) << ", and it is " << base::time_text(now)
+              << "\nEvery meter keeps what it has used, as if it had been charged now; open holds keep the time that "
+                 "they have left; ids of operations are forgotten\n";
+  if (invocation.is_on("dry-run")) return kExitNo;
+  if (!invocation.is_on("yes")) {
+    if (::isatty(STDIN_FILENO) != 1) return fail(console, "nothing was changed: give --yes to bring it back");
+    if (!is_confirmed(console)) return fail(console, "nothing was changed", kExitNo);
+  }
+  const auto turned = TRY(repair.bring_back_to(now));
+  const auto folder = TRY(repair.carry_out(now));
+  console.out << "brought back: " << count_text(turned.meters, "meter") << ", "
+              << count_text(turned.holds, "open hold");
+  if (turned.holds_lost > 0) {
+    console.out << "; lost: " << count_text(turned.holds_lost, "hold")
+                << " of meters above their limit, which count as used";
+  }
+  console.out << "\nThe old files are in " << directory << '/' << folder << '\n';
+  return kExitDone;
+}
+
 Result<int> run_repair(const Invocation& invocation, Console& console) {
   journal::PosixFileSystem files;
   const std::string directory = invocation.argument(0);
   auto repair = TRY(store::DataRepair::prepare(files, directory));
+  if (invocation.is_on("clock")) return bring_back(invocation, *repair, console);
   if (repair->findings().is_healthy()) {
     console.out << directory << ": nothing to repair\n";
     return kExitDone;
@@ -171,9 +202,13 @@ Command repair_command() {
                           "directory. The server must not run."},
           .arguments = {directory_argument()},
           .options = {flag("dry-run", "Only tell what would be done"),
+                      flag("clock",
+                           "Bring data that was written while the machine's clock was ahead back to the present time; "
+                           "the old files are moved to a folder 'ahead-TIME'"),
                       flag("yes", "Do not ask before it is done; needed where there is no terminal")},
           .examples = {{"mete repair /var/lib/mete --dry-run", "See what is lost"},
-                       {"mete repair /var/lib/mete", "Begin again with what is left"}},
+                       {"mete repair /var/lib/mete", "Begin again with what is left"},
+                       {"mete repair /var/lib/mete --clock", "Go on after the clock was wrong"}},
           .statuses = {{kExitNo, "there is something to repair, and nothing was changed"}},
           .run = run_repair};
 }

@@ -9,6 +9,7 @@
 #include "cli/frame/text.h"
 #include "cli/help/help.h"
 #include "server/configuration/config_text.h"
+#include "server/doors/grpc/method.h"
 #include "server/doors/resp/command_table.h"
 
 namespace mete::cli {
@@ -16,6 +17,7 @@ namespace mete::cli {
 namespace {
 
 constexpr std::string_view kConfigurationTopic = "configuration";
+constexpr std::string_view kProtoTopic = "proto";
 constexpr std::string_view kCommandsTopic = "commands";
 
 // "limit set" may be typed as two words.
@@ -26,7 +28,8 @@ std::string topic_of(const Invocation& invocation) {
 }
 
 Result<int> unknown_command(const Invocation& invocation, const std::string& name, Console& console) {
-  std::vector<std::string> names = {std::string(kConfigurationTopic), std::string(kCommandsTopic)};
+  std::vector<std::string> names = {std::string(kConfigurationTopic), std::string(kCommandsTopic),
+                                    std::string(kProtoTopic)};
   for (const Listed& each : listed_commands(invocation.all)) names.push_back(each.name);
   return fail(console, "there is no command " + shown(name) + base::did_you_mean(name, names));
 }
@@ -35,11 +38,14 @@ Result<int> run_help(const Invocation& invocation, Console& console) {
   const std::string topic = topic_of(invocation);
   const Command* command = find_command(invocation.all, topic);
   if (topic == kConfigurationTopic) {
-    console.out << (invocation.is_on("markdown") ? server::config_markdown() : server::config_text());
+    console.out << (invocation.is_on("markdown") ? in_columns(server::config_markdown()) : server::config_text());
   } else if (topic == kCommandsTopic) {
-    console.out << (invocation.is_on("markdown") ? server::commands_markdown() : server::commands_text());
+    console.out << (invocation.is_on("markdown") ? in_columns(server::commands_markdown()) : server::commands_text());
+  } else if (topic == kProtoTopic) {
+    console.out << server::grpc_files().files().at("mete.v1").text();
   } else if (topic.empty()) {
-    console.out << (invocation.is_on("markdown") ? commands_markdown(invocation.all) : overview_text(invocation.all));
+    console.out << (invocation.is_on("markdown") ? in_columns(commands_markdown(invocation.all))
+                                                 : overview_text(invocation.all));
   } else if (command != nullptr) {
     console.out << help_text(*command);
   } else if (is_group(invocation.all, topic)) {
@@ -101,7 +107,7 @@ Command help_command() {
           .summary = "Explain the commands, or one of them",
           .arguments = {topic_argument(
               "The command to explain: the program's, or one of the server's such as TAKE; 'commands' "
-              "lists the server's, 'configuration' explains its settings")},
+              "lists the server's, 'configuration' explains its settings, 'proto' is its gRPC as a .proto file")},
           .options = {flag("markdown", "Print all of it as Markdown")},
           .examples = {{"mete help configuration", "Explain the settings of the server"},
                        {"mete help commands", "List the commands of the server"},

@@ -171,6 +171,64 @@ std::string help_text(const Command& command) {
   return text;
 }
 
+// A paragraph or an item of a list, told anew line by line.
+std::string paragraph_in_columns(std::string_view paragraph) {
+  const std::size_t indent = paragraph.starts_with("- ") ? 2 : 0;
+  std::string text;
+  std::size_t columns = 0;
+  std::string word;
+  bool is_code = false;  // a name in code is not torn apart
+  const auto add_word = [&] {
+    if (word.empty()) return;
+    if (columns > 0 && columns + 1 + columns_of(word) > kHelpWidth) {
+      text += "\n" + std::string(indent, ' ');
+      columns = indent;
+    } else if (columns > 0) {
+      text += ' ';
+      ++columns;
+    }
+    text += word;
+    columns += columns_of(word);
+    word.clear();
+  };
+  for (const char letter : paragraph) {
+    if (letter == '`') is_code = !is_code;
+    if ((letter == ' ' || letter == '\n') && !is_code) {
+      add_word();
+    } else {
+      word += letter == '\n' ? ' ' : letter;
+    }
+  }
+  add_word();
+  return text + "\n";
+}
+
+std::string in_columns(std::string_view markdown) {
+  std::string text;
+  std::string paragraph;
+  bool is_code = false;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) text += paragraph_in_columns(paragraph);
+    paragraph.clear();
+  };
+  while (!markdown.empty()) {
+    const std::size_t end = std::min(markdown.find('\n'), markdown.size());
+    const std::string_view line = markdown.substr(0, end);
+    markdown.remove_prefix(std::min(end + 1, markdown.size()));
+    if (line.starts_with("```")) is_code = !is_code;
+    const bool is_kept = is_code || line.empty() || line.starts_with("```") || line.starts_with("|") ||
+                         line.starts_with("#") || line.starts_with("    ") || line.starts_with("<!--");
+    if (is_kept || line.starts_with("- ")) end_paragraph();
+    if (is_kept) {
+      text += std::string(line) + "\n";
+    } else {
+      paragraph += (paragraph.empty() ? "" : "\n") + std::string(line.substr(line.find_first_not_of(' ')));
+    }
+  }
+  end_paragraph();
+  return text;
+}
+
 std::string commands_markdown(std::span<const Command> all) {
   std::string text =
       "# The command line\n\n"

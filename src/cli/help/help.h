@@ -16,6 +16,8 @@ std::string overview_text(std::span<const Command> all);
 std::string group_text(std::span<const Command> all, std::string_view group);
 std::string help_text(const Command& command);
 std::string commands_markdown(std::span<const Command> all);
+// The same text with the lines of its paragraphs and lists no longer than kHelpWidth.
+std::string in_columns(std::string_view markdown);
 
 // The parts that the other formats share.
 std::string usage_line(const Command& command);   // "mete take [OPTIONS] LIMIT KEY"

@@ -100,7 +100,7 @@ Result<void> RedisSource::expect_walks(std::uint64_t walks) {
   for (std::size_t node = 0; node < nodes; ++node) {
     Replies replies;
     nodes = TRY(link_->run_on_node(node, batch, replies));
-    const auto keys = TRY(store::redis::unless_error(std::move(replies.front())));
+    const auto keys = TRY(store::redis::unless_error(std::move(replies.front()), batch, 0));
     progress_.total += std::bit_ceil(static_cast<std::uint64_t>(keys.integer)) * walks;
   }
   return {};
@@ -123,7 +123,7 @@ Result<std::size_t> RedisSource::walk_node(std::size_t node, const std::string& 
     batch.add({}, {"SCAN", cursor, "MATCH", glob, "COUNT", std::to_string(kScanCount)});
     Replies replies;
     auto nodes = TRY(link_->run_on_node(node, batch, replies));
-    const auto page = TRY(store::redis::unless_error(std::move(replies.front())));
+    const auto page = TRY(store::redis::unless_error(std::move(replies.front()), batch, 0));
     if (page.elements.size() != 2) {
       return base::invalid("it answers to SCAN what Redis does not: is it a Redis?");
     }
@@ -147,9 +147,10 @@ Result<std::vector<wire::RespValue>> RedisSource::get(const Names& names) {
   link_->run(batch, replies);
   std::vector<wire::RespValue> values;
   values.reserve(names.size());
-  for (auto& reply : replies) {
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    auto& reply = replies[i];
     const bool is_other_type = reply && reply->is_error() && reply->text.starts_with("WRONGTYPE");
-    auto value = TRY(is_other_type ? std::move(reply) : store::redis::unless_error(std::move(reply)));
+    auto value = TRY(is_other_type ? std::move(reply) : store::redis::unless_error(std::move(reply), batch, i));
     values.push_back(std::move(value));
   }
   return values;

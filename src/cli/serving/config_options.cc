@@ -22,7 +22,7 @@ std::string_view kept(std::string text) {
 }
 
 // What stands behind the option, in the order of SettingKind; a boolean has nothing.
-constexpr std::string_view kValueNames = "TEXT|URL|FILE|DIRECTORY|WORD||N|SIZE|DURATION|NAME|ADDRESS|ADDRESS";
+constexpr std::string_view kValueNames = "TEXT|URL|FILE|DIRECTORY|WORD||N|SIZE|DURATION|NAME|ADDRESS|ADDRESS|NAME";
 
 // Numbers, sizes and addresses are checked where the setting is: there the error tells the range too.
 ArgumentType type_of(SettingKind kind) {
@@ -41,7 +41,7 @@ Argument option_of(const Setting& setting) {
           .default_text = is_flag ? "" : kept(server::default_text(setting)),
           .environment = kept(server::environment_name(setting)),
           .names = setting.choices,
-          .is_multiple = setting.kind == SettingKind::kAddresses};
+          .is_multiple = setting.kind == SettingKind::kAddresses || setting.kind == SettingKind::kHosts};
 }
 
 }  // namespace

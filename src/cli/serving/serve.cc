@@ -39,8 +39,7 @@ Result<int> run_serve(const Invocation& invocation, Console& console) {
   } else {
     server::log_banner(banner, log);
   }
-  server->run();
-  return kExitDone;
+  return server->run() ? kExitDone : kExitError;
 }
 
 }  // namespace
@@ -56,7 +55,8 @@ Command serve_command() {
       .examples = {{"mete serve", "RESP on 127.0.0.1:6380, HTTP on 127.0.0.1:8380, no limits yet"},
                    {"mete serve --config /etc/mete/mete.toml", "With the limits of a file"},
                    {"mete serve --resp 0.0.0.0:6380 --password-file /run/secrets/mete", "For other machines"}},
-      .statuses = {{kExitError, "the server could not start; the message says why"}},
+      .statuses = {{kExitError,
+                    "the server could not start, or must be started again since its disk was full; the log says why"}},
       .run = run_serve};
 }
 

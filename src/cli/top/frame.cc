@@ -46,7 +46,7 @@ ClusterRates cluster_rates(const ClusterReading& before, const ClusterReading& a
 
 // What keeps the node from drawing, if something does; else empty.
 std::string cluster_trouble(const ClusterReading& reading) {
-  if (!reading.halted.empty()) return "NOTHING IS DRAWN ANY MORE: " + escaped(reading.halted);
+  if (!reading.halted.empty()) return "NOTHING IS DRAWN: " + escaped(reading.halted);
   if (reading.state == "unreachable") return "SHARED STORE UNREACHABLE: what is held is spent, then limits are denied";
   return {};
 }

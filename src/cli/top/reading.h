@@ -26,7 +26,7 @@ struct PeerReading {
 // How a node and its cluster are doing.
 struct ClusterReading {
   std::string node = {};    // empty: the server is no node of a cluster
-  std::string state = {};   // of the shared store: "ok", "unreachable"; "halted": nothing is drawn any more, for good
+  std::string state = {};   // of the shared store: "ok", "unreachable"; "halted": nothing is drawn
   std::string halted = {};  // why
   std::int64_t shares = 0;
   std::int64_t held = 0;         // units that it can spend without asking

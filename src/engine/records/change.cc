@@ -36,7 +36,8 @@ void write_verdict(Encoder& record, const core::Verdict& verdict) {
 
 void write_hold(Encoder& record, const HoldRecord& hold) {
   record.varint(hold.serial);
-  record.byte(static_cast<std::uint8_t>(hold.state));
+  record.byte(static_cast<std::uint8_t>(static_cast<unsigned>(hold.state) | (hold.end.is_known ? kEndIsKnownFlag : 0U) |
+                                        (hold.end.is_of_all ? kEndIsOfAllFlag : 0U)));
   record.instant(hold.expires_at);
   record.instant(hold.final_at);
   record.text(hold.tag);
@@ -48,6 +49,10 @@ void write_hold(Encoder& record, const HoldRecord& hold) {
     record.varint(static_cast<std::uint64_t>(charge.units));
     record.byte(charge.is_backed ? 1 : 0);
   }
+  if (!hold.end.is_known) return;
+  record.varint(static_cast<std::uint64_t>(hold.end.answer.amount));
+  record.number(hold.end.answer.remaining);
+  record.number(hold.end.answer.limit);
 }
 
 void write_value(Encoder& record, core::FieldType type, const core::FieldValue& value) {

@@ -85,7 +85,12 @@ void read_verdict(Decoder& bytes, core::Verdict& verdict) {
 
 bool read_hold(Decoder& bytes, HoldRecord& hold) {
   hold.serial = bytes.varint();
-  if (!read_enum(bytes, HoldState::kExpired, hold.state)) return false;
+  const std::uint8_t state = bytes.byte();
+  hold.state = static_cast<HoldState>(state & kHoldStateMask);
+  hold.end.is_known = (state & kEndIsKnownFlag) != 0;
+  hold.end.is_of_all = (state & kEndIsOfAllFlag) != 0;
+  if ((state & ~(kHoldStateMask | kEndIsKnownFlag | kEndIsOfAllFlag)) != 0 || hold.state > HoldState::kExpired)
+    return false;
   hold.expires_at = bytes.instant();
   hold.final_at = bytes.instant();
   hold.tag = bytes.text();
@@ -100,6 +105,10 @@ bool read_hold(Decoder& bytes, HoldRecord& hold) {
     charge.is_backed = bytes.byte() != 0;
     if (!core::validate_name(charge.limit) || !is_key(charge.key)) return false;
   }
+  if (!hold.end.is_known) return true;
+  hold.end.answer.amount = static_cast<Amount>(bytes.varint());  // of several charges: above the most that one may be
+  hold.end.answer.remaining = bytes.signed_number();
+  hold.end.answer.limit = bytes.signed_number();
   return true;
 }
 

@@ -23,6 +23,11 @@ inline constexpr std::uint8_t kIsEvenFlag = 0x10;
 inline constexpr std::uint8_t kHasPartChangesFlag = 0x20;
 // Of an operation.
 inline constexpr std::uint8_t kHasHoldFlag = 0x10;
+// Of the state of a hold, whose number is in the lower four bits. A program that does not know them takes the state for
+// one that does not exist, and refuses the record.
+inline constexpr std::uint8_t kHoldStateMask = 0x0f;
+inline constexpr std::uint8_t kEndIsKnownFlag = 0x10;
+inline constexpr std::uint8_t kEndIsOfAllFlag = 0x20;
 // Of an override.
 inline constexpr std::uint8_t kHasAmountFlag = 0x10;
 

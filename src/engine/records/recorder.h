@@ -49,14 +49,20 @@ class Recorder {
   // Before the first operation. The sink must outlive the engine.
   void start(ChangeSink& sink) { sink_ = &sink; }
 
-  // From now on nothing can be recorded any more, so nothing that must be may happen. Once.
+  // From now on nothing can be recorded, so nothing that must be may happen.
   void fail(Error why) {
+    const std::lock_guard guard(failure_lock_);
     failure_ = std::move(why);
     is_failed_.store(true, std::memory_order_release);
   }
+  // From now on it can again. What has happened meanwhile is recorded with the next change of each entry.
+  void resume() { is_failed_.store(false, std::memory_order_release); }
   [[nodiscard]] bool is_failed() const { return is_failed_.load(std::memory_order_acquire); }
-  // Only after it has failed.
-  [[nodiscard]] const Error& failure() const { return failure_; }
+  // The last one.
+  [[nodiscard]] Error failure() const {
+    const std::lock_guard guard(failure_lock_);
+    return failure_;
+  }
 
   [[nodiscard]] bool is_on() const { return sink_ != nullptr; }
 
@@ -156,7 +162,8 @@ class Recorder {
   ChangeSink* sink_ = nullptr;
   mutable base::Lock unrecorded_lock_;
   mutable std::vector<std::uint64_t> unrecorded_;
-  Error failure_;  // never changed once is_failed_
+  mutable base::Lock failure_lock_;
+  Error failure_;  // under failure_lock_
   std::atomic<bool> is_failed_{false};
 };
 

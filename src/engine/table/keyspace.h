@@ -104,7 +104,7 @@ class Keyspace {
   [[nodiscard]] std::uint32_t bucket_count() const { return bucket_count_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr std::size_t kPageBucketsMax = 4096;
+  static constexpr std::size_t kPageBucketsMax = 512;  // a millisecond at worst
   static constexpr std::uint32_t kSlots = 11;
   static constexpr std::size_t kSlotsExpected = 33;  // in a bucket and its overflow; there may be more
   static constexpr std::uint32_t kFirstSegmentBits = 10;

@@ -59,7 +59,7 @@ void encode_part(Encoder& encoder, std::string_view key, const Counter& counter,
 bool is_short(const Writer& writer) { return writer.node.size() <= kNodeBytesMax; }
 
 // nullptr, or what is wrong with the slots.
-const char* decode_slots(Decoder& decoder, std::vector<Slot>& slots) {
+const char* decode_slots(Decoder& decoder, Slots& slots) {
   const std::uint64_t count = decoder.varint();
   if (count > kSlotsPerState) return "it has too many slots";
   for (std::uint64_t i = 0; i < count && decoder.is_whole(); ++i) {
@@ -114,7 +114,7 @@ Writer decode_writer(Decoder& decoder) {
 }
 
 void StateWriter::write(std::string_view key, const Counter& counter) {
-  std::span<const Slot> slots = counter.slots;
+  std::span<const Slot> slots(counter.slots.data(), counter.slots.size());
   do {
     const auto part = slots.first(std::min(slots.size(), kSlotsPerState));
     encode_part(encoder_, key, counter, part);

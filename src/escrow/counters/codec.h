@@ -1,4 +1,5 @@
-// The state of a counter as bytes: what nodes send each other. docs/formats/peer.md has the format.
+// The state of a counter as bytes: what nodes send each other (STORE MERGE),
+// and keep on disk (counter_file.h). docs/formats/counters.md has the format.
 //
 // Thread safety: functions of their arguments.
 #pragma once

@@ -13,7 +13,7 @@ namespace {
 bool is_before(const Slot& slot, const Writer& writer) { return slot.writer < writer; }
 
 // The larger of each slot. Whether `mine` changed.
-bool merge_slots(std::vector<Slot>& mine, const std::vector<Slot>& theirs) {
+bool merge_slots(Slots& mine, const Slots& theirs) {
   bool is_changed = false;
   auto at = mine.begin();
   for (const Slot& slot : theirs) {

@@ -16,10 +16,10 @@
 #include <mete/time.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <compare>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/math.h"
 
@@ -78,10 +78,13 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
+// Most counters of a node alone have one, which lies with the counter.
+using Slots = boost::container::small_vector<Slot, 1>;
+
 struct Counter {
   Epoch epoch;
   ExpiryWord expiry;
-  std::vector<Slot> slots;  // in the order of their writers, no writer twice
+  Slots slots;  // in the order of their writers, no writer twice
 
   bool operator==(const Counter&) const = default;
 

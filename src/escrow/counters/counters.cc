@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/try.h"
 #include "core/refusals.h"
 
 namespace mete::escrow {
@@ -29,9 +30,17 @@ bool fits(Int128 value) { return value >= Limits::min() && value <= Limits::max(
 // The counter of a key, if there is one, and the ways to change it.
 class Counters::Access {
  public:
-  Access(const Counters& counters, Shard& shard, std::string_view key, Instant now)
-      : self_(counters.self_), shard_(shard), key_(key), now_(now), entry_(shard.find(key, now)) {}
+  Access(const Counters& counters, Shard& shard, const CounterKey& key, Instant now)
+      : counters_(counters), self_(counters.self_), shard_(shard), key_(key), now_(now), entry_(shard.find(key, now)) {}
 
+  // An error if there is no counter of the key, and no room for one.
+  [[nodiscard]] Result<void> make_room() const {
+    if (entry_ != nullptr || counters_.remembered_ < counters_.counters_max_) return {};
+    return Error{ErrorCode::kOutOfMemory,
+                 "there are " + std::to_string(counters_.counters_max_) +
+                     " counters already, which is the most that a node of a cluster keeps: delete some, or let them "
+                     "expire"};
+  }
   [[nodiscard]] bool is_live() const { return entry_ != nullptr && entry_->counter.is_live(now_); }
   [[nodiscard]] Int128 exact_value() const { return is_live() ? entry_->counter.exact_value() : 0; }
   [[nodiscard]] std::optional<std::int64_t> value() const {
@@ -73,32 +82,46 @@ class Counters::Access {
     shard_.update(*entry_, kNobody, act);
   }
 
+  const Counters& counters_;
   const Writer& self_;
   Shard& shard_;
-  std::string_view key_;
+  CounterKey key_;
   Instant now_;
   Shard::Entry* entry_;
 };
 
-Counters::Counters(Writer self) : self_(std::move(self)) {}
+Counters::Counters(Writer self, std::size_t counters_max) : self_(std::move(self)), counters_max_(counters_max) {
+  for (Locked& locked : shards_) locked.shard.count_in(remembered_);
+}
 
 template <class Act>
 auto Counters::with_key(std::string_view key, Instant now, Act act) {
-  Locked& locked = shard_of(key);
+  const CounterKey hashed{key, hash_of_key(key)};
+  Locked& locked = shard_of(hashed);
   const std::lock_guard lock(locked.mutex);
-  return act(Access(*this, locked.shard, key, now));
+  return act(Access(*this, locked.shard, hashed, now));
+}
+
+void Counters::expect(std::span<const std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    const CounterKey hashed{key, hash_of_key(key)};
+    Locked& locked = shard_of(hashed);
+    const std::lock_guard lock(locked.mutex);
+    locked.shard.prefetch(hashed.hash);
+  }
 }
 
 std::optional<std::int64_t> Counters::get(std::string_view key, Instant now) {
   return with_key(key, now, [](const Access& access) { return access.value(); });
 }
 
-core::SetAnswer Counters::set(const core::SetCounter& request, Instant now) {
-  return with_key(request.key, now, [&](Access access) {
+Result<core::SetAnswer> Counters::set(const core::SetCounter& request, Instant now) {
+  return with_key(request.key, now, [&](Access access) -> Result<core::SetAnswer> {
     core::SetAnswer answer{.old = access.value()};
     const bool is_present = access.is_live();
     if (request.condition == core::SetCondition::kIfAbsent && is_present) return answer;
     if (request.condition == core::SetCondition::kIfPresent && !is_present) return answer;
+    TRY(access.make_room());
     access.set(request.value, request.expiry.resolve(access.expires_at(), now));
     answer.is_set = true;
     return answer;
@@ -115,18 +138,29 @@ std::optional<std::int64_t> Counters::take_out(std::string_view key, Instant now
 
 Result<std::int64_t> Counters::add(std::string_view key, std::int64_t by, Instant now) {
   return with_key(key, now, [&](Access access) -> Result<std::int64_t> {
-    // What others added may have led past 64 bits already: then there is a way back, and none further.
-    const Int128 sum = access.exact_value() + by;
-    if (by > 0 ? sum > Limits::max() : by < 0 && sum < Limits::min()) return core::counter_overflow();
-    if (!access.add(by, access.expires_at())) return core::counter_overflow();
-    return *access.value();
+    TRY(access.make_room());
+    return add_to(access, by);
   });
+}
+
+std::optional<Result<std::int64_t>> Counters::add_if_live(std::string_view key, std::int64_t by, Instant now) {
+  return with_key(key, now,
+                  [&](Access access) { return access.is_live() ? std::optional(add_to(access, by)) : std::nullopt; });
+}
+
+// What others added may have led past 64 bits already: then there is a way back, and none further.
+Result<std::int64_t> Counters::add_to(Access& access, std::int64_t by) {
+  const Int128 sum = access.exact_value() + by;
+  if (by > 0 ? sum > Limits::max() : by < 0 && sum < Limits::min()) return core::counter_overflow();
+  if (!access.add(by, access.expires_at())) return core::counter_overflow();
+  return static_cast<std::int64_t>(std::clamp<Int128>(sum, Limits::min(), Limits::max()));
 }
 
 Result<core::BoundedSum> Counters::add_bounded(const core::AddBounded& request, Instant now) {
   return with_key(request.key, now, [&](Access access) -> Result<core::BoundedSum> {
     const std::optional<Int128> sum = bounded_sum(access.exact_value(), request);
     if (!sum) return core::BoundedSum{.value = access.value().value_or(0), .applied = 0};
+    TRY(access.make_room());
     // A counter far outside the bounds may saturate further than a number can tell.
     const Int128 applied = *sum - access.exact_value();
     if (!fits(applied)) return core::counter_overflow();

@@ -1,5 +1,6 @@
 // What concerns all counters: listings, the sweep, and what goes to other nodes and comes from them.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -38,8 +39,8 @@ core::KeyPage Counters::scan(std::uint64_t cursor, std::size_t count, Instant no
     const std::lock_guard lock(shards_[i].mutex);
     shards_[i].shard.visit_births(after, [&](const Shard::Entry& entry) {
       if (page.keys.size() >= count) return false;
-      after = entry.birth;
-      if (entry.counter.is_live(now)) page.keys.push_back({*entry.key, core::KeyType::kCounter});
+      after = entry.birth.number;
+      if (entry.counter.is_live(now)) page.keys.push_back({entry.key, core::KeyType::kCounter});
       return true;
     });
     if (page.keys.size() >= count) {
@@ -77,6 +78,23 @@ Counters::Changes Counters::changes_since(const Cursor& cursor, const Reader& re
   return changes;
 }
 
+Counters::Cursor Counters::skip_changes() {
+  Cursor cursor;
+  for (std::size_t i = 0; i < kShards; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    cursor.seen_[i] = shards_[i].shard.skip_changes();
+  }
+  return cursor;
+}
+
+bool Counters::has_changes_since(const Cursor& cursor) const {
+  for (std::size_t i = 0; i < kShards; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    if (shards_[i].shard.last_change() > cursor.seen_[i]) return true;
+  }
+  return false;
+}
+
 std::size_t Counters::count_changes(const Cursor& cursor, Source reader) const {
   std::size_t sum = 0;
   for (std::size_t i = 0; i < kShards; ++i) {
@@ -86,25 +104,39 @@ std::size_t Counters::count_changes(const Cursor& cursor, Source reader) const {
   return sum;
 }
 
-void Counters::merge(const CounterState& state, Source source, Instant now) {
-  if (state.counter.is_forgotten(now, kGraceFactor)) return;
-  Locked& locked = shard_of(state.key);
+bool Counters::merge(const CounterState& state, Source source, Instant now) {
+  if (state.counter.is_forgotten(now, kGraceFactor)) return true;
+  if (take_in(state, source, now, kMergedFactor * counters_max_)) return true;
+  ++refused_;
+  return false;
+}
+
+// At the beginning of time nothing has been forgotten.
+void Counters::load(const CounterState& state) {
+  take_in(state, kNobody, Instant(), std::numeric_limits<std::size_t>::max());
+}
+
+bool Counters::take_in(const CounterState& state, Source source, Instant now, std::size_t counters_max) {
+  const CounterKey key{state.key, hash_of_key(state.key)};
+  Locked& locked = shard_of(key);
   const std::lock_guard lock(locked.mutex);
-  Shard::Entry* entry = locked.shard.find(state.key, now);
+  Shard::Entry* entry = locked.shard.find(key, now);
   if (entry == nullptr) {
-    if (state.counter.is_forgotten(now)) return;
-    entry = &locked.shard.find_or_make(state.key, now);
+    if (state.counter.is_forgotten(now)) return true;
+    if (remembered_ >= counters_max) return false;
+    entry = &locked.shard.find_or_make(key, now);
   }
   Counter merged = entry->counter;
   const bool is_changed = merged.merge(state.counter);
   const bool is_more = has_more(merged, state);
   // Those that have it all need not be told. Others are: whoever sent it lacks something, or has told only us.
-  if (is_changed || entry->change == 0) {
+  if (is_changed || entry->change.number == 0) {
     locked.shard.update(*entry, is_more || state.is_part ? kNobody : source,
                         [&](Counter& counter) { counter = std::move(merged); });
   } else if (is_more) {
     locked.shard.note_change(*entry, kNobody);
   }
+  return true;
 }
 
 Source source_of(const Writer& writer) {

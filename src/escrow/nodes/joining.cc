@@ -23,6 +23,8 @@ Joining::Joining(store::Store& shared, Options options)
 
 Result<std::optional<Registry>> Joining::attempt() {
   const auto cluster = TRY(recognise());
+  TRY(check_gone_back());
+  TRY(check_clocks());
   const auto others = TRY(roll_.in_the_way(self_));
   for (const Presence& other : others) {
     if (other.node.identity != self_.identity) return base::invalid(name_taken(other.node));
@@ -48,10 +50,30 @@ Result<void> Joining::check_starts() {
   if (remembered_.cluster != 0) {
     const auto last = TRY(roll_.last_incarnation(remembered_.name));
     if (last < remembered_.incarnation)
-      return base::invalid(went_back(remembered_.name, {last, remembered_.incarnation}));
+      return base::invalid(went_back(remembered_.name, {"starts", last, remembered_.incarnation}));
+    const auto beats = TRY(roll_.beats(remembered_.name));
+    if (beats < remembered_.beats)
+      return base::invalid(went_back(remembered_.name, {"signs of life", beats, remembered_.beats}));
   }
   const auto starts = TRY(roll_.starts_from(self_.identity));
   if (starts > remembered_.starts) return base::invalid(copy_started());
+  return {};
+}
+
+Result<void> Joining::check_gone_back() {
+  const auto has_gone_back = TRY(roll_.has_gone_back());
+  if (!has_gone_back) return {};
+  const auto nodes = TRY(roll_.hold_ids());
+  if (remembered_.cluster != 0 || !nodes.empty()) return base::invalid(others_say_gone_back());
+  return roll_.forget_gone_back();
+}
+
+Result<void> Joining::check_clocks() {
+  for (const std::string& id : TRY(roll_.hold_ids())) {
+    const auto other = TRY(roll_.look_up(id));
+    if (!other || other->clock_ahead() <= kClockDifferenceMax) continue;
+    return base::invalid(clocks_differ(other->node, other->clock_ahead()));
+  }
   return {};
 }
 
@@ -85,7 +107,8 @@ Result<std::optional<Registry>> Joining::enter(ClusterNumber cluster, const std:
 
 // By now no other node can start from this directory or a copy of it.
 Result<void> Joining::count_start(ClusterNumber cluster) {
-  remembered_ = {.cluster = cluster, .name = self_.name, .incarnation = self_.incarnation, .starts = 0};
+  const auto beats = TRY(roll_.beats(self_.name));
+  remembered_ = {.cluster = cluster, .name = self_.name, .incarnation = self_.incarnation, .starts = 0, .beats = beats};
   if (!remember_) return {};
   const auto starts = TRY(roll_.starts_from(self_.identity));
   remembered_.starts = starts + 1;

@@ -23,7 +23,7 @@ std::string text_of(const NodeMemory& memory) {
   const Remembered& known = memory.remembered;
   return "mete-node 1\nidentity " + memory.identity + "\ncluster " + std::to_string(known.cluster) + "\nname " +
          known.name + "\nincarnation " + std::to_string(known.incarnation) + "\nstarts " +
-         std::to_string(known.starts) + "\n";
+         std::to_string(known.starts) + "\nbeats " + std::to_string(known.beats) + "\n";
 }
 
 // Takes "WORD value\n" off the text.
@@ -50,13 +50,19 @@ std::optional<NodeMemory> parse(std::string_view text) {
   const auto name = next_value(text, "name");
   const auto incarnation = number_of(next_value(text, "incarnation"));
   const auto starts = number_of(next_value(text, "starts"));
-  if (version != "1" || !identity || !cluster || !name || !incarnation || !starts || !text.empty()) return std::nullopt;
+  const auto beats = number_of(next_value(text, "beats"));
+  const bool has_all = identity && cluster && name && incarnation && starts && beats;
+  if (version != "1" || !has_all || !text.empty()) return std::nullopt;
   const bool is_hex = identity->find_first_not_of("0123456789abcdef") == std::string_view::npos;
   if (identity->size() != kIdentityBytes || !is_hex) return std::nullopt;
-  if (*cluster == 0 ? !name->empty() || *incarnation + *starts != 0 : !is_node_name(*name)) return std::nullopt;
-  return NodeMemory{
-      .identity = std::string(*identity),
-      .remembered = {.cluster = *cluster, .name = std::string(*name), .incarnation = *incarnation, .starts = *starts}};
+  if (*cluster == 0 ? !name->empty() || *incarnation + *starts + *beats != 0 : !is_node_name(*name))
+    return std::nullopt;
+  return NodeMemory{.identity = std::string(*identity),
+                    .remembered = {.cluster = *cluster,
+                                   .name = std::string(*name),
+                                   .incarnation = *incarnation,
+                                   .starts = *starts,
+                                   .beats = *beats}};
 }
 
 Result<NodeMemory> read_memory(journal::FileSystem& files, const std::string& path) {

@@ -6,6 +6,7 @@
 //     name a
 //     incarnation 7
 //     starts 9                                      from this directory, under whatever name
+//     beats 4711                                    signs of life under that name, at least
 //
 // The identity is made with the file and never changes: a directory with the same one is the same node, or a copy of
 // it. Backups do not have this file, so what is restored from one is another node. Thread safety: values.

@@ -22,11 +22,13 @@ Result<Registry> join(store::Store& shared, Joining::Options options, const std:
 
 }  // namespace
 
-Registration::Registration(Registry registry, bool is_new)
+Registration::Registration(Registry registry, bool is_new, Remember remember)
     : registry_(std::move(registry)),
       self_(registry_.self()),
       cluster_(registry_.remembered().cluster),
       is_new_(is_new),
+      remember_(std::move(remember)),
+      beats_saved_(registry_.remembered().beats),
       nodes_(registry_.nodes()) {}
 
 Result<std::unique_ptr<Registration>> Registration::take(store::Store& shared, const Options& options) {
@@ -34,10 +36,11 @@ Result<std::unique_ptr<Registration>> Registration::take(store::Store& shared, c
   CHECK(!has_disk || options.files != nullptr);
   auto memory =
       TRY(has_disk ? load_memory(*options.files, options.directory) : NodeMemory{.identity = base::random_id()});
-  std::function<Result<void>(const Remembered&)> remember;
+  Remember remember;
   if (has_disk) {
-    remember = [&](const Remembered& known) {
-      return save_memory(*options.files, options.directory, {.identity = memory.identity, .remembered = known});
+    remember = [files = options.files, directory = options.directory,
+                identity = memory.identity](const Remembered& known) {
+      return save_memory(*files, directory, {.identity = identity, .remembered = known});
     };
   }
   auto registry = TRY(join(shared,
@@ -48,29 +51,43 @@ Result<std::unique_ptr<Registration>> Registration::take(store::Store& shared, c
                             .remember = remember},
                            options.wait));
   const bool is_new = memory.remembered.cluster == 0;
-  return std::unique_ptr<Registration>(new Registration(std::move(registry), is_new));
+  return std::unique_ptr<Registration>(new Registration(std::move(registry), is_new, std::move(remember)));
 }
 
 Registration::~Registration() {
+  if (registry_.membership() == Membership::kMember) save_beats();
   (void)registry_.leave();  // unreachable: the name is free when the hold has expired
 }
 
-Result<void> Registration::keep() {
-  auto confirmed = confirm();
-  const std::lock_guard asking(asking_);
-  if (registry_.membership() == Membership::kMember) return {};
-  return confirmed;
+// A disk that fails is noticed by who keeps limits on it; the number in memory is what counts while this node runs.
+void Registration::save_beats() {
+  const Remembered& known = registry_.remembered();
+  if (!remember_ || known.beats == beats_saved_) return;
+  if (remember_(known)) beats_saved_ = known.beats;
 }
 
 Result<void> Registration::confirm() {
   const std::lock_guard asking(asking_);
   const auto membership = TRY(registry_.refresh());
-  {
-    const std::lock_guard guard(mutex_);
-    nodes_ = registry_.nodes();
+  const std::lock_guard guard(mutex_);
+  if (membership != Membership::kMember) {
+    lost_ = base::unavailable(registry_.reason());
+    return *lost_;
   }
-  if (membership == Membership::kMember) return {};
-  return base::unavailable(registry_.reason());
+  if (registry_.remembered().beats - beats_saved_ >= kBeatsUnsaved) save_beats();
+  nodes_ = registry_.nodes();
+  clock_ = registry_.clock();
+  return {};
+}
+
+std::optional<Error> Registration::lost() const {
+  const std::lock_guard guard(mutex_);
+  return lost_;
+}
+
+Duration Registration::clock() const {
+  const std::lock_guard guard(mutex_);
+  return clock_;
 }
 
 std::vector<NodeInfo> Registration::nodes() const {

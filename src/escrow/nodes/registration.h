@@ -3,9 +3,10 @@
 //
 //     auto registration =
 //         Registration::take(shared, {.name = "a", .address = "10.0.0.1:7380", .directory = "./mete-data", …});
-//     every second or so, from one thread:
-//         registration->keep();     // an error is for good: this node must not draw any more
+//     every second or so, and before something is done that must not be done to a store of another cluster:
+//         registration->confirm();
 //     from any thread:
+//         registration->lost();     // why this node must not draw any more
 //         registration->nodes();
 //
 // Its end gives the name free, if the shared store can be reached. Thread safety: every call from any thread. The store
@@ -42,12 +43,16 @@ class Registration {
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
 
-  // Tells the others that this node is alive. An error: it was fenced, or the shared store was wiped. A store that does
-  // not answer is none: who draws from it will see.
-  Result<void> keep();
-  // The same before something is done that must not be done to a store of another cluster: here a store that does not
-  // answer is an error.
+  // How many signs of life a node may have given, for all that its directory says: a start notices the loss of more.
+  static constexpr std::int64_t kBeatsUnsaved = 10;
+
+  // Tells the others that this node is alive, and looks whether the shared store is still what it was. An error: it is
+  // not, or another node has come in the place of this one (see lost()); or the store has not answered.
   Result<void> confirm();
+  // Why this node must not draw any more, for good: it was fenced, or the shared store was wiped or has gone back.
+  [[nodiscard]] std::optional<Error> lost() const;
+  // As of the last confirm() that succeeded: the time by which the shared store goes (Roll::Beat).
+  [[nodiscard]] Duration clock() const;
   // As of the last answer of the shared store: waits for nothing.
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
   [[nodiscard]] const Node& self() const { return self_; }
@@ -56,15 +61,22 @@ class Registration {
   [[nodiscard]] bool is_new() const { return is_new_; }
 
  private:
-  Registration(Registry registry, bool is_new);
+  using Remember = std::function<Result<void>(const Remembered&)>;
+  Registration(Registry registry, bool is_new, Remember remember);
+  void save_beats();
 
   net::FiberMutex asking_;  // held while the shared store is asked; taken before mutex_
   Registry registry_;       // under asking_
   const Node self_;
   const ClusterNumber cluster_;
   const bool is_new_;
+  const Remember remember_;       // empty: there is no disk
+  std::int64_t beats_saved_ = 0;  // under asking_
   mutable std::mutex mutex_;
-  std::vector<NodeInfo> nodes_;  // under mutex_: those of the last answer, for who must not wait for the next
+  // Under mutex_, as of the last answer, for who must not wait for the next:
+  std::vector<NodeInfo> nodes_;
+  Duration clock_;
+  std::optional<Error> lost_;
 };
 
 }  // namespace mete::escrow

@@ -28,8 +28,25 @@ Result<Membership> Registry::refresh() {
     auto membership = come_back();
     if (!membership || *membership != Membership::kMember) return membership;
   }
+  TRY(beat());
+  if (membership_ != Membership::kMember) return membership_;
   TRY(count_others());
   return membership_;
+}
+
+// A beat whose answer got lost has been counted or not: the next one is larger than the last answer in any case.
+Result<void> Registry::beat() {
+  const Roll::Beat beat = TRY(roll_.beat(self_.name));
+  if (beat.number <= remembered_.beats) {
+    give_up(Membership::kWiped, went_back(self_.name, {"signs of life", beat.number - 1, remembered_.beats}));
+    (void)roll_.say_gone_back();  // unreachable: each node that has lost something sees it for itself
+  } else if (beat.has_gone_back) {
+    give_up(Membership::kWiped, others_say_gone_back());
+  } else {
+    remembered_.beats = beat.number;
+    clock_ = beat.clock;
+  }
+  return {};
 }
 
 Result<Membership> Registry::come_back() {
@@ -40,7 +57,8 @@ Result<Membership> Registry::come_back() {
   // If the answer gets lost, the next attempt has the same id, and is told what became of this one.
   const auto entered = TRY(roll_.enter(self_, number_ + 1));
   const auto last = TRY(roll_.last_incarnation(self_.name));
-  if (last < self_.incarnation) return give_up(Membership::kWiped, went_back(self_.name, {last, self_.incarnation}));
+  if (last < self_.incarnation)
+    return give_up(Membership::kWiped, went_back(self_.name, {"starts", last, self_.incarnation}));
   if (!entered) return stand_aside(last);
   ++number_;
   if (last == self_.incarnation) return Membership::kMember;
@@ -57,7 +75,7 @@ Result<Membership> Registry::stand_aside(Incarnation last) {
 Result<void> Registry::count_others() {
   const auto ids = TRY(roll_.hold_ids());
   const std::string self_id = hold_id();
-  std::map<std::string, Node, std::less<>> present;
+  std::map<std::string, NodeInfo, std::less<>> present;
   for (const std::string& id : ids) {
     if (id == self_id) continue;
     if (const auto known = others_.find(id); known != others_.end()) {
@@ -65,7 +83,9 @@ Result<void> Registry::count_others() {
       continue;
     }
     auto found = TRY(roll_.look_up(id));
-    if (found) present.emplace(id, std::move(found->node));
+    if (!found) continue;
+    const Duration ahead = found->clock_ahead();
+    present.emplace(id, NodeInfo{.node = std::move(found->node), .is_self = false, .clock_ahead = ahead});
   }
   others_ = std::move(present);
   return {};
@@ -83,8 +103,8 @@ Result<void> Registry::leave() {
 }
 
 std::vector<NodeInfo> Registry::nodes() const {
-  std::vector<NodeInfo> all = {{self_, true}};
-  for (const auto& [id, node] : others_) all.push_back({node, false});
+  std::vector<NodeInfo> all = {{.node = self_, .is_self = true}};
+  for (const auto& [id, info] : others_) all.push_back(info);
   std::sort(all.begin(), all.end(),
             [](const NodeInfo& one, const NodeInfo& other) { return one.node.name < other.node.name; });
   return all;
@@ -96,10 +116,20 @@ std::string wiped(ClusterNumber remembered, std::optional<ClusterNumber> found) 
          ". It was wiped, or escrow.shared leads to another one" + std::string(kNothingIsDrawn);
 }
 
-std::string went_back(std::string_view name, Starts starts) {
-  return "the shared store has gone back to an earlier state: it knows of " + std::to_string(starts.known) +
-         " starts of node '" + std::string(name) + "', and there were " + std::to_string(starts.made) +
+std::string went_back(std::string_view name, const Count& count) {
+  return "the shared store has gone back to an earlier state: it knows of " + std::to_string(count.known) + " " +
+         std::string(count.of) + " of node '" + std::string(name) + "', and there were " + std::to_string(count.made) +
          std::string(kNothingIsDrawn);
+}
+
+std::string others_say_gone_back() {
+  return "the shared store has gone back to an earlier state: another node has found that it forgot something" +
+         std::string(kNothingIsDrawn);
+}
+
+std::string clocks_differ(const Node& other, Duration by) {
+  return "the clock by which " + to_string(other) + " goes is ahead of this node's by " + std::to_string(by.seconds()) +
+         " s: each would be in another window. Set the machines' clocks right";
 }
 
 std::string name_taken(const Node& other) {

@@ -22,6 +22,12 @@
 // may be started again: the store counts the starts from a directory, and the directory remembers them. It does so
 // before the start is counted: a node that is killed between the two is behind by one of its own.
 //
+// A shared store that goes back to an earlier state, by a backup that was restored or a failover that lost what was
+// written last, has forgotten what it granted since. The numbers of starts tell that only where one of the starts was
+// lost. So each node raises a number of its own there with every refresh, and remembers the last one that it was told:
+// one that is not larger than that is of an earlier state. Whoever finds that tells the others, in the store: it may be
+// that nothing of theirs was lost.
+//
 // Thread safety: one thread at a time. The store is borrowed.
 #pragma once
 
@@ -38,6 +44,7 @@ struct Remembered {
   std::string name = {};  // a node under another name has starts that are counted apart
   Incarnation incarnation = 0;
   std::int64_t starts = 0;  // from this data directory
+  std::int64_t beats = 0;   // signs of life of nodes of that name, at least
 
   bool operator==(const Remembered&) const = default;
 };
@@ -54,12 +61,15 @@ enum class Membership : std::uint8_t {
 struct NodeInfo {
   Node node;
   bool is_self = false;
+  Duration clock_ahead =
+      {};  // when it was first seen, of the clock by which it goes; zero: of no more than can be told
 };
 
 class Registry {
  public:
-  // Says that this node is alive, and looks for the others. An error (kUnavailable): the store was not reached, and
-  // nothing is known to have changed. kFenced and kWiped are for good: reason() says what to do.
+  // Says that this node is alive, looks whether the store is still the one that it was, and for the others. An error
+  // (kUnavailable): the store was not reached, and nothing is known to have changed. kFenced and kWiped are for good:
+  // reason() says what to do.
   Result<Membership> refresh();
   // A clean stop: the name is free at once.
   Result<void> leave();
@@ -68,6 +78,8 @@ class Registry {
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] const Node& self() const { return self_; }
   [[nodiscard]] const Remembered& remembered() const { return remembered_; }
+  // The time by which the store goes, as of the last refresh (Roll::Beat).
+  [[nodiscard]] Duration clock() const { return clock_; }
   // All that were alive at the last refresh, by name, with this one.
   [[nodiscard]] std::vector<NodeInfo> nodes() const;
 
@@ -78,6 +90,7 @@ class Registry {
   // After the hold was found gone: while this node was not heard of, or because of another.
   Result<Membership> come_back();
   Result<Membership> stand_aside(Incarnation last);
+  Result<void> beat();
   Result<void> count_others();
   [[nodiscard]] std::string hold_id() const { return Roll::hold_id(self_, number_); }
   Membership give_up(Membership membership, std::string reason);
@@ -85,8 +98,9 @@ class Registry {
   Roll roll_;
   Node self_;
   Remembered remembered_;
-  std::uint64_t number_ = 0;                         // of the hold
-  std::map<std::string, Node, std::less<>> others_;  // by the ids of their holds
+  std::uint64_t number_ = 0;  // of the hold
+  Duration clock_;
+  std::map<std::string, NodeInfo, std::less<>> others_;  // by the ids of their holds
   Membership membership_ = Membership::kMember;
   std::string reason_;
 };
@@ -118,6 +132,10 @@ class Joining {
   // The cluster's number, if the store is as this node remembers it, or this node remembers none.
   Result<ClusterNumber> recognise();
   Result<void> check_starts();
+  // Where nodes have found that the store went back, and nobody runs any more, who remembers nothing may go on with it.
+  Result<void> check_gone_back();
+  // A node that goes by another clock, where each node's own counts, would be in another window than the others.
+  Result<void> check_clocks();
   // Whether the other has been silent for long enough; an error if it is alive.
   Result<bool> is_silent(const Presence& other);
   Result<std::optional<Registry>> enter(ClusterNumber cluster, const std::vector<Presence>& predecessors);
@@ -134,16 +152,19 @@ class Joining {
 //
 // The store is not the one that the node remembers.
 std::string wiped(ClusterNumber remembered, std::optional<ClusterNumber> found);
-struct Starts {
-  Incarnation known = 0;  // to the store
-  Incarnation made = 0;
+struct Count {
+  std::string_view of;     // "starts"
+  std::int64_t known = 0;  // to the store
+  std::int64_t made = 0;
 };
-// It is the same, and yet has lost starts of this node: it went back to an earlier state.
-std::string went_back(std::string_view name, Starts starts);
+// It is the same, and yet has lost something of this node's: it went back to an earlier state.
+std::string went_back(std::string_view name, const Count& count);
+std::string others_say_gone_back();
 std::string name_taken(const Node& other);
 std::string directory_copied(const Node& other);
 // It is not running any more.
 std::string copy_started();
+std::string clocks_differ(const Node& other, Duration by);
 std::string fenced(const Node& self, const Node& successor);
 
 }  // namespace mete::escrow

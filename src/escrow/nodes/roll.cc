@@ -16,12 +16,16 @@ namespace {
 
 constexpr std::string_view kNodes = "mete.nodes";
 constexpr std::string_view kAlive = "mete.alive";
+constexpr std::string_view kClock = "mete.clock";
 constexpr std::string_view kTag = "mete-cluster";
 constexpr std::string_view kHoldPrefix = "{mete}mete-";
 constexpr std::string_view kClusterKey = "{mete}cluster";
+constexpr std::string_view kGoneBackKey = "{mete}gone-back";
 constexpr std::string_view kNamePrefix = "{mete}node:";
 constexpr std::string_view kIdentityPrefix = "{mete}id:";
+constexpr std::string_view kBeatPrefix = "{mete}beat:";
 constexpr std::string_view kAddressPrefix = "{mete}at:";
+constexpr std::size_t kPage = 1000;
 // Above half of the stock, so that a second number does not fit beside the first.
 constexpr ClusterNumber kClusterMin = (kAmountMax >> 1) + 1;
 
@@ -49,7 +53,8 @@ std::string to_string(const Node& node) {
 }
 
 Result<void> Roll::prepare() {
-  for (const Limit& limit : {stock(std::string(kNodes)).amount(kAmountMax), stock(std::string(kAlive)).amount(1)}) {
+  for (const Limit& limit : {stock(std::string(kNodes)).amount(kAmountMax), stock(std::string(kAlive)).amount(1),
+                             window(std::string(kClock)).amount(kAmountMax).per(kClockPeriod)}) {
     const auto known = TRY(store_->limit(limit.name()));
     if (known == limit) continue;
     TRY(store_->define(limit));
@@ -74,16 +79,33 @@ Result<ClusterNumber> Roll::found_cluster() {
   return base::unavailable("the shared store has lost the cluster's number at once: try again");
 }
 
-Result<Incarnation> Roll::next_incarnation(std::string_view name) {
-  const std::string key = key_of(kNamePrefix, name);
+Result<std::int64_t> Roll::count_one_more(std::string_view key) {
   const Charge charge{kNodes, key, 1};
   const auto taken = TRY(store_->take({.charges = {&charge, 1}}));
   CHECK(taken.is_allowed && taken.limit == kAmountMax);
   return taken.limit - taken.remaining;
 }
 
+Result<Incarnation> Roll::next_incarnation(std::string_view name) { return count_one_more(key_of(kNamePrefix, name)); }
+
 Result<Incarnation> Roll::last_incarnation(std::string_view name) {
   return TRY(store_->usage({kNodes, key_of(kNamePrefix, name)})).used;
+}
+
+Result<std::vector<std::string>> Roll::names(std::size_t count_max) {
+  std::vector<std::string> names;
+  std::uint64_t cursor = 0;
+  do {
+    const auto page = TRY(store_->scan(kNodes, cursor, kPage));
+    for (const KeyUsage& each : page.keys) {
+      const std::string_view key = each.key;
+      const bool is_name = key.starts_with(kNamePrefix) && names.size() < count_max;
+      if (is_name) names.emplace_back(key.substr(kNamePrefix.size()));
+    }
+    cursor = page.cursor;
+  } while (cursor != 0);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 Result<std::int64_t> Roll::starts_from(std::string_view identity) {
@@ -91,9 +113,36 @@ Result<std::int64_t> Roll::starts_from(std::string_view identity) {
 }
 
 Result<void> Roll::count_start_from(std::string_view identity) {
-  const std::string key = key_of(kIdentityPrefix, identity);
-  const Charge charge{kNodes, key, 1};
-  TRY(store_->take({.charges = {&charge, 1}}));
+  TRY(count_one_more(key_of(kIdentityPrefix, identity)));
+  return {};
+}
+
+Result<Roll::Beat> Roll::beat(std::string_view name) {
+  const std::string key = key_of(kBeatPrefix, name);
+  const std::array charges = {Charge{kNodes, key, 1}, Charge{kClock, key, 1}, Charge{kNodes, kGoneBackKey, 0}};
+  std::array<Usage, charges.size()> usages;
+  const auto taken = TRY(store_->take({.charges = charges, .usages = usages}));
+  CHECK(taken.is_allowed);
+  return Beat{.number = usages[0].used,
+              .clock = Duration::from_ns(kClockPeriod.ns() - usages[1].reset_after.ns()),
+              .has_gone_back = usages[2].used > 0};
+}
+
+Result<std::int64_t> Roll::beats(std::string_view name) {
+  return TRY(store_->usage({kNodes, key_of(kBeatPrefix, name)})).used;
+}
+
+Result<void> Roll::say_gone_back() {
+  TRY(count_one_more(kGoneBackKey));
+  return {};
+}
+
+Result<bool> Roll::has_gone_back() { return TRY(store_->usage({kNodes, kGoneBackKey})).used > 0; }
+
+Result<void> Roll::forget_gone_back() {
+  const auto said = TRY(store_->usage({kNodes, kGoneBackKey})).used;
+  const Charge charge{kNodes, kGoneBackKey, said};
+  if (said > 0) TRY(store_->give({&charge, 1}, {}));
   return {};
 }
 

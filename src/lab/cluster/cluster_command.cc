@@ -66,7 +66,7 @@ cli::Command cluster_command() {
            "A process that ends before is told of, with the last lines of its log, and the others go on: kill one, "
            "and see.",
            "It listens on 127.0.0.1 alone, without passwords: it is a demonstration. What it starts is 'mete serve "
-           "--escrow-shared URL --escrow-node NAME --escrow-listen ADDRESS', which is what a real cluster has on each "
+           "--escrow-shared URL --escrow-node NAME', which is what a real cluster has on each "
            "machine."},
       .options =
           {{"nodes", cli::ArgumentType::kInteger, "N", "How many", "3"},

@@ -70,13 +70,11 @@ PlannedProcess plan_mete(const ClusterPlace& place) {
           .log = place.directory + "/shared.log"};
 }
 
-PlannedNode plan_node(const ClusterPlace& place, const std::string& shared_url, std::string name, std::uint16_t port,
-                      std::uint16_t link) {
+PlannedNode plan_node(const ClusterPlace& place, const std::string& shared_url, std::string name, std::uint16_t port) {
   PlannedNode node{.process = {}, .port = port};
   node.process = {.name = name,
                   .words = {place.program, "serve", "--resp", node.address(), "--http", "off", "--data",
-                            place.directory + "/" + name, "--escrow-shared", shared_url, "--escrow-node", name,
-                            "--escrow-listen", on_port("", link)},
+                            place.directory + "/" + name, "--escrow-shared", shared_url, "--escrow-node", name},
                   .log = place.directory + "/" + name + ".log"};
   return node;
 }
@@ -104,7 +102,7 @@ Result<ClusterOptions> check_cluster_words(const ClusterWords& words, std::strin
   return options;
 }
 
-std::size_t free_ports_needed(const ClusterOptions& options) { return ports_of_shared(options.shared) + options.nodes; }
+std::size_t free_ports_needed(const ClusterOptions& options) { return ports_of_shared(options.shared); }
 
 ClusterPlan make_cluster_plan(const ClusterOptions& options, const ClusterPlace& place) {
   CHECK(place.free_ports.size() == free_ports_needed(options));
@@ -119,8 +117,7 @@ ClusterPlan make_cluster_plan(const ClusterOptions& options, const ClusterPlace&
   }
   for (std::size_t i = 0; i < options.nodes; ++i) {
     plan.nodes.push_back(plan_node(place, plan.shared_url, "node-" + std::to_string(i + 1),
-                                   static_cast<std::uint16_t>(options.port + i),
-                                   place.free_ports[ports_of_shared(options.shared) + i]));
+                                   static_cast<std::uint16_t>(options.port + i)));
   }
   return plan;
 }

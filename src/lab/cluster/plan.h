@@ -3,7 +3,7 @@
 // Everything is on this machine, in one directory, with a log for each process:
 //
 //     DIRECTORY/shared  shared.log   what the nodes share: etcd, or one Mete server; not there if a URL was given
-//     DIRECTORY/node-1  node-1.log   a node: RESP on the first port, a link to the other nodes on a port of its own
+//     DIRECTORY/node-1  node-1.log   a node: RESP on the first port
 //     DIRECTORY/node-2  node-2.log   …
 //
 // Thread safety: values and pure functions; nothing here starts, opens or asks anything.
@@ -50,6 +50,7 @@ struct ClusterPlace {
   std::vector<std::uint16_t> free_ports;  // free_ports_needed() of them
 };
 
+// Of the shared store.
 std::size_t free_ports_needed(const ClusterOptions& options);
 
 struct PlannedProcess {

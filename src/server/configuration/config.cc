@@ -82,14 +82,21 @@ Result<void> read_flags(ConfigDraft& draft, const std::map<std::string, std::str
   return {};
 }
 
-Result<void> read_password(const std::string& file, std::string& password) {
-  if (file.empty()) return {};
-  auto text = TRY(read_whole(file, kPasswordBytesMax + 2));
+// Line ends as an editor has left them.
+void trim_line_ends(std::string& text) {
+  for (std::size_t at = text.find("\r\n"); at != std::string::npos; at = text.find("\r\n", at)) text.erase(at, 1);
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
-  if (text.empty() || text.size() > kPasswordBytesMax || text.find('\0') != std::string::npos) {
-    return base::invalid_at(
-        file, "a password is one line of 1 to " + std::to_string(kPasswordBytesMax) + " bytes, none of them zero");
+}
+
+Result<void> read_password(const std::string& file, std::string_view setting, std::string& password) {
+  if (file.empty()) return {};
+  auto text = TRY(read_whole(file, kPasswordLinesMax * (kPasswordBytesMax + 2)));
+  trim_line_ends(text);
+  Config checked;
+  if (const auto ok = set_value(checked, setting, text); !ok) {
+    return base::invalid_at(file, "a password is one line of 1 to " + std::to_string(kPasswordBytesMax) +
+                                      " bytes, none of them zero: " + ok.error().message);
   }
   password = std::move(text);
   return {};
@@ -103,10 +110,15 @@ Result<Config> load_config(const ConfigSources& sources) {
     text = TRY(read_whole(sources.file, kConfigBytesMax));
   }
   auto config = TRY(parse_config(text, sources));
-  for (const auto& [file, password] :
-       {std::pair{&config.password_file, &config.password}, std::pair{&config.use_password_file, &config.use_password},
-        std::pair{&config.escrow_secret_file, &config.escrow_secret}}) {
-    TRY(read_password(*file, *password));
+  const struct {
+    const std::string& file;
+    std::string_view setting;
+    std::string& password;
+  } files[] = {{config.password_file, "server.password", config.password},
+               {config.use_password_file, "server.use_password", config.use_password},
+               {config.look_password_file, "server.look_password", config.look_password}};
+  for (const auto& each : files) {
+    TRY(read_password(each.file, each.setting, each.password));
   }
   if (const auto conflict = find_conflict(config))
     return base::invalid_at(config.place_of(conflict->setting), conflict->message);
@@ -118,7 +130,10 @@ Result<Config> parse_config(std::string_view text, const ConfigSources& sources)
   TRY(read_file_text(draft, text, sources.file));
   TRY(read_environment(draft, sources.environment));
   TRY(read_flags(draft, sources.flags));
-  return std::move(draft).finish();
+  auto config = TRY(std::move(draft).finish());
+  // Where proxies look for such a service.
+  if (!config.envoy_config.empty() && config.grpc.empty()) config.grpc = {"127.0.0.1:8081"};
+  return config;
 }
 
 Result<void> set_value(Config& config, std::string_view name, std::string_view text) {

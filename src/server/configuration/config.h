@@ -19,12 +19,14 @@
 #include <string_view>
 #include <vector>
 
+#include "server/doors/authentication.h"
 #include "sync/plan.h"
 
 namespace mete::server {
 
 inline constexpr std::size_t kConfigBytesMax = std::size_t{4} << 20;
-inline constexpr std::size_t kPasswordBytesMax = 512;
+// Of one setting: while a password is being replaced, the old one is valid beside the new one.
+inline constexpr std::size_t kPasswordLinesMax = 2;
 // The store in this process: in memory alone, or in the folder whose name follows.
 inline constexpr std::string_view kEmbedded = "embedded:";
 
@@ -56,21 +58,33 @@ struct Config {
   // Where to listen: "host:port", "[::1]:6380" or "unix:/path" (net/address.h); none: not at all.
   std::vector<std::string> resp = {"127.0.0.1:6380"};
   std::vector<std::string> http = {"127.0.0.1:8380"};
+  std::vector<std::string> grpc = {};
+  std::string envoy_config;  // the folder of envoyproxy/ratelimit's rules; empty: there are none
   bool insecure = false;
   // Where the state lives; store_location() tells which of the two.
   std::string data = "./mete-data";
   std::string store_url;
-  // Empty: none. A password from a file is here once load_config has returned.
-  std::string password;      // allows everything
-  std::string use_password;  // allows to take, give, hold and look, and nothing that changes limits or the server
+  Duration store_wait;                // a start waits so long for a store elsewhere
+  std::size_t local_share = 10;       // per cent of a limit with on_fail = local
+  std::string when_wiped = "closed";  // closed | fresh
+  // Empty: none; a line each. A password from a file is here once load_config has returned.
+  std::string password;       // allows everything
+  std::string use_password;   // allows to take, give, hold and look, and nothing that changes limits or the server
+  std::string look_password;  // allows to look
   std::string password_file;
   std::string use_password_file;
+  std::string look_password_file;
+  bool use_without_force = false;  // use_password allows no takes by FORCE
+  bool use_without_give = false;   // nor to give back
+  // By which names browsers may call this server; an address, localhost and names without dots always do.
+  std::vector<std::string> http_hosts;
   std::string tls_cert;
   std::string tls_key;
   std::string tls_client_ca;
 
   std::size_t threads = 0;  // 0: one for every two cores
   std::size_t max_connections = 10'000;
+  Duration authentication_timeout = std::chrono::seconds(10);
   Duration idle_timeout;  // zero: connections may be idle for ever
   // Per connection. A client that goes beyond one of these is told so and disconnected, but for the next two.
   std::size_t query_buffer_max = std::size_t{32} << 20;
@@ -78,6 +92,7 @@ struct Config {
   std::size_t arguments_max = 1'048'576;
   std::size_t output_buffer_max = std::size_t{16} << 20;
   std::size_t pipeline_max = 1024;
+  std::size_t clients_memory_max = std::size_t{1} << 30;  // of all connections; 0: no ceiling
   std::size_t http_header_max = std::size_t{16} << 10;
   std::size_t http_body_max = std::size_t{1} << 20;
   std::size_t waiters_max = 10'000;
@@ -88,18 +103,16 @@ struct Config {
   // When a snapshot is written without being asked for; zero: never for that reason.
   std::size_t snapshot_after = std::size_t{256} << 20;  // bytes of the journal
   Duration snapshot_every = std::chrono::hours(1);
+  std::size_t disk_reserve = std::size_t{64} << 20;    // 0: none
+  Duration clock_step_max = std::chrono::minutes(10);  // 0: every step is followed
 
-  // The cluster that this server is a node of; shared empty: none. A secret from a file is here as passwords are.
-  std::string escrow_shared;              // the store's URL
-  std::string escrow_node;                // this node's name
-  std::vector<std::string> escrow_peers;  // those that are not found through the shared store
-  std::string escrow_listen;              // where other nodes connect to; empty: nowhere
-  std::string escrow_advertise;           // what they are told to connect to; escrow_address() has the default
-  std::string escrow_secret;
-  std::string escrow_secret_file;
-  std::string escrow_tls_cert;
-  std::string escrow_tls_key;
-  std::string escrow_tls_ca;
+  // The cluster that this server is a node of; shared empty: none.
+  std::string escrow_shared;  // the store's URL
+  std::string escrow_node;    // this node's name
+
+  // What becomes of limits that stood in the file and no longer do.
+  std::string removed_limits = "keep";  // keep | drop
+  std::size_t removed_limits_max = 3;   // at once
 
   std::string log_format = "auto";  // auto | text | json
   std::string log_level = "info";   // debug | info | warning | error
@@ -121,16 +134,14 @@ struct Config {
   [[nodiscard]] bool is_memory_only() const { return store_location() == kEmbedded; }
 
   [[nodiscard]] bool is_node() const { return !escrow_shared.empty(); }
-  // Where other nodes find this one; empty: nowhere.
-  [[nodiscard]] const std::string& escrow_address() const {
-    return escrow_advertise.empty() ? escrow_listen : escrow_advertise;
-  }
 
   // The setting's name where the value is the default.
   [[nodiscard]] std::string place_of(std::string_view setting) const {
     const auto found = places.by_name.find(setting);
     return found == places.by_name.end() ? std::string(setting) : found->second;
   }
+
+  [[nodiscard]] Authentication::Passwords passwords() const { return {password, use_password, look_password}; }
 
   bool operator==(const Config&) const = default;
 };

@@ -17,8 +17,8 @@ struct Alternatives {
 constexpr Alternatives kAlternatives[] = {
     {"server.password", "server.password_file"},
     {"server.use_password", "server.use_password_file"},
+    {"server.look_password", "server.look_password_file"},
     {"server.data", "store.url"},
-    {"escrow.secret", "escrow.secret_file"},
 };
 
 void clear(Config& config, std::string_view name) {

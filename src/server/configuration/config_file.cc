@@ -35,6 +35,7 @@ std::string_view wanted_type(SettingKind kind) {
     case SettingKind::kDuration:
       return "a string such as \"5m\", or a number of seconds";
     case SettingKind::kAddresses:
+    case SettingKind::kHosts:
       return "a string, or an array of strings";
     default:
       return "a string";
@@ -55,7 +56,7 @@ std::optional<std::string> text_of(SettingKind kind, const FileValue::Value& val
     return *boolean ? "true" : "false";
   }
   if (const auto* items = std::get_if<std::vector<std::string>>(&value);
-      items != nullptr && kind == SettingKind::kAddresses) {
+      items != nullptr && (kind == SettingKind::kAddresses || kind == SettingKind::kHosts)) {
     std::string text;
     for (const std::string& item : *items) text += (&item == &items->front() ? "" : ",") + item;
     return text;

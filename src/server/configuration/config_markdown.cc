@@ -60,14 +60,15 @@ schedule = "0 3 * * *"
 - **Addresses** are `"127.0.0.1:6380"`, `"[::1]:6380"`, `"host.example:6380"` or `"unix:/path"`; several of them an array,
   or in variables and flags separated by commas; `"off"` or `""` is none. Port 0 lets the system choose one.
 - **Paths** that are relative start from the directory in which the server was started.
-- **Alternatives**: of `password` and `password_file`, of `use_password` and `use_password_file`, of `server.data` and
-  `store.url`, and of `escrow.secret` and `escrow.secret_file`, one is given; where they come from different sources, flag goes over environment over file.
+- **Passwords**: a line each, in files and elsewhere; two lines are two passwords, both of which are valid, while one is
+  being replaced. They are read again with the file, and not set by `CONFIG SET`.
+- **Alternatives**: of `password` and `password_file`, likewise of `use_password` and `look_password`, and of `server.data` and
+  `store.url`, one is given; where they come from different sources, flag goes over environment over file.
 - **Reload**: on SIGHUP, and when the file changes, settings marked "at once", the limits and the syncs follow the file; a bad file
   changes nothing. What is marked "at start" waits for the next start.
 
-An address that other machines can reach needs a `password` or a certificate (`tls.cert`, `tls.key`), or else `insecure`. The
-certificate alone hides what is said, and lets in whoever can connect: where there is neither a password nor
-`tls.client_ca`, the server says so at its start. `escrow.listen` on such an address needs `escrow.secret` or `escrow.tls`.
+An address that other machines can reach needs a `password` or `tls.client_ca`, or else `insecure`: a certificate alone
+hides what is said, and lets in whoever can connect.
 
 )";
 

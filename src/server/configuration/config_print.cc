@@ -40,7 +40,7 @@ std::string array_text(const std::vector<std::string>& items) {
 std::string toml_value(const Config& config, const Setting& setting) {
   const bool is_bare = setting.kind == SettingKind::kInteger || setting.kind == SettingKind::kBoolean;
   if (is_bare) return value_text(config, setting);
-  if (setting.kind == SettingKind::kAddresses) {
+  if (setting.kind == SettingKind::kAddresses || setting.kind == SettingKind::kHosts) {
     return array_text(config.*std::get<std::vector<std::string> Config::*>(setting.member));
   }
   return toml_string(value_text(config, setting));
@@ -56,7 +56,6 @@ bool is_left_out(const Config& config, const Setting& setting) {
   if (setting.name == "server.data") return !config.store_url.empty();
   if (setting.name == "server.password") return config.password.empty() || !config.password_file.empty();
   if (setting.name == "server.use_password") return config.use_password.empty() || !config.use_password_file.empty();
-  if (setting.name == "escrow.secret") return config.escrow_secret.empty() || !config.escrow_secret_file.empty();
   if (setting.name.starts_with("escrow.") && !config.is_node()) return true;
   return value_text(config, setting).empty();
 }

@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "escrow/nodes/names.h"
 #include "net/address.h"
+#include "server/doors/http/browsers.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -23,6 +24,8 @@ constexpr std::size_t kDayMs = 86'400'000;
 constexpr std::size_t kTenYearsMs = 3653 * kDayMs;
 
 constexpr std::string_view kLogFormats = "auto|text|json";
+constexpr std::string_view kWhenWiped = "closed|fresh";
+constexpr std::string_view kRemovedLimits = "keep|drop";
 
 namespace declared {
 
@@ -36,15 +39,27 @@ constexpr SettingRange zero_or(std::size_t min, std::size_t max) { return {min, 
 constexpr Setting kSettings[] = {
     {"server.resp", kAddresses, &Config::resp, kAtStart, "Where to listen for RESP clients (redis-cli and its like)"},
     {"server.http", kAddresses, &Config::http, kAtStart, "Where to listen for HTTP clients"},
+    {"server.grpc", kAddresses, &Config::grpc, kAtStart, "Where to listen for gRPC clients; off where it is not set"},
     {"server.insecure", kBoolean, &Config::insecure, kAtStart,
-     "Listen to the network without a password or a certificate"},
+     "Listen to the network though whoever connects may do everything"},
     {"server.data", kFolder, &Config::data, kAtStart, "Where the state is kept; \"\" keeps it in memory alone"},
-    {"server.password", kSecret, &Config::password, kAtStart, "The password that allows everything"},
-    {"server.password_file", kFile, &Config::password_file, kAtStart,
+    {"server.password", kSecret, &Config::password, kFromFile,
+     "The password that allows everything; a second one in a second line is valid too"},
+    {"server.password_file", kFile, &Config::password_file, kFromFile,
      "A file with that password, so that it need not stand on the command line"},
-    {"server.use_password", kSecret, &Config::use_password, kAtStart,
+    {"server.use_password", kSecret, &Config::use_password, kFromFile,
      "The password that allows to take, give, hold and look, and nothing that changes limits or the server"},
-    {"server.use_password_file", kFile, &Config::use_password_file, kAtStart, "A file with that password"},
+    {"server.use_password_file", kFile, &Config::use_password_file, kFromFile, "A file with that password"},
+    {"server.look_password", kSecret, &Config::look_password, kFromFile,
+     "The password that allows to look at limits, meters, holds and metrics, and nothing more"},
+    {"server.look_password_file", kFile, &Config::look_password_file, kFromFile, "A file with that password"},
+    {"server.use_without_force", kBoolean, &Config::use_without_force, kAtOnce,
+     "server.use_password does not allow takes by FORCE"},
+    {"server.use_without_give", kBoolean, &Config::use_without_give, kAtOnce,
+     "server.use_password does not allow to give back"},
+    {"server.http_hosts", kHosts, &Config::http_hosts, kAtStart,
+     "Names in Host, besides addresses, localhost and names without dots, by which clients without a password may "
+     "call the HTTP API; * is any"},
     {"server.tls.cert", kFile, &Config::tls_cert, kAtStart,
      "The certificate chain (PEM) of all TCP listeners; without one they speak plain text"},
     {"server.tls.key", kFile, &Config::tls_key, kAtStart, "The certificate's private key (PEM)"},
@@ -53,7 +68,14 @@ constexpr Setting kSettings[] = {
     {"server.threads", kInteger, &Config::threads, kAtStart,
      "Threads that serve connections; 0: one for every two cores", between(0, 1024)},
     {"server.max_connections", kInteger, &Config::max_connections, kAtOnce,
-     "Connections at a time; further ones are closed at once", between(1, 1'000'000)},
+     "Connections at a time, of RESP, HTTP and gRPC each; beyond them a few are kept for the admin and for questions "
+     "about "
+     "health",
+     between(1, 1'000'000)},
+    {"server.authentication_timeout", kDuration, &Config::authentication_timeout, kAtStart,
+     "A connection that has not shown a password by then, where there is one, or has not finished its TLS handshake, "
+     "is closed",
+     between(1000, kDayMs)},
     {"server.idle_timeout", kDuration, &Config::idle_timeout, kAtStart,
      "A connection that is silent for so long is closed; 0: never", zero_or(1000, 365 * kDayMs)},
     {"server.query_buffer_max", kSize, &Config::query_buffer_max, kAtStart,
@@ -68,6 +90,9 @@ constexpr Setting kSettings[] = {
      "Bytes of replies that a client has not read yet; beyond that its commands wait, and if it reads nothing for 30s "
      "it is disconnected",
      between(64 * kKib, 16 * kGib)},
+    {"server.clients_memory_max", kSize, &Config::clients_memory_max, kAtOnce,
+     "Bytes of the buffers of all connections; beyond that those with the largest are disconnected; 0: no ceiling",
+     zero_or(kMib, 1024 * kGib)},
     {"server.http_header_max", kSize, &Config::http_header_max, kAtStart, "Bytes of the header of an HTTP request",
      between(kKib, 16 * kMib)},
     {"server.http_body_max", kSize, &Config::http_body_max, kAtStart, "Bytes of the body of an HTTP request",
@@ -84,6 +109,21 @@ constexpr Setting kSettings[] = {
     {"server.snapshot_every", kDuration, &Config::snapshot_every, kAtStart,
      "A snapshot is written when the last one is so old and something has been written since; 0: never for that",
      zero_or(1000, 365 * kDayMs)},
+    {"server.disk_reserve", kSize, &Config::disk_reserve, kAtStart,
+     "With less than this free on its disk the server refuses changes, until there is twice as much; of a small disk a "
+     "sixteenth at most; 0: it goes on until a write fails",
+     zero_or(kMib, 1024 * kGib)},
+    {"server.clock_step_max", kDuration, &Config::clock_step_max, kAtStart,
+     "A step of the machine's clock, or of Redis's or PostgreSQL's where the limits are there, by more than this is "
+     "not "
+     "followed, and a start from data that is as far ahead of the machine's is refused; 0: every step is followed",
+     zero_or(1000, 365 * kDayMs)},
+    {"server.removed_limits", kChoice, &Config::removed_limits, kAtOnce,
+     "A limit that leaves the file keeps its usage and its holds for when it is back, or is dropped with them",
+     kAnyRange, kRemovedLimits},
+    {"server.removed_limits_max", kInteger, &Config::removed_limits_max, kAtOnce,
+     "A reload by which more limits would leave the file is refused: the file may have been cut short",
+     between(0, 1'000'000)},
     {"server.log_format", kChoice, &Config::log_format, kAtOnce,
      "Lines for people or JSON; auto: for people on a terminal, JSON elsewhere", kAnyRange, kLogFormats},
     {"server.log_level", kChoice, &Config::log_level, kAtOnce, "The least level that is logged", kAnyRange,
@@ -94,26 +134,29 @@ constexpr Setting kSettings[] = {
      "The store, as \"embedded:./mete-data\", \"redis://127.0.0.1:6379\" or \"mete://127.0.0.1:6380\"; instead of "
      "server.data",
      kAnyRange, "", "store"},
+    {"store.wait", kDuration, &Config::store_wait, kAtStart,
+     "A start waits so long for a store that does not answer; 0: it fails at once", zero_or(1000, kDayMs), "",
+     "store-wait"},
+    {"store.local_share", kInteger, &Config::local_share, kAtStart,
+     "Per cent of a limit with on_fail local that this server may admit by itself while its store is away: of n "
+     "servers "
+     "100 / n keeps all together within the limit",
+     between(1, 100), "", "local-share"},
+    {"store.when_wiped", kChoice, &Config::when_wiped, kAtOnce,
+     "What takes get once the store has lost what it had counted: closed, an error until fresh meters admit no more "
+     "than the lost ones (of a stock: for good), or fresh, whatever those admit",
+     kAnyRange, kWhenWiped, "when-wiped"},
     {"store.id_retention", kDuration, &Config::id_retention, kAtStart,
      "How long operation ids and finished holds are remembered", between(1000, kTenYearsMs)},
     {"store.ids_max", kInteger, &Config::ids_max, kAtStart, "How many of them at most", between(1, 1'000'000'000)},
     {"escrow.shared", kUrl, &Config::escrow_shared, kAtStart,
      "The store that the nodes of a cluster share, as \"etcd://127.0.0.1:2379\"; limits of scope escrow are decided "
      "from shares that are drawn from it"},
+    {"envoy.config", kFolder, &Config::envoy_config, kAtStart,
+     "The folder with the rules of envoyproxy/ratelimit, or a file of them: what Envoy asks by gRPC; they are read "
+     "again when they change",
+     kAnyRange, "", "envoy"},
     {"escrow.node", kName, &Config::escrow_node, kAtStart, "This node's name: no other node of the cluster has it"},
-    {"escrow.peers", kAddresses, &Config::escrow_peers, kAtStart,
-     "Nodes to exchange counters with, besides those that are found through the shared store"},
-    {"escrow.listen", kAddress, &Config::escrow_listen, kAtStart,
-     "Where to listen for other nodes; without one: nowhere"},
-    {"escrow.advertise", kAddress, &Config::escrow_advertise, kAtStart,
-     "Where other nodes find this one, if that is not escrow.listen"},
-    {"escrow.secret", kSecret, &Config::escrow_secret, kAtStart, "The secret that all nodes of the cluster have"},
-    {"escrow.secret_file", kFile, &Config::escrow_secret_file, kAtStart, "A file with that secret"},
-    {"escrow.tls.cert", kFile, &Config::escrow_tls_cert, kAtStart,
-     "The certificate chain (PEM) that this node shows to other nodes; with one they speak TLS"},
-    {"escrow.tls.key", kFile, &Config::escrow_tls_key, kAtStart, "The certificate's private key (PEM)"},
-    {"escrow.tls.ca", kFile, &Config::escrow_tls_ca, kAtStart,
-     "Only nodes with a certificate from one of these authorities (PEM) are spoken with"},
 };
 
 }  // namespace declared
@@ -203,6 +246,37 @@ Result<std::vector<std::string>> parse_addresses(std::string_view text) {
   }
 }
 
+// Those of server.http_hosts; "" and "off" stand for none.
+Result<std::vector<std::string>> parse_hosts(std::string_view text) {
+  std::vector<std::string> hosts;
+  if (is_off(text)) return hosts;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view one = text.substr(0, comma);
+    if (!is_host_name(one)) {
+      return base::invalid(wire::quote(one) + " is no name of a host; write it without scheme and port, or * for any");
+    }
+    hosts.emplace_back(one);
+    if (comma == std::string_view::npos) return hosts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// A line each: no empty one, and not too many.
+Result<void> check_secret(std::string_view text) {
+  const auto lines = password_lines(text);
+  if (lines.size() > kPasswordLinesMax) {
+    return base::invalid("it has a line too many: one password, or two while one is being replaced");
+  }
+  for (const std::string_view line : lines) {
+    if (line.empty()) return base::invalid("it has an empty line, and a password is not empty");
+    if (line.size() > kPasswordBytesMax) {
+      return base::invalid("a password has at most " + std::to_string(kPasswordBytesMax) + " bytes");
+    }
+  }
+  return {};
+}
+
 bool is_scheme(std::string_view text) {
   return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string_view::npos;
 }
@@ -217,8 +291,8 @@ Result<void> check_string(const Setting& setting, std::string_view text) {
   if (setting.kind == kChoice && !base::named<int>(setting.choices, text)) {
     return base::invalid(wire::quote(text) + " is unknown; it must be " + range_text(setting));
   }
-  if (setting.kind == kSecret && text.size() > kPasswordBytesMax) {
-    return base::invalid("a password has at most " + std::to_string(kPasswordBytesMax) + " bytes");
+  if (setting.kind == kSecret) {
+    TRY(check_secret(text));
   }
   const std::size_t colon = text.find(':');
   if (setting.kind == kUrl && (colon == std::string_view::npos || !is_scheme(text.substr(0, colon)))) {
@@ -269,7 +343,7 @@ std::string environment_name(const Setting& setting) {
 
 std::string flag_name(const Setting& setting) {
   if (!setting.own_flag.empty()) return std::string(setting.own_flag);
-  // What a server listens on and what a node does are different things: --listen would not tell which.
+  // Of these the last word alone says nothing: --shared.
   std::string name(setting.name.starts_with("escrow.") ? setting.name
                                                        : setting.name.substr(setting.name.find('.') + 1));
   std::replace_if(
@@ -323,7 +397,9 @@ Result<void> set_value(Config& config, const Setting& setting, std::string_view 
         return store(config.*member, setting.kind == kSize ? parse_size(setting, text) : parse_count(setting, text));
       },
       [&](Duration Config::*member) { return store(config.*member, parse_duration(setting, text)); },
-      [&](std::vector<std::string> Config::*member) { return store(config.*member, parse_addresses(text)); },
+      [&](std::vector<std::string> Config::*member) {
+        return store(config.*member, setting.kind == kHosts ? parse_hosts(text) : parse_addresses(text));
+      },
   };
   return std::visit(set, setting.member);
 }

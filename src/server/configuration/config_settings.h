@@ -32,12 +32,17 @@ enum class SettingKind : std::uint8_t {
   kName,       // std::string: a node's
   kAddress,    // std::string
   kAddresses,  // std::vector<std::string>: separated by commas
+  kHosts,      // std::vector<std::string>: names, separated by commas
 };
 
 using SettingMember = std::variant<std::string Config::*, bool Config::*, std::size_t Config::*, Duration Config::*,
                                    std::vector<std::string> Config::*>;
 
-enum class Reload : std::uint8_t { kAtStart, kAtOnce };
+enum class Reload : std::uint8_t {
+  kAtStart,
+  kFromFile,  // when the configuration is read again
+  kAtOnce,    // then, and by CONFIG SET
+};
 
 // Of a kInteger, kSize or kDuration (in milliseconds).
 struct SettingRange {

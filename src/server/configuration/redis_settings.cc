@@ -88,6 +88,10 @@ Result<void> set_while_running(Config& config, std::string_view name, std::strin
   if (setting->reload == Reload::kAtStart) {
     return base::invalid(fmt::format("{} can only be set when the server starts", setting->name));
   }
+  if (setting->reload == Reload::kFromFile) {
+    return base::invalid(
+        fmt::format("{} is changed where it comes from, and then read again by SIGHUP", setting->name));
+  }
   return set_value(config, *setting, text).map_error([&](const Error& error) {
     return Error{error.code, fmt::format("{}: {}", setting->name, error.message)};
   });

@@ -12,10 +12,14 @@ namespace mete::server {
 namespace {
 
 constexpr Duration kRetryMin = std::chrono::milliseconds(1);
-// A hold that expires makes room that nobody announces: so the first of a meter looks now and then, and more often
-// where nothing but that can help.
 constexpr Duration kRetryMax = std::chrono::seconds(1);
 constexpr Duration kRetryMaxUntimed = std::chrono::milliseconds(50);
+// Whoever waits is woken by what happens here, and by the clock. What other servers of a shared store do nobody tells:
+// so the first of a meter looks now and then, and all of them together no more often than this.
+constexpr Duration kLookMin = std::chrono::seconds(1);
+constexpr std::int64_t kLooksPerSecond = 100;
+// How many are tried before the loop does something else.
+constexpr std::size_t kTriedTogether = 64;
 
 std::string meter_of(const Charge& charge) {
   std::string meter(charge.limit);
@@ -68,7 +72,7 @@ void WaitQueue::nudge_all() {
   loop_.post([this] {
     std::vector<std::string> meters;
     for (const auto& [meter, queue] : queues_) meters.push_back(meter);
-    try_first(meters);
+    try_first(std::move(meters));
   });
 }
 
@@ -142,7 +146,7 @@ void WaitQueue::attempt(std::uint64_t caller) {
       give_up(caller);
       return false;
     }
-    const Duration wait = queued.is_nudged ? Duration() : retry_wait(*verdict);
+    const Duration wait = queued.is_nudged ? Duration() : look_again_after(*verdict);
     loop_.cancel(queued.retry);
     queued.retry = loop_.after(wait, [this, caller] { attempt(caller); });
     return false;
@@ -190,11 +194,19 @@ void WaitQueue::leave(std::uint64_t caller) {
   if (!queues_.empty()) loop_.post([this, meters = queued.waiter->meters()] { try_first(meters); });
 }
 
-void WaitQueue::try_first(const std::vector<std::string>& meters) {
-  for (const std::string& meter : meters) {
-    const auto queue = queues_.find(meter);
+void WaitQueue::try_first(std::vector<std::string> meters, std::size_t from) {
+  const std::size_t end = std::min(meters.size(), from + kTriedTogether);
+  for (; from < end; ++from) {
+    const auto queue = queues_.find(meters[from]);
     if (queue != queues_.end()) attempt(queue->second.front());
   }
+  if (from == meters.size()) return;
+  loop_.post([this, meters = std::move(meters), from]() mutable { try_first(std::move(meters), from); });
+}
+
+Duration WaitQueue::look_again_after(const core::Verdict& denial) const {
+  const auto looking_ns = static_cast<std::int64_t>(queues_.size()) * (1'000'000'000 / kLooksPerSecond);
+  return std::clamp(denial.retry_after, kRetryMin, std::max(kLookMin, Duration::from_ns(looking_ns)));
 }
 
 }  // namespace mete::server

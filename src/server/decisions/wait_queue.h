@@ -1,8 +1,9 @@
 // WaitQueue: takes that wait until they fit: `TAKE … WAIT duration`.
 //
 // First come, first served, per meter: a take waits behind every earlier one that shares a meter with it. The first of
-// a meter is tried when its retry_after has passed, and whenever something is given back; nothing is polled but stock,
-// whose room may come back by the expiry of a hold. Waiting costs no thread.
+// a meter is tried when its retry_after has passed, and whenever something is given back here. What comes back by way
+// of another server of a shared store is found by looking, each meter every second, or a hundred in a second where more
+// wait. Waiting costs no thread.
 //
 // Where the store lies elsewhere, each attempt is on a fiber of its own, and a take that has gone or whose time is over
 // while the store is asked is seen to when the answer is there.
@@ -31,7 +32,7 @@
 
 namespace mete::server {
 
-// How long after a denial a take that waits is tried again, unless something is given back before.
+// How long after a denial whoever has no queue to wait in tries a take again.
 Duration retry_wait(const core::Verdict& denial);
 // Of one charge this can be told: more than a fresh meter has.
 bool can_never_fit(std::span<const Charge> charges, const core::Verdict& verdict);
@@ -99,7 +100,8 @@ class WaitQueue {
   [[nodiscard]] Result<core::Verdict> answer_out_of_turn(const Waiter& waiter, store::Execution& execution);
   // Gives the place of the caller up, and to the next in line.
   void leave(std::uint64_t caller);
-  void try_first(const std::vector<std::string>& meters);
+  void try_first(std::vector<std::string> meters, std::size_t from = 0);
+  [[nodiscard]] Duration look_again_after(const core::Verdict& denial) const;
 
   net::EventLoop& loop_;
   net::Fibers* const fibers_;

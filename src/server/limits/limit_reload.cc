@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "calendar/calendar.h"
 #include "core/validate.h"
@@ -13,6 +14,8 @@
 namespace mete::server {
 
 namespace {
+
+constexpr std::size_t kNamesTold = 5;
 
 Error refuse_limit(const FileLimit& limit, const Error& error) {
   return Error{error.code, limit.place + ": limit " + wire::quote(limit.limit.name()) + ": " + error.message};
@@ -28,30 +31,53 @@ Result<void> check_calendar(const Limit& limit) {
 struct Change {
   const FileLimit* wanted;
   std::optional<Limit> before;  // none: the limit is new
+  bool was_retired = false;
 };
 
-Result<std::vector<Change>> plan(store::Store& store, std::span<const FileLimit> limits) {
+Result<std::vector<Change>> plan(FileLimits& store, std::span<const FileLimit> limits) {
   std::vector<Change> changes;
   for (const FileLimit& wanted : limits) {
-    auto current = store.limit(wanted.limit.name());
+    auto current = store.inside().limit(wanted.limit.name());
     if (!current.has_value()) return refuse_limit(wanted, current.error());
-    if (*current != wanted.limit) changes.push_back({&wanted, std::move(*current)});
+    const bool was_retired = store.is_retired(wanted.limit.name());
+    if (was_retired || *current != wanted.limit) changes.push_back({&wanted, std::move(*current), was_retired});
   }
   return changes;
 }
 
+// Those of the previous file that no longer stand there.
+Result<std::vector<const FileLimit*>> plan_leaving(const LimitReload& reload) {
+  std::set<std::string_view> names;
+  for (const FileLimit& each : reload.next) names.insert(each.limit.name());
+  std::vector<const FileLimit*> leaving;
+  std::string text;
+  for (const FileLimit& each : reload.previous) {
+    if (names.contains(each.limit.name())) continue;
+    leaving.push_back(&each);
+    if (leaving.size() <= kNamesTold) text += (text.empty() ? "" : ", ") + wire::quote(each.limit.name());
+  }
+  if (leaving.size() <= reload.removed_max) return leaving;
+  if (leaving.size() > kNamesTold) text += ", …";
+  return base::invalid("the file lacks " + std::to_string(leaving.size()) + " limits that stood there before (" + text +
+                       "), and server.removed_limits_max is " + std::to_string(reload.removed_max) +
+                       ": if that is meant, say so by a larger one in the same file");
+}
+
 // Best effort: the store has just failed, and the error that it gave is the one to tell.
-void undo(store::Store& store, std::span<const Change> changes) {
+void undo(FileLimits& store, std::span<const Change> changes) {
   for (const Change& change : changes) {
+    const std::string& name = change.wanted->limit.name();
     if (change.before) {
-      static_cast<void>(store.define(*change.before));
+      static_cast<void>(store.inside().define(*change.before));
     } else {
-      static_cast<void>(store.drop(change.wanted->limit.name()));
+      static_cast<void>(store.inside().drop(name));
     }
+    if (change.was_retired) static_cast<void>(store.retire(name));
   }
 }
 
-Result<void> define_all(store::Store& store, std::span<const Change> changes) {
+// Whoever defines a limit takes it out of the retired ones.
+Result<void> define_all(FileLimits& store, std::span<const Change> changes) {
   for (std::size_t index = 0; index < changes.size(); ++index) {
     const FileLimit& wanted = *changes[index].wanted;
     const auto defined = store.define(wanted.limit);
@@ -62,6 +88,14 @@ Result<void> define_all(store::Store& store, std::span<const Change> changes) {
   return {};
 }
 
+// False if there is no such limit any more.
+Result<bool> leave(FileLimits& store, const std::string& name, bool is_dropped) {
+  if (is_dropped) return store.drop(name);
+  const auto found = TRY(store.limit(name));
+  if (found) TRY(store.retire(name));
+  return found.has_value();
+}
+
 }  // namespace
 
 Result<void> check_limit(const Limit& limit) {
@@ -69,25 +103,25 @@ Result<void> check_limit(const Limit& limit) {
   return check_calendar(limit);
 }
 
-Result<LimitChanges> apply_limits(store::Store& store, const LimitReload& reload) {
+Result<LimitChanges> apply_limits(FileLimits& store, const LimitReload& reload) {
   for (const FileLimit& each : reload.next) {
     if (const auto ok = check_limit(each.limit); !ok) return refuse_limit(each, ok.error());
     if (const auto ok = store::check_scope(store, each.limit); !ok) return refuse_limit(each, ok.error());
   }
+  const auto leaving = TRY(plan_leaving(reload));
   const auto changes = TRY(plan(store, reload.next));
   TRY(define_all(store, changes));
+  store.set_file(reload.next);
 
   LimitChanges done;
-  std::set<std::string_view> names;
-  for (const FileLimit& each : reload.next) names.insert(each.limit.name());
   for (const Change& change : changes) {
-    (change.before ? done.changed : done.added).push_back(change.wanted->limit.name());
+    const bool was_there = change.before && !change.was_retired;
+    (was_there ? done.changed : done.added).push_back(change.wanted->limit.name());
   }
-  for (const FileLimit& old : reload.previous) {
-    if (names.contains(old.limit.name())) continue;
-    const auto dropped = store.drop(old.limit.name());
-    if (!dropped.has_value()) return refuse_limit(old, dropped.error());
-    if (*dropped) done.removed.push_back(old.limit.name());
+  for (const FileLimit* old : leaving) {
+    const auto left = leave(store, old->limit.name(), reload.drops_removed);
+    if (!left.has_value()) return refuse_limit(*old, left.error());
+    if (*left) done.removed.push_back(old->limit.name());
   }
   return done;
 }

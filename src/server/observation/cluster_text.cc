@@ -1,5 +1,6 @@
 // What is told of a cluster and its nodes, in the same words by CLUSTER and INFO.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "server/observation/readings.h"
 #include "wire/text.h"
@@ -22,6 +23,7 @@ wire::NamedValues describe_cluster(const escrow::ClusterStatus& status) {
       {"cluster_halted", status.halted.value_or("")},
       {"cluster_id", status.cluster},
       {"cluster_known_nodes", number(status.nodes.size())},
+      {"cluster_nodes_away", fmt::format("{}", fmt::join(status.away, ","))},
       {"node", status.self.name},
       {"incarnation", status.self.incarnation},
       {"shares", number(shares.meters)},
@@ -33,6 +35,7 @@ wire::NamedValues describe_cluster(const escrow::ClusterStatus& status) {
       {"units_returned", number(shares.shares.returned)},
       {"units_lapsed", number(shares.shares.lapsed)},
       {"units_stranded", status.stranded},
+      {"counters_refused", number(status.counters_refused)},
       {"escrow_decisions", number(shares.decisions)},
       {"escrow_decisions_local", number(shares.local_decisions)},
   };

@@ -23,6 +23,11 @@ void line(std::string& text, std::string_view name, const Value& value) {
   text += fmt::format("{}:{}\r\n", name, value);
 }
 
+// What the store does not know is left out.
+void line_if_known(std::string& text, std::string_view name, store::StoreStatistics::Count count) {
+  if (count) line(text, name, *count);
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   constexpr std::array<char, 4> kPrefixes = {'K', 'M', 'G', 'T'};
   auto size = static_cast<double>(bytes);
@@ -58,10 +63,13 @@ void write_clients(std::string& text, Service& service, const Readings& readings
 }
 
 void write_memory(std::string& text, Service& service, const Readings& readings) {
-  line(text, "used_memory", readings.store.memory_bytes);
-  line(text, "used_memory_human", human_bytes(readings.store.memory_bytes));
+  if (const auto bytes = readings.store.memory_bytes) {
+    line(text, "used_memory", *bytes);
+    line(text, "used_memory_human", human_bytes(*bytes));
+  }
   line(text, "used_memory_rss", readings.resident_bytes);
   line(text, "used_memory_rss_human", human_bytes(readings.resident_bytes));
+  line(text, "mem_clients_normal", service.buffers.bytes());
   const std::lock_guard lock(service.config_mutex);
   line(text, "maxmemory", service.config.max_memory);
   line(text, "maxmemory_human", human_bytes(service.config.max_memory));
@@ -93,6 +101,11 @@ void write_journal(std::string& text, const store::PersistenceStatus& status) {
   line(text, "journal_syncs", status.syncs_total);
   line(text, "journal_last_sync_us", status.last_sync_us);
   line(text, "journal_failure", failure_text(status.failure));
+  if (status.free_bytes) {
+    line(text, "disk_free_bytes", *status.free_bytes);
+    line(text, "disk_reserve_bytes", status.reserve_bytes);
+    line(text, "disk_refuses_changes", status.room == journal::DiskRoom::Level::kNone ? 1 : 0);
+  }
   line(text, "recovered_snapshot_bytes", status.recovered_snapshot_bytes);
   line(text, "recovered_records", status.recovered_records);
   line(text, "recovery_ms", status.recovery_took.ms());
@@ -114,6 +127,7 @@ Totals totals_of(const Service& service, const Readings& readings) {
           .commands = readings.commands,
           .errors = readings.command_errors + readings.protocol_errors,
           .http_requests = readings.http_requests,
+          .grpc_calls = readings.grpc_calls,
           .protocol_errors = readings.protocol_errors,
           .wrong_passwords = service.security.wrong_passwords(),
           .bytes_in = readings.bytes_in,
@@ -129,6 +143,7 @@ void write_stats(std::string& text, Service& service, const Readings& readings) 
   line(text, "total_commands_processed", now.commands - before.commands);
   line(text, "total_error_replies", now.errors - before.errors);
   line(text, "total_http_requests", now.http_requests - before.http_requests);
+  line(text, "total_grpc_calls", now.grpc_calls - before.grpc_calls);
   line(text, "protocol_errors", now.protocol_errors - before.protocol_errors);
   line(text, "authentication_failures", now.wrong_passwords - before.wrong_passwords);
   line(text, "total_net_input_bytes", now.bytes_in - before.bytes_in);
@@ -147,18 +162,30 @@ void write_remote(std::string& text, const store::RemoteStatus& status) {
   line(text, "store_connections", status.connections);
   line(text, "store_reconnects", status.reconnects);
   line(text, "store_failures", status.failures);
+  line(text, "store_away_ms", status.away_for.ms());
+  line(text, "store_outages", status.outages);
+  line(text, "store_refused", status.refused);
+  line(text, "store_losses", status.losses);
+  line(text, "store_loss", escaped(status.loss));
 }
 
 void write_store(std::string& text, Service& /*service*/, const Readings& readings) {
   line(text, "limits", readings.store.limits);
-  line(text, "rules", readings.store.rules);
-  line(text, "meters", readings.store.meters);
-  line(text, "overrides", readings.store.overrides);
-  line(text, "keys", readings.store.keys);
-  line(text, "ids", readings.store.ids);
-  line(text, "holds_open", readings.store.open_holds);
-  line(text, "holds_expired", readings.store.expired_holds);
-  if (readings.store.orphans) line(text, "holds_orphaned", *readings.store.orphans);
+  line_if_known(text, "limits_retired", readings.store.retired_limits);
+  line_if_known(text, "rules", readings.store.rules);
+  line_if_known(text, "meters", readings.store.meters);
+  line_if_known(text, "overrides", readings.store.overrides);
+  line_if_known(text, "keys", readings.store.keys);
+  line_if_known(text, "ids", readings.store.ids);
+  line_if_known(text, "holds_open", readings.store.open_holds);
+  line_if_known(text, "holds_expired", readings.store.expired_holds);
+  line_if_known(text, "holds_orphaned", readings.store.orphans);
+  line_if_known(text, "local_admissions", readings.store.local_admissions);
+  line_if_known(text, "local_denials", readings.store.local_denials);
+  line_if_known(text, "local_lost", readings.store.local_lost);
+  line_if_known(text, "local_unsettled", readings.store.unsettled_meters);
+  line(text, "clock_steps_refused", readings.clock.refused_steps);
+  line(text, "clock_refused_by_ms", readings.clock.refused_by.ms());
   if (readings.remote) write_remote(text, *readings.remote);
 }
 
@@ -184,8 +211,9 @@ void write_limits(std::string& text, Service& /*service*/, const Readings& readi
 }
 
 void write_keyspace(std::string& text, Service& /*service*/, const Readings& readings) {
-  if (readings.store.keys > 0)
-    text += fmt::format("db0:keys={},expires={}\r\n", readings.store.keys, readings.store.expiring_keys);
+  const store::StoreStatistics& store = readings.store;
+  if (store.keys.value_or(0) > 0)
+    text += fmt::format("db0:keys={},expires={}\r\n", *store.keys, store.expiring_keys.value_or(0));
 }
 
 constexpr std::array kSections = {

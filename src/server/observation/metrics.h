@@ -87,6 +87,8 @@ class alignas(64) LoopMetrics final : public DecisionObserver {
   Counter commands;
   Counter command_errors;
   Counter http_requests;
+  Counter grpc_calls;
+  Counter grpc_late;  // calls whose answer came after their time
   Counter protocol_errors;
   LatencyHistogram latency;
 

@@ -35,6 +35,12 @@ void single(std::string& text, std::string_view name, std::string_view type, std
   text += fmt::format("{} {}\n", name, value);
 }
 
+// What the store does not know is left out.
+void single_if_known(std::string& text, std::string_view name, std::string_view type, std::string_view help,
+                     store::StoreStatistics::Count count) {
+  if (count) single(text, name, type, help, *count);
+}
+
 void expose_decisions(std::string& text, const Readings& readings) {
   family(text, "mete_decisions_total", "counter", "Decisions by limit and outcome; one per charge.");
   for (const auto& [limit, counts] : readings.decisions) {
@@ -64,18 +70,19 @@ void expose_latency(std::string& text, const Readings& readings) {
 
 void expose_store(std::string& text, const store::StoreStatistics& store) {
   single(text, "mete_limits", "gauge", "Limits that are defined.", store.limits);
-  single(text, "mete_meters", "gauge", "Meters that differ from fresh ones.", store.meters);
-  single(text, "mete_overrides", "gauge", "Keys with an amount of their own.", store.overrides);
-  single(text, "mete_keys", "gauge", "Counters, quotas and throttles.", store.keys);
-  single(text, "mete_operation_ids", "gauge", "Operation ids that are remembered.", store.ids);
-  single(text, "mete_holds_active", "gauge", "Holds that are open.", store.open_holds);
-  single(text, "mete_holds_expired_total", "counter", "Holds that nobody committed or cancelled in time.",
-         store.expired_holds);
-  if (store.orphans) {
-    single(text, "mete_holds_orphaned", "gauge", "Expired holds that are remembered: their workers have probably died.",
-           *store.orphans);
-  }
-  single(text, "mete_store_memory_bytes", "gauge", "Memory of the embedded store.", store.memory_bytes);
+  single_if_known(text, "mete_limits_retired", "gauge", "Limits that have left the file, and keep their usage.",
+                  store.retired_limits);
+  single_if_known(text, "mete_meters", "gauge", "Meters that differ from fresh ones.", store.meters);
+  single_if_known(text, "mete_overrides", "gauge", "Keys with an amount of their own.", store.overrides);
+  single_if_known(text, "mete_keys", "gauge", "Counters, quotas and throttles.", store.keys);
+  single_if_known(text, "mete_operation_ids", "gauge", "Operation ids that are remembered.", store.ids);
+  single_if_known(text, "mete_holds_active", "gauge", "Holds that are open.", store.open_holds);
+  single_if_known(text, "mete_holds_expired_total", "counter", "Holds that nobody committed or cancelled in time.",
+                  store.expired_holds);
+  single_if_known(text, "mete_holds_orphaned", "gauge",
+                  "Expired holds that are remembered: their workers have probably died.", store.orphans);
+  single_if_known(text, "mete_store_memory_bytes", "gauge", "Memory of the store, where it is known.",
+                  store.memory_bytes);
 }
 
 double seconds_of(Duration duration) { return static_cast<double>(duration.ns()) / 1e9; }
@@ -118,6 +125,13 @@ void expose_persistence(std::string& text, const Readings& readings) {
   single(text, "mete_store_failed", "gauge", "1 if nothing reaches the disk any more until a restart.",
          has_failed ? 1 : 0);
   if (!readings.persistence) return;
+  if (const auto free = readings.persistence->free_bytes) {
+    single(text, "mete_disk_free_bytes", "gauge", "Free on the disk of the data.", *free);
+    single(text, "mete_disk_reserve_bytes", "gauge", "With less than this free, changes are refused.",
+           readings.persistence->reserve_bytes);
+    single(text, "mete_disk_refuses_changes", "gauge", "1 while they are.",
+           readings.persistence->room == journal::DiskRoom::Level::kNone ? 1 : 0);
+  }
   expose_journal(text, *readings.persistence);
   expose_snapshots(text, *readings.persistence);
 }
@@ -130,6 +144,14 @@ void expose_remote(std::string& text, const store::RemoteStatus& status) {
          status.reconnects);
   single(text, "mete_store_failures_total", "counter", "Commands that the store did not answer in time.",
          status.failures);
+  single(text, "mete_store_away_seconds", "gauge", "How long the store has been away; 0: it is not.",
+         seconds_of(status.away_for));
+  single(text, "mete_store_outages_total", "counter", "Times that the store was away.", status.outages);
+  single(text, "mete_store_refused_total", "counter",
+         "Calls that were refused because the store was away or had lost its state.", status.refused);
+  single(text, "mete_store_losses_total", "counter",
+         "Times that the store was found wiped, replaced or gone back to an earlier state.", status.losses);
+  single(text, "mete_store_closed", "gauge", "1 while takes are refused because of that.", status.loss.empty() ? 0 : 1);
   single(text, "mete_store_script_reloads_total", "counter", "Times that the store had lost its scripts.",
          status.script_reloads);
 }
@@ -156,7 +178,7 @@ void expose_cluster(std::string& text, const escrow::ClusterStatus& status) {
   single(text, "mete_cluster_nodes", "gauge", "Nodes that are alive, with this one.", status.nodes.size());
   single(text, "mete_cluster_incarnation", "gauge", "How often a node of this name has started.",
          status.self.incarnation);
-  single(text, "mete_cluster_halted", "gauge", "1 if this node draws nothing any more until a restart.",
+  single(text, "mete_cluster_halted", "gauge", "1 while this node draws nothing: CLUSTER INFO says why.",
          status.halted ? 1 : 0);
   family(text, "mete_cluster_peer_linked", "gauge", "1 while counters can go to that node.");
   for (const escrow::NodeStatus& node : status.nodes) {
@@ -170,6 +192,8 @@ void expose_cluster(std::string& text, const escrow::ClusterStatus& status) {
   }
   single(text, "mete_escrow_stranded_units", "gauge",
          "Units that this node had drawn before it was killed: used until their windows end.", status.stranded);
+  single(text, "mete_cluster_counters_refused_total", "counter",
+         "Times that a counter of another node was not taken in: there are too many here.", status.counters_refused);
   expose_shares(text, status.shares);
 }
 
@@ -187,7 +211,21 @@ void expose_traffic(std::string& text, const Service& service, const Readings& r
   single(text, "mete_protocol_errors_total", "counter", "Connections closed for what they sent.",
          readings.protocol_errors);
   single(text, "mete_authentication_failures_total", "counter", "Wrong passwords.", service.security.wrong_passwords());
+  single(text, "mete_authentication_not_looked_at_total", "counter",
+         "Passwords that were not looked at, after too many wrong ones.", service.security.not_looked_at());
+  single(text, "mete_connections_evicted_total", "counter",
+         "Connections without authentication that were closed because all were taken.",
+         service.strangers_evicted.load());
+  single(text, "mete_client_buffer_bytes", "gauge", "Memory of the buffers of all connections.",
+         service.buffers.bytes());
+  single(text, "mete_clients_cut_off_total", "counter",
+         "Connections closed because their buffers were the largest of too many bytes.", service.buffers.cut_off());
+  single(text, "mete_connections_unauthenticated", "gauge", "Connections that have not authenticated.",
+         service.places[0].strangers() + service.places[1].strangers() + service.places[2].strangers());
   single(text, "mete_http_requests_total", "counter", "HTTP requests.", readings.http_requests);
+  single(text, "mete_grpc_calls_total", "counter", "Calls by gRPC.", readings.grpc_calls);
+  single(text, "mete_grpc_late_total", "counter",
+         "Calls by gRPC whose answer came after their deadline, and was dropped.", readings.grpc_late);
   single(text, "mete_waiting_takes", "gauge", "Takes that wait until they fit.", service.waits.size());
 }
 
@@ -238,7 +276,22 @@ void expose_server(std::string& text, const Service& service, const Readings& re
   single(text, "mete_config_last_reload_success_timestamp_seconds", "gauge", "When the configuration was last loaded.",
          service.reloads.last_success_unix_seconds.load());
   single(text, "mete_fail_open_admissions_total", "counter",
-         "Admissions that the store could not record, by on_fail = open.", readings.store.unrecorded_admissions);
+         "Admissions that the store could not record, by on_fail = open or local.",
+         readings.store.unrecorded_admissions);
+  single_if_known(text, "mete_fail_local_admissions_total", "counter", "Of these, those by on_fail = local.",
+                  readings.store.local_admissions);
+  single_if_known(text, "mete_fail_local_denials_total", "counter",
+                  "Denials by this server's share of limits with on_fail = local.", readings.store.local_denials);
+  single_if_known(text, "mete_fail_local_lost_total", "counter",
+                  "Units that were admitted so, and that the store refuses to charge.", readings.store.local_lost);
+  single_if_known(text, "mete_fail_local_unsettled_meters", "gauge",
+                  "Meters of which the store has not been told yet what was admitted so.",
+                  readings.store.unsettled_meters);
+  single(text, "mete_clock_steps_refused_total", "counter",
+         "Steps of the clock that the store goes by that were too large to be followed.", readings.clock.refused_steps);
+  single(text, "mete_clock_refused_by_seconds", "gauge",
+         "How far the machine's clock is ahead of the one that is gone by; 0: it is followed.",
+         static_cast<double>(readings.clock.refused_by.ns()) / 1e9);
   single(text, "process_resident_memory_bytes", "gauge", "Resident memory of the process.", readings.resident_bytes);
   single(text, "process_cpu_seconds_total", "counter", "User and system CPU time of the process.",
          readings.cpu_user_seconds + readings.cpu_system_seconds);

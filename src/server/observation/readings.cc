@@ -51,6 +51,7 @@ Readings read(const Service& service) {
     readings.persistence = persistence->status();
   }
   readings.remote = service.store.remote();
+  readings.clock = service.store.clock_status();
   readings.cluster = service.read_cluster();
   for (const auto& worker : service.workers) {
     const LoopMetrics& metrics = worker->metrics;
@@ -58,6 +59,8 @@ Readings read(const Service& service) {
     readings.commands += metrics.commands.get();
     readings.command_errors += metrics.command_errors.get();
     readings.http_requests += metrics.http_requests.get();
+    readings.grpc_calls += metrics.grpc_calls.get();
+    readings.grpc_late += metrics.grpc_late.get();
     readings.protocol_errors += metrics.protocol_errors.get();
     for (std::size_t bucket = 0; bucket < readings.latency_counts.size(); ++bucket) {
       readings.latency_counts[bucket] += metrics.latency.count(bucket);

@@ -24,12 +24,15 @@ struct Readings {
   store::StoreStatistics store;
   std::optional<store::PersistenceStatus> persistence;  // none: the store keeps no files
   std::optional<store::RemoteStatus> remote;            // none: the state is in this process
-  std::optional<escrow::ClusterStatus> cluster;         // none: this server is no node
-  std::map<std::string, DecisionCounts> decisions;      // by limit, of those that there are
-  DecisionCounts all_decisions;                         // of those that have been dropped, too
+  store::ClockStatus clock;
+  std::optional<escrow::ClusterStatus> cluster;     // none: this server is no node
+  std::map<std::string, DecisionCounts> decisions;  // by limit, of those that there are
+  DecisionCounts all_decisions;                     // of those that have been dropped, too
   std::uint64_t commands = 0;
   std::uint64_t command_errors = 0;
   std::uint64_t http_requests = 0;
+  std::uint64_t grpc_calls = 0;
+  std::uint64_t grpc_late = 0;
   std::uint64_t protocol_errors = 0;
   std::array<std::uint64_t, LatencyHistogram::kBuckets + 1> latency_counts{};
   std::uint64_t latency_sum_ns = 0;

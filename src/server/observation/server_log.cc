@@ -1,7 +1,13 @@
 #include "server/observation/server_log.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "server/configuration/config_settings.h"
 #include "store/persistence.h"
 #include "sync/report.h"
 
@@ -33,6 +39,26 @@ void log_recovery(const store::PersistenceStatus& status, base::Log& log) {
               {{"file", status.cut->file}, {"offset", status.cut->offset}, {"bytes", status.cut->bytes}});
 }
 
+void warn_of_readable_secrets(const Config& config, const std::string& config_file, base::Log& log) {
+  const auto all = settings();
+  const bool is_password_in_file = std::any_of(all.begin(), all.end(), [&](const Setting& setting) {
+    return setting.kind == SettingKind::kSecret && config.place_of(setting.name).starts_with(config_file + ":");
+  });
+  const std::pair<std::string_view, std::string> files[] = {
+      {"server.password_file", config.password_file},
+      {"server.use_password_file", config.use_password_file},
+      {"server.look_password_file", config.look_password_file},
+      {"server.tls.key", config.tls_key},
+      {"the configuration", is_password_in_file ? config_file : ""},
+  };
+  for (const auto& [what, file] : files) {
+    struct stat status {};
+    if (file.empty() || ::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if ((status.st_mode & S_IROTH) == 0) continue;
+    log.warning("everybody on this machine can read a secret: chmod o-r", {{"file", file}, {"of", what}});
+  }
+}
+
 void log_sync(const sync::RunRecord& record, base::Log& log) {
   const sync::Report& report = record.report;
   switch (report.outcome) {
@@ -60,6 +86,17 @@ void log_sync(const sync::RunRecord& record, base::Log& log) {
 void SecurityLog::note_wrong_password(std::string_view address) {
   wrong_passwords_.fetch_add(1, std::memory_order_relaxed);
   if (log_ != nullptr) log_->warning("wrong password", {{"client", address}});
+}
+
+void SecurityLog::note_not_looked_at(std::string_view address) {
+  not_looked_at_.fetch_add(1, std::memory_order_relaxed);
+  if (log_ != nullptr) log_->warning("password not looked at: too many wrong ones", {{"client", address}});
+}
+
+void SecurityLog::note_cut_off(std::string_view address, std::size_t bytes) const {
+  if (log_ == nullptr) return;
+  log_->warning("client cut off: the buffers of all clients have reached server.clients_memory_max",
+                {{"client", address}, {"bytes", bytes}});
 }
 
 void SecurityLog::note_protocol_error(std::string_view address, std::string_view reason) const {

@@ -69,6 +69,7 @@ std::string banner_text(const Banner& banner) {
   std::string text = fmt::format("Mete {}\n", METE_VERSION);
   if (!banner.resp.empty()) text += fmt::format("  RESP   {}\n", list(banner.resp, banner.has_tls));
   if (!banner.http.empty()) text += fmt::format("  HTTP   {}\n", list(banner.http, banner.has_tls));
+  if (!banner.grpc.empty()) text += fmt::format("  gRPC   {}\n", list(banner.grpc, banner.has_tls));
   text += fmt::format("  data   {}\n", data_text(banner));
   text += fmt::format("  limits {}\n", banner.limits.empty() ? "none yet" : std::to_string(banner.limits.size()));
   if (!banner.resp.empty()) text += fmt::format("Try: {}\n", line_to_try(banner));
@@ -79,6 +80,7 @@ void log_banner(const Banner& banner, base::Log& log) {
   log.info("listening", {{"version", METE_VERSION},
                          {"resp", list(banner.resp, banner.has_tls)},
                          {"http", list(banner.http, banner.has_tls)},
+                         {"grpc", list(banner.grpc, banner.has_tls)},
                          {"data", data_text(banner)},
                          {"limits", banner.limits.size()},
                          {"try", line_to_try(banner)}});

@@ -13,6 +13,7 @@ namespace mete::server {
 struct Banner {
   std::vector<std::string> resp = {};  // addresses, with the ports that the system has chosen
   std::vector<std::string> http = {};
+  std::vector<std::string> grpc = {};
   bool has_tls = false;  // on TCP
   bool wants_client_certificate = false;
   bool needs_password = false;

@@ -40,7 +40,10 @@ void Clients::set_monitor(Client& client, bool is_monitor) {
   if (client.is_monitor.exchange(is_monitor) != is_monitor) monitors_ += is_monitor ? 1 : static_cast<std::size_t>(-1);
 }
 
-std::string_view user_of(const Client& client) { return client.is_admin ? kDefaultUser : kUseUser; }
+std::string_view user_of(const Client& client) {
+  const Role role = client.role;
+  return role == Role::kAdmin ? kDefaultUser : to_string(role);
+}
 
 std::string describe(const Client& client, std::uint64_t now_ns) {
   const auto seconds_since = [&](std::uint64_t then_ns) {

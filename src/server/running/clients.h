@@ -14,15 +14,16 @@
 #include <string_view>
 #include <vector>
 
+#include "server/doors/authentication.h"
+#include "server/doors/guesses.h"
 #include "server/doors/resp/command.h"
 
 namespace mete::server {
 
 class Worker;
 
-// What CLIENT LIST calls the users: the one that may do everything, and the one that may use limits.
+// What CLIENT LIST calls the user that may do everything; the others have the names of their roles.
 inline constexpr std::string_view kDefaultUser = "default";
-inline constexpr std::string_view kUseUser = "use";
 
 struct Client {
   std::uint64_t id = 0;
@@ -31,6 +32,8 @@ struct Client {
   std::string local_address;
   std::uint64_t connected_at_ns = 0;  // the monotonic clock
   int socket = -1;
+  GuessSource source = {};   // where its passwords come from
+  bool is_reserved = false;  // it has one of the connections that are kept for the admin
   std::string name = {};
   std::string library = {};
   std::string library_version = {};
@@ -44,7 +47,8 @@ struct Client {
   std::atomic<std::uint64_t> active_at_ns{0};
   std::atomic<const Command*> last_command{nullptr};
   std::atomic<int> resp_version{2};
-  std::atomic<bool> is_admin{false};
+  std::atomic<Role> role{Role::kLook};
+  std::atomic<Credential> credential{0};  // what it has shown; 0: nothing
   std::atomic<bool> is_monitor{false};
   std::atomic<bool> is_blocked{false};
 };

@@ -1,8 +1,11 @@
 #include "server/running/service.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "escrow/status.h"
+#include "net/listener.h"
 #include "server/decisions/wait_queue.h"
 #include "server/running/background.h"
 #include "server/running/worker.h"
@@ -21,7 +24,8 @@ struct Service::Working {
 Service::Service(store::Store& with_store, Config with_config, std::vector<std::unique_ptr<Worker>> with_workers)
     : store(with_store),
       workers(std::move(with_workers)),
-      authentication(with_config.password, with_config.use_password),
+      doorkeeper(with_config.passwords()),
+      buffers([this](const net::BufferBudget::Victim& victim) { cut_off(victim); }),
       config(std::move(with_config)),
       working(new Working{.waits = {workers[0]->loop, workers[0]->connections.fibers(), store, config.waiters_max},
                           .background = {},
@@ -31,9 +35,19 @@ Service::Service(store::Store& with_store, Config with_config, std::vector<std::
       waits(working->waits),
       background(working->background),
       syncs(working->syncs) {
+  for (const auto& worker : this->workers) worker->connections.share(buffers);
   request_limits.arguments_max = config.arguments_max;
   request_limits.bulk_bytes_max = config.bulk_max;
   pipeline_max = config.pipeline_max;
+}
+
+void Service::cut_off(const net::BufferBudget::Victim& victim) {
+  victim.set->loop().post([this, victim] {
+    victim.set->with(victim.connection, [&](net::Connection& connection) {
+      security.note_cut_off(net::peer_address(connection.socket()).to_string(), victim.bytes);
+      connection.close();
+    });
+  });
 }
 
 Service::~Service() {
@@ -43,6 +57,26 @@ Service::~Service() {
 
 std::optional<escrow::ClusterStatus> Service::read_cluster() const {
   return cluster_status ? std::optional(cluster_status()) : std::nullopt;
+}
+
+std::optional<std::string> Service::why_not_ready() const {
+  if (!is_ready) return "the server is not ready: it is starting or stopping";
+  if (const store::Persistence* const persistence = store.persistence()) {
+    if (const auto failure = persistence->failure()) return failure->message;
+    if (persistence->status().room == journal::DiskRoom::Level::kNone) {
+      return "the disk is nearly full, and changes are refused";
+    }
+  }
+  const auto remote = store.remote();
+  if (remote && !remote->is_reachable) {
+    return "the store does not answer: " + fmt::format("{}", fmt::join(remote->nodes, ", "));
+  }
+  if (remote && !remote->loss.empty()) {
+    return "the store has lost its state, and takes are refused: " + remote->loss;
+  }
+  const auto cluster = read_cluster();
+  if (cluster && cluster->halted) return "this node draws nothing: " + *cluster->halted;
+  return std::nullopt;
 }
 
 // Where usage was taken off, somebody may have waited for that.

@@ -2,6 +2,7 @@
 // two of them, and include those.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -10,16 +11,23 @@
 #include <string>
 #include <vector>
 
+#include "escrow/others/others.h"
+#include "escrow/status.h"
+#include "net/buffer_budget.h"
 #include "server/configuration/config.h"
-#include "server/doors/authentication.h"
+#include "server/doors/doorkeeper.h"
 #include "server/observation/server_log.h"
 #include "server/observation/slow_log.h"
 #include "server/running/clients.h"
+#include "server/running/places.h"
 #include "wire/resp_request.h"
 
 namespace mete::escrow {
 struct ClusterStatus;
-}
+struct CounterMessage;
+struct Retired;
+struct Writer;
+}  // namespace mete::escrow
 namespace mete::store {
 class Store;
 }
@@ -48,6 +56,7 @@ struct Totals {
   std::uint64_t commands = 0;
   std::uint64_t errors = 0;
   std::uint64_t http_requests = 0;
+  std::uint64_t grpc_calls = 0;
   std::uint64_t protocol_errors = 0;
   std::uint64_t wrong_passwords = 0;
   std::uint64_t bytes_in = 0;
@@ -65,16 +74,19 @@ struct Service {
   // connection. `on_failure` is called at most once, from any thread: from then on nothing reaches the disk.
   void watch_persistence(std::function<void(const Error&)> on_failure);
 
+  // For whoever sends requests here, by any door. None: the server is ready for them.
+  [[nodiscard]] std::optional<std::string> why_not_ready() const;
   // None: this server is no node of a cluster.
   [[nodiscard]] std::optional<escrow::ClusterStatus> read_cluster() const;
 
   store::Store& store;
   std::vector<std::unique_ptr<Worker>> workers;
-  Authentication authentication;
+  Doorkeeper doorkeeper;
   Clients clients;
   SlowLog slow_log;
   ReloadCounts reloads;
   SecurityLog security;
+  net::BufferBudget buffers;
 
   // The settings that are in effect; CONFIG SET and a reload replace them.
   std::mutex config_mutex;
@@ -94,13 +106,21 @@ struct Service {
   std::string store_name;
   int resp_port = 0;
   bool is_store_elsewhere = false;  // all of it: then no command is slow on this machine
+  std::array<Places, 3> places;     // of RESP, HTTP and gRPC
   std::atomic<std::size_t> connections_open{0};
   std::atomic<std::size_t> connections_max{0};
   std::atomic<std::uint64_t> connections_accepted{0};
   std::atomic<std::uint64_t> connections_refused{0};
+  std::atomic<std::uint64_t> strangers_evicted{0};
   std::atomic<bool> is_ready{false};
   std::atomic<bool> is_failure_told{false};
-  std::function<escrow::ClusterStatus()> cluster_status;    // of a node; from any thread
+  std::function<escrow::ClusterStatus()> cluster_status;  // of a node; from any thread
+  // Of a node, what another one brings; from any thread.
+  std::function<Result<escrow::Writer>(const escrow::CounterMessage&)> merge_counters;
+  // Of a node, for another one: what it has of some meters.
+  std::function<Result<std::vector<escrow::NodeShare>>(escrow::ClusterNumber, const escrow::ShareQuestion&)>
+      tell_shares;
+  std::function<Result<escrow::Retired>(std::string_view)> retire_node;
   std::function<void()> shut_down;                          // from any thread
   std::function<void()> apply_config;                       // makes `config` count; with config_mutex held
   std::function<void(const sync::RunRecord&)> on_sync_end;  // from the worker's thread; set before the first plan is
@@ -113,6 +133,7 @@ struct Service {
   sync::Worker& syncs;
 
  private:
+  void cut_off(const net::BufferBudget::Victim& victim);
   void note_sync(const sync::RunRecord& record);
 };
 

@@ -6,17 +6,24 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/monotonic.h"
 #include "base/try.h"
 #include "escrow/escrow_store.h"
 #include "escrow/nodes/registration.h"
 #include "journal/posix_file_system.h"
 #include "server/configuration/config_settings.h"
+#include "server/doors/authentication.h"
 #include "server/limits/limit_reload.h"
+#include "server/running/advertised.h"
+#include "store/away/watched_store.h"
+#include "store/fail_open.h"
 #include "store/open.h"
 
 namespace mete::server {
 
 namespace {
+
+constexpr Duration kOpenEvery = std::chrono::milliseconds(500);
 
 enum class Purpose : std::uint8_t { kServe, kRehearse };
 
@@ -34,14 +41,34 @@ Error refuse_store(const Config& config, std::string_view setting_name, const Er
 // Time for a predecessor that was killed to be missed.
 void wait_a_while(Duration wait) { std::this_thread::sleep_for(std::chrono::nanoseconds(wait.ns())); }
 
-std::optional<escrow::PeerOptions> link_of(const Config& config, base::Log* log) {
-  if (config.escrow_listen.empty()) return std::nullopt;
-  return escrow::PeerOptions{
-      .listen = config.escrow_listen,
-      .secret = config.escrow_secret,
-      .tls = {.certificate = config.escrow_tls_cert, .key = config.escrow_tls_key, .authority = config.escrow_tls_ca},
-      .clock = nullptr,
-      .log = log};
+struct Opening {
+  std::string url;
+  Options options = {};
+};
+
+// One elsewhere may be away for as long as the configuration says.
+Result<std::unique_ptr<store::Store>> open_patiently(const Opening& opening, const Config& config,
+                                                     const StartHooks& hooks) {
+  const Instant begun_at = base::monotonic_now();
+  for (bool is_told = false;; is_told = true) {
+    auto opened = store::open_closed_store(opening.url, opening.options, hooks.on_load);
+    if (opened || opened.error().code != ErrorCode::kUnavailable || opening.url.starts_with(kEmbedded)) return opened;
+    if (base::monotonic_now() - begun_at >= config.store_wait) return opened;
+    if (!is_told && hooks.log != nullptr) {
+      hooks.log->warning("waiting for the store",
+                         {{"store", without_password(opening.url)}, {"reason", opened.error().message}});
+    }
+    wait_a_while(kOpenEvery);
+  }
+}
+
+Result<std::optional<net::TlsClient>> tls_of(const Config& config) {
+  if (config.tls_cert.empty()) return std::nullopt;
+  constexpr net::TlsClientNames kNames = {
+      .kind = "setting", .ca = "tls.client_ca", .certificate = "tls.cert", .key = "tls.key"};
+  auto client = TRY(net::TlsClient::load(
+      {.ca = config.tls_client_ca, .certificate = config.tls_cert, .key = config.tls_key}, kNames));
+  return std::optional(std::move(client));
 }
 
 // A node's store: the local one, which draws shares from the one that all nodes share. A rehearsal has both in memory.
@@ -51,47 +78,79 @@ Result<std::unique_ptr<escrow::EscrowStore>> with_shares(const Config& config, s
     return refuse_store(config, "escrow.shared", ok.error());
   }
   const bool is_rehearsal = purpose == Purpose::kRehearse;
-  auto shared = store::open_closed_store(is_rehearsal ? std::string(kEmbedded) : config.escrow_shared, {});
-  if (!shared) return refuse_store(config, "escrow.shared", shared.error());
+  auto opened = open_patiently({is_rehearsal ? std::string(kEmbedded) : config.escrow_shared}, config, hooks);
+  if (!opened) return refuse_store(config, "escrow.shared", opened.error());
+  // Whether it has lost its state, the registration notices.
+  auto shared = TRY(store::WatchedStore::open(std::move(*opened), {.name = without_password(config.escrow_shared),
+                                                                   .has_identity = false,
+                                                                   .log = hooks.log,
+                                                                   .has_thread = !is_rehearsal}));
   escrow::EscrowParts parts{.local = std::move(local),
-                            .shared = std::move(*shared),
+                            .shared = std::move(shared),
                             .node = config.escrow_node,
                             .incarnation = 1,
                             .registration = nullptr,
-                            .link = std::nullopt,
-                            .peers = config.escrow_peers,
+                            .credentials = {},
+                            .directory = {},
+                            .files = nullptr,
+                            .local_share_percent = static_cast<int>(config.local_share),
                             .clock = nullptr,
                             .log = hooks.log};
   if (!is_rehearsal) {
     static journal::PosixFileSystem files;
+    const std::string address = advertised_address(config.resp, config.escrow_shared);
+    if (address.empty() && hooks.log != nullptr) {
+      hooks.log->warning("counters of other nodes do not get here",
+                         {{"reason", "server.resp has no address with a port that they could connect to"}});
+    }
     auto registration = escrow::Registration::take(*parts.shared, {.name = config.escrow_node,
-                                                                   .address = config.escrow_address(),
+                                                                   .address = address,
                                                                    .directory = config.data_directory(),
                                                                    .files = &files,
                                                                    .wait = wait_a_while});
     if (!registration) return refuse_store(config, "escrow.shared", registration.error());
     parts.incarnation = static_cast<std::uint64_t>((*registration)->self().incarnation);
     parts.registration = std::move(*registration);
-    parts.link = link_of(config, hooks.log);
+    parts.credentials = TRY(peer_credentials(config));
+    parts.directory = config.data_directory();
+    parts.files = &files;
   }
   auto store = escrow::EscrowStore::open(std::move(parts));
   if (!store) return refuse_store(config, "escrow.shared", store.error());
   return store;
 }
 
-Result<std::unique_ptr<store::Store>> open_own_store(const Config& config, Purpose purpose, const StartHooks& hooks) {
+// With an outage and a loss noticed, and limits that fail open: for a store elsewhere.
+Result<std::unique_ptr<store::Store>> watch(const Config& config, std::unique_ptr<store::Store> store,
+                                            const StartHooks& hooks, Startup& startup) {
+  const bool is_closed = config.when_wiped == "closed";
+  auto watched = TRY(store::WatchedStore::open(
+      std::move(store), {.name = without_password(config.store_location()),
+                         .when_wiped = is_closed ? store::WhenWiped::kClosed : store::WhenWiped::kFresh,
+                         .log = hooks.log}));
+  startup.watched = watched.get();
+  return std::make_unique<store::FailOpen>(
+      std::move(watched),
+      store::FailOpen::Settings{.local_share_percent = static_cast<int>(config.local_share), .log = hooks.log});
+}
+
+Result<std::unique_ptr<store::Store>> open_own_store(const Config& config, Purpose purpose, const StartHooks& hooks,
+                                                     Startup& startup) {
   Options options;
   options.max_memory = config.max_memory;
   options.id_retention = config.id_retention;
   options.ids_max = config.ids_max;
   options.snapshot_after_bytes = config.snapshot_after;
   options.snapshot_every = config.snapshot_every;
+  options.disk_reserve_bytes = config.disk_reserve;
+  options.clock_step_max = config.clock_step_max;
+  options.local_share_percent = static_cast<int>(config.local_share);
   // A rehearsal touches neither a directory nor a server: what is left of the store is its URL.
   const bool is_rehearsal = purpose == Purpose::kRehearse;
   const auto checked = store::check_url(config.store_location());
-  auto store = checked ? store::open_store(is_rehearsal ? std::string(kEmbedded) : config.store_location(), options,
-                                           hooks.on_load)
-                       : checked.error();
+  const std::string url = is_rehearsal ? std::string(kEmbedded) : config.store_location();
+  auto store = checked ? open_patiently({url, options}, config, hooks) : checked.error();
+  if (store && (*store)->remote()) store = watch(config, std::move(*store), hooks, startup);
   if (store) return store;
   return refuse_store(config, config.store_url.empty() ? "server.data" : "store.url", store.error());
 }
@@ -101,13 +160,14 @@ Result<Startup> prepare(const ConfigSources& sources, Purpose purpose, const Sta
   auto config = TRY(load_config(sources));
   startup.config = std::move(config);
   if (hooks.on_config) hooks.on_config(startup.config);
-  auto store = TRY(open_own_store(startup.config, purpose, hooks));
-  startup.store = std::move(store);
+  auto store = TRY(open_own_store(startup.config, purpose, hooks, startup));
+  store::Store& own = *store;
   if (startup.config.is_node()) {
-    auto node = TRY(with_shares(startup.config, std::move(startup.store), hooks, purpose));
+    auto node = TRY(with_shares(startup.config, std::move(store), hooks, purpose));
     startup.node = node.get();
-    startup.store = std::move(node);
+    store = std::move(node);
   }
+  startup.store = TRY(FileLimits::open(std::move(store), own));
   TRY(apply_limits(*startup.store, {.previous = {}, .next = startup.config.limits}));
   const Config& known = startup.config;
   if (known.tls_cert.empty()) return startup;
@@ -116,6 +176,13 @@ Result<Startup> prepare(const ConfigSources& sources, Purpose purpose, const Sta
 }
 
 }  // namespace
+
+Result<escrow::PeerCredentials> peer_credentials(const Config& config) {
+  escrow::PeerCredentials credentials;
+  for (const std::string_view line : password_lines(config.password)) credentials.passwords.emplace_back(line);
+  credentials.tls = TRY(tls_of(config));
+  return credentials;
+}
 
 Result<Startup> prepare_start(const ConfigSources& sources, const StartHooks& hooks) {
   return prepare(sources, Purpose::kServe, hooks);

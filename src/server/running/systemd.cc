@@ -48,7 +48,7 @@ std::vector<PassedSocket> take_passed_sockets() {
     const std::size_t end = names.find(':');
     std::string name = names.substr(0, end);
     names = end == std::string::npos ? "" : names.substr(end + 1);
-    if (name != "resp" && name != "http") name = index == 0 ? "resp" : "http";
+    if (name != "resp" && name != "http" && name != "grpc") name = index == 0 ? "resp" : "http";
     ::fcntl(kFirstPassed + index, F_SETFD, FD_CLOEXEC);
     sockets.push_back({name, net::Descriptor(kFirstPassed + index)});
   }

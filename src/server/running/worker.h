@@ -25,11 +25,13 @@ struct LookedAhead {
   FoundCommand found;
 };
 
-// Takes that are served together.
+// Takes, or steps on keys, that are served together.
 struct TogetherTaken {
   static constexpr std::size_t kMax = 32;
   std::array<Charge, kMax> charges;
   std::array<Result<core::Verdict>, kMax> answers;
+  std::array<core::KeyStep, kMax> steps;
+  std::array<Result<core::KeyStepAnswer>, kMax> step_answers;
 };
 
 // What a session needs while it serves a batch of requests.

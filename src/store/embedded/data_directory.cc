@@ -1,8 +1,10 @@
 #include "store/embedded/data_directory.h"
 
+#include "base/errors.h"
 #include "base/lock.h"
 #include "base/monotonic.h"
 #include "base/random.h"
+#include "base/time_text.h"
 #include "base/try.h"
 #include "journal/recovery.h"
 #include "store/embedded/data_loader.h"
@@ -47,6 +49,14 @@ Result<void> DataDirectory::recover(const Options& options) {
   }
   const auto found = TRY(journal::recover(*config_.files, request));
   if (engine_ == nullptr) make_engine(base::random_number());  // there was nothing
+  if (const Instant now = clock_.now(); found.latest_time - now > clock_.step_max()) {
+    return base::unavailable("the data in " + config_.directory + " goes on from " +
+                             base::time_text(found.latest_time) + ", and this machine's clock says " +
+                             base::time_text(now) +
+                             ": time would stand still until then. Set the clock right; or, if it was wrong before, "
+                             "bring the data back to this time with 'mete repair --clock " +
+                             config_.directory + "'");
+  }
   engine_->finish_restoring(found.latest_time);
   clock_.not_before(found.latest_time);
   continuation_ = found.continuation;
@@ -67,10 +77,16 @@ Result<void> DataDirectory::start(const Options& options) {
   if (!journal) return journal.error();
   journal_ = std::move(*journal);
   engine_->record_to(*this);
+  room_.emplace(options.disk_reserve_bytes);
+  look_for_room();
   if (config_.has_threads) {
-    flusher_ = std::make_unique<journal::Flusher>(
-        *journal_, journal::FlusherHooks{.on_progress = [this] { note_progress(); },
-                                         .on_interval = [this] { engine_->record_rest(); }});
+    flusher_ =
+        std::make_unique<journal::Flusher>(*journal_, journal::FlusherHooks{.on_progress = [this] { note_progress(); },
+                                                                            .on_interval =
+                                                                                [this] {
+                                                                                  engine_->record_rest();
+                                                                                  look_for_room();
+                                                                                }});
   }
   saver_ = std::make_unique<Saver>(Saver::Parts{*engine_, *journal_, *config_.files, clock_},
                                    Saver::Config{.directory = config_.directory,
@@ -137,11 +153,46 @@ void DataDirectory::note_progress() {
     if (auto failure = journal_->failure()) {
       engine_->fail_recording(*failure);
       has_failed_.store(true, std::memory_order_release);
+      refuses_.store(true, std::memory_order_release);
+      look_for_room_locked();  // whoever is told asks whether the disk was full
     }
   }
   for (const auto& [strand, wait] : waits_) strand->end_wait_soon(wait);
   waits_.clear();
   if (on_progress_) on_progress_();
+}
+
+void DataDirectory::look_for_room() {
+  const std::lock_guard progressing(progress_mutex_);  // no failure comes in between
+  look_for_room_locked();
+}
+
+void DataDirectory::look_for_room_locked() {
+  const auto space = config_.files->space(config_.directory);
+  if (!space) return;
+  using enum journal::DiskRoom::Level;
+  const bool was_none = level_ == kNone;
+  {
+    const std::lock_guard guard(room_mutex_);
+    level_ = room_->update(*space);
+    space_ = space;
+  }
+  if (has_failed() || was_none == (level_ == kNone)) return;
+  refuses_.store(level_ == kNone, std::memory_order_release);
+  if (level_ == kNone) {
+    engine_->fail_recording(*find_refusal());
+  } else {
+    engine_->resume_recording();
+  }
+}
+
+std::optional<Error> DataDirectory::find_refusal() const {
+  if (auto failed = failure()) return failed;
+  const std::lock_guard guard(room_mutex_);
+  if (level_ != journal::DiskRoom::Level::kNone) return std::nullopt;
+  return base::unavailable(
+      "the disk of " + config_.directory + " is nearly full: " + std::to_string(space_->free_bytes) +
+      " bytes are free, and changes are refused until there are " + std::to_string(2 * room_->reserve_bytes()));
 }
 
 PersistenceStatus DataDirectory::status() const {
@@ -154,6 +205,12 @@ PersistenceStatus DataDirectory::status() const {
   status.syncs_total = counters.syncs_total;
   status.last_sync_us = counters.last_sync_us;
   status.failure = journal_->failure();
+  {
+    const std::lock_guard guard(room_mutex_);
+    if (space_) status.free_bytes = space_->free_bytes;
+    status.reserve_bytes = room_->reserve_bytes();
+    status.room = level_;
+  }
   saver_->describe(status);
   return status;
 }

@@ -58,6 +58,10 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   Result<bool> start_saving() override { return saver_->start_saving(); }
   [[nodiscard]] PersistenceStatus status() const override;
 
+  // Why changes are refused now, by a failure or for want of room; none: they are not.
+  [[nodiscard]] std::optional<Error> refusal() const {
+    return refuses_.load(std::memory_order_acquire) ? find_refusal() : std::nullopt;
+  }
   [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_acquire); }
   // Waits until the ticket is on disk.
   Result<void> wait(Ticket ticket);
@@ -75,6 +79,10 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   Result<void> start(const Options& options);
   Ticket append(std::string_view record, Durable durable) override;
   void note_progress();
+  // Looks how much room there is, and acts by it. The other one with progress_mutex_ locked.
+  void look_for_room();
+  void look_for_room_locked();
+  [[nodiscard]] std::optional<Error> find_refusal() const;
   Result<void> wait_on(base::Strand& strand, Ticket ticket);
 
   const DataConfig config_;
@@ -90,6 +98,11 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   std::vector<std::pair<base::Strand*, std::uint64_t>> waits_;  // of strands
   std::function<void()> on_progress_;
   std::atomic<bool> has_failed_{false};
+  std::atomic<bool> refuses_{false};
+  mutable std::mutex room_mutex_;
+  std::optional<journal::DiskRoom> room_;  // under room_mutex_, as the next two
+  std::optional<journal::Space> space_;
+  journal::DiskRoom::Level level_ = journal::DiskRoom::Level::kPlenty;
   std::unique_ptr<journal::Flusher> flusher_;  // these two use all of the above
   std::unique_ptr<Saver> saver_;
 };

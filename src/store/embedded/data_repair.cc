@@ -113,11 +113,25 @@ Result<void> DataRepair::salvage() {
   }
 }
 
+Result<Instant> DataRepair::latest_time() {
+  if (data_.engine == nullptr) TRY(salvage());
+  return data_.salvaged.latest_time;
+}
+
+Result<TurnedBack> DataRepair::bring_back_to(Instant now) {
+  const Instant then = TRY(latest_time());
+  auto turned = TRY(turn_back(*data_.engine, then, now));
+  data_.engine = std::move(turned.engine);
+  findings_.as_of = now;
+  is_turned_back_ = true;
+  return turned;
+}
+
 // Up to the snapshot's name nothing counts, and from then on the old files do not. Without the watermark, which goes
 // before them, what is left of them would be taken for damaged, and so is never taken for whole.
 Result<std::string> DataRepair::carry_out(Instant now) {
-  CHECK(!findings_.is_healthy());
-  std::string folder = "damaged-" + folder_time(now);
+  CHECK(!findings_.is_healthy() || is_turned_back_);
+  std::string folder = (is_turned_back_ ? "ahead-" : "damaged-") + folder_time(now);
   TRY(files_.make_directory(directory_ + "/" + folder));
   TRY(write_snapshot(now));
   TRY(move_old_files(folder));

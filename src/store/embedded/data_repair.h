@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 #include "journal/file_system.h"
 #include "journal/salvage.h"
+#include "store/embedded/data_clock.h"
 
 namespace mete::store {
 
@@ -49,6 +50,11 @@ class DataRepair {
 
   [[nodiscard]] const RepairFindings& findings() const { return findings_; }
 
+  // The time that the data goes on from; if that is after `now`, the engine is brought back to it (data_clock.h), and
+  // carry_out() writes that.
+  [[nodiscard]] Result<Instant> latest_time();
+  Result<TurnedBack> bring_back_to(Instant now);
+
   // Writes what is left as a new snapshot, and returns the folder that the old files were moved to. Interrupted, it
   // leaves a directory that can be repaired again.
   Result<std::string> carry_out(Instant now);
@@ -66,6 +72,7 @@ class DataRepair {
   std::unique_ptr<journal::DirectoryLock> lock_;
   SalvagedData data_;
   RepairFindings findings_;
+  bool is_turned_back_ = false;
 };
 
 }  // namespace mete::store

@@ -16,7 +16,7 @@ constexpr std::size_t kSweepStepsPerRound = 600;
 }  // namespace
 
 EmbeddedStore::EmbeddedStore(const Options& options)
-    : EmbeddedStore(Parts{.clock = make_store_clock(options.clock),
+    : EmbeddedStore(Parts{.clock = make_store_clock(options.clock, options.clock_step_max),
                           .engine = std::make_unique<engine::Engine>(engine_config(options, base::random_number())),
                           .data = nullptr}) {}
 
@@ -30,7 +30,7 @@ EmbeddedStore::EmbeddedStore(Parts parts)
 }
 
 Result<std::unique_ptr<EmbeddedStore>> EmbeddedStore::open(const DataConfig& config, const Options& options) {
-  std::unique_ptr<StoreClock> clock = make_store_clock(options.clock);
+  std::unique_ptr<StoreClock> clock = make_store_clock(options.clock, options.clock_step_max);
   auto data = TRY(DataDirectory::open(config, options, *clock));
   return std::unique_ptr<EmbeddedStore>(new EmbeddedStore(
       Parts{.clock = std::move(clock), .engine = nullptr, .data = std::move(data), .is_swept = config.has_threads}));
@@ -63,7 +63,9 @@ template <class What>
 Result<typename What::Answer> EmbeddedStore::perform_durably(const What& operation, Instant now, Execution& execution) {
   constexpr core::Effect kEffect = What::kTraits.effect;
   // Whether a take may go on though nothing can be written, its limits say.
-  if (kEffect != core::Effect::kTakes && data_->has_failed()) return *data_->failure();
+  if (kEffect != core::Effect::kTakes) {
+    if (auto refusal = data_->refusal()) return std::move(*refusal);
+  }
   Ticket ticket = 0;
   auto answer = engine::run(engine_, operation, {now, &ticket});
   if (kEffect == core::Effect::kSettles) ticket = data_->last_awaited();

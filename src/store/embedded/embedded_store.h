@@ -25,9 +25,11 @@ class EmbeddedStore final : public StoreOf<EmbeddedStore> {
   ~EmbeddedStore() override;
 
   [[nodiscard]] Instant now() const override { return clock_->now(); }
+  [[nodiscard]] ClockStatus clock_status() const override { return clock_->status(); }
   [[nodiscard]] Persistence* persistence() override { return data_.get(); }
   [[nodiscard]] EmbeddedStore* embedded() override { return this; }
   void expect_keys(std::span<const std::string_view> keys) override { engine_.keys().prefetch(keys); }
+  void expect_charges(std::span<const Charge> charges) override { engine_.prefetch(charges); }
 
   // Takes of one charge by its hash, for handles: as run() of a Take would answer. The charge is valid. Without an
   // execution each call has one of its own.

@@ -1,6 +1,6 @@
 // What became of an image: the engine is walked over, and what it keeps now is compared with what it was made of.
 
-#include "base/check.h"
+#include "base/errors.h"
 #include "base/try.h"
 #include "engine/records/snapshot_walk.h"
 #include "store/etcd/entry.h"
@@ -130,11 +130,15 @@ class Comparison {
     for (const auto& [entry, changes] : gathered_.changes) {
       const bool is_asked_for = image_.contains(entry);
       if (entry.space == Space::kNumbers && !is_asked_for) continue;  // it concerns only who defines a limit
-      CHECK(is_asked_for);
+      // A value that somebody else has put where it does not belong names another entry than its key.
+      if (!is_asked_for) {
+        return base::invalid("etcd: a key that was read has the value of the key '" + key_of("", entry) +
+                             "': its keys were changed by somebody else");
+      }
       const std::uint64_t revision = entry.space == Space::kMeter ? present_revisions_[entry.group] : 0;
       TRY(put_if_new(entry, revision, changes));
       if (entry.space != Space::kOperation || !difference_.puts.contains(entry)) continue;
-      const auto hold = TRY(summary_of(changes));
+      const auto hold = TRY(summary_of(changes, entry));
       if (hold && !hold->tag.empty()) {
         difference_.puts[{Space::kTag, hold->tag, entry.name}] = difference_.puts[entry];
       }
@@ -148,7 +152,7 @@ class Comparison {
       if (!gathered_.changes.contains(entry)) difference_.deletes.push_back(entry);
       if (entry.space != Space::kOperation) continue;
       const auto record = TRY(decode_record(slot.value, entry.name));
-      const auto before = TRY(summary_of(record.changes));
+      const auto before = TRY(summary_of(record.changes, entry));
       if (!before || before->tag.empty()) continue;
       const EntryName tag{Space::kTag, before->tag, entry.name};
       const auto present = gathered_.changes.find(entry);

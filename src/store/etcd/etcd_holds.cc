@@ -86,7 +86,7 @@ Result<std::vector<EntryName>> EtcdStore::entries_of_hold(std::string_view id) {
   const Slot& slot = image.at(operation);
   if (slot.revision == 0) return entries;
   const auto record = TRY(decode_record(slot.value, operation.name));
-  const auto hold = TRY(summary_of(record.changes));
+  const auto hold = TRY(summary_of(record.changes, operation));
   if (hold) entries.insert(entries.end(), hold->entries.begin(), hold->entries.end());
   return entries;
 }
@@ -144,12 +144,13 @@ Result<std::vector<HoldInfo>> EtcdStore::perform(const core::OldestHolds& oldest
     has_more = page.has_more;
     for (KeyValue& pair : page.pairs) {
       const auto record = TRY(decode_record(pair.value, pair.key));
-      clock_->not_before(record.written_at);
-      const auto hold = TRY(summary_of(record.changes));
+      const auto entry = entry_in(transactor_.prefix(), pair.key);
       after = pair.key;
+      if (!entry) continue;
+      TRY(transactor_.go_on_from({.at = record.written_at, .entry = *entry}));
+      const auto hold = TRY(summary_of(record.changes, *entry));
       if (!hold || hold->expires_at <= now()) continue;
-      const EntryName entry{Space::kOperation, {}, hold->id};
-      holds.push_back({*hold, entry, {std::move(pair.value), pair.revision}});
+      holds.push_back({*hold, *entry, {std::move(pair.value), pair.revision}});
     }
     std::sort(holds.begin(), holds.end(), is_older);
     if (holds.size() > oldest.count_max) holds.resize(oldest.count_max);

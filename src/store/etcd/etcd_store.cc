@@ -11,7 +11,7 @@
 namespace mete::store::etcd {
 
 EtcdStore::EtcdStore(const Url& url, std::unique_ptr<net::TlsClient> tls, const Options& options)
-    : clock_(make_store_clock(options.clock)),
+    : clock_(make_store_clock(options.clock, options.clock_step_max)),
       client_(url, std::move(tls)),
       transactor_(client_, *clock_,
                   {.prefix = url.prefix, .timeout = url.timeout, .id_retention = options.id_retention}),
@@ -30,12 +30,20 @@ EtcdStore::~EtcdStore() = default;
 
 namespace {
 
-std::vector<EntryName> entries_of(const core::ShiftUsage& shifts) {
-  std::vector<EntryName> entries;
-  for (const Shift& shift : shifts.shifts) add_meter(entries, shifts.limit, shift.key);
+std::vector<EntryName> each_once(std::vector<EntryName> entries) {
   std::sort(entries.begin(), entries.end());
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
   return entries;
+}
+std::vector<EntryName> entries_of(const core::ShiftUsage& shifts) {
+  std::vector<EntryName> entries;
+  for (const Shift& shift : shifts.shifts) add_meter(entries, shifts.limit, shift.key);
+  return each_once(std::move(entries));
+}
+std::vector<EntryName> entries_of(const core::KeysEach& keys) {
+  std::vector<EntryName> entries;
+  for (const core::KeyStep& step : keys.steps) entries.push_back({Space::kKey, {}, std::string(core::key_of(step))});
+  return each_once(std::move(entries));
 }
 std::vector<EntryName> entries_of(const core::Recall& recall) { return charged_entries({}, recall.take.id); }
 std::vector<EntryName> entries_of(const core::FindHold& find) { return charged_entries({}, find.id); }
@@ -68,6 +76,16 @@ Result<void> EtcdStore::perform(const core::ShiftUsage& shifts) {
     const ShiftUsage part = shifts.part(first, kTogether);
     const auto done = decide(entries_of(part), part);
     if (!done) std::fill(part.answers.begin(), part.answers.end(), Result<Shifted>(done.error()));
+  }
+  return {};
+}
+
+Result<void> EtcdStore::perform(const core::KeysEach& keys) {
+  constexpr std::size_t kTogether = Transactor::kEntriesMax - 1;
+  for (std::size_t first = 0; first < keys.steps.size(); first += kTogether) {
+    const core::KeysEach part = keys.part(first, kTogether);
+    const auto done = decide(entries_of(part), part);
+    if (!done) std::fill(part.answers.begin(), part.answers.end(), Result<core::KeyStepAnswer>(done.error()));
   }
   return {};
 }
@@ -139,6 +157,7 @@ Result<void> EtcdStore::perform(const core::Clear& /*clear*/) {
 
 Result<StoreStatistics> EtcdStore::perform(const core::ReadStatistics& /*read*/) {
   StoreStatistics statistics = sweeper_.counts();
+  statistics.expired_holds = transactor_.expired_holds();
   statistics.id_retention = transactor_.id_retention();
   return statistics;
 }

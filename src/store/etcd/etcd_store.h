@@ -39,6 +39,7 @@ class EtcdStore final : public StoreOf<EtcdStore> {
   ~EtcdStore() override;
 
   [[nodiscard]] Instant now() const override { return clock_->now(); }
+  [[nodiscard]] ClockStatus clock_status() const override { return transactor_.clock_status(); }
   [[nodiscard]] std::optional<RemoteStatus> remote() const override { return client_.status(); }
 
  private:
@@ -56,6 +57,7 @@ class EtcdStore final : public StoreOf<EtcdStore> {
   Result<core::Verdict> perform(const core::Hold& hold);
   Result<void> perform(const core::ShiftUsage& shifts);
   void take_together(const core::TakeEach& takes);
+  Result<void> perform(const core::KeysEach& keys);
 
   // Definitions (etcd_definitions.cc).
   Result<void> perform(const core::Define& define);

@@ -24,12 +24,12 @@ Result<Record> record_of(const EntryName& entry, const Slot& slot) { return deco
 
 }  // namespace
 
-Result<Instant> latest_of(const Image& image) {
-  Instant latest;
+Result<LatestWritten> latest_of(const Image& image) {
+  LatestWritten latest;
   for (const auto& [entry, slot] : image) {
     if (slot.revision == 0) continue;
     const auto record = TRY(record_of(entry, slot));
-    latest = std::max(latest, record.written_at);
+    if (record.written_at > latest.at) latest = {.at = record.written_at, .entry = entry};
   }
   return latest;
 }
@@ -71,9 +71,9 @@ Result<std::optional<Limit>> definition_of(const Slot& slot, const EntryName& en
   return limit;
 }
 
-Result<std::optional<HoldSummary>> summary_of(std::string_view changes) {
+Result<std::optional<HoldSummary>> summary_of(std::string_view changes, const EntryName& entry) {
   std::optional<HoldSummary> summary;
-  TRY(visit_each<engine::OperationChange>(changes, [&](engine::OperationChange& operation) {
+  const auto read = visit_each<engine::OperationChange>(changes, [&](engine::OperationChange& operation) {
     if (!operation.hold || operation.hold->state != HoldState::kHeld) return;
     summary.emplace();
     summary->id = operation.id;
@@ -84,8 +84,17 @@ Result<std::optional<HoldSummary>> summary_of(std::string_view changes) {
     for (const engine::HoldCharge& charge : operation.hold->charges) {
       add_meter(summary->entries, charge.limit, charge.key);
     }
-  }));
+  });
+  if (!read) return damaged(entry, read.error());
   return summary;
+}
+
+Result<std::optional<HoldState>> hold_state_of(std::string_view changes) {
+  std::optional<HoldState> state;
+  TRY(visit_each<engine::OperationChange>(changes, [&](engine::OperationChange& operation) {
+    if (operation.hold) state = operation.hold->state;
+  }));
+  return state;
 }
 
 void add_meter(std::vector<EntryName>& entries, std::string_view limit, std::string_view key) {

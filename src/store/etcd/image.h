@@ -32,7 +32,11 @@ struct Slot {
 using Image = std::map<EntryName, Slot>;
 
 // The latest time that any of its keys was written at.
-Result<Instant> latest_of(const Image& image);
+struct LatestWritten {
+  Instant at = {};
+  EntryName entry = {};
+};
+Result<LatestWritten> latest_of(const Image& image);
 // A number for the next hold that none on the image's meters has, nor a greater one.
 Result<std::uint64_t> next_serial_of(const Image& image);
 
@@ -84,7 +88,9 @@ struct HoldSummary {
   std::vector<EntryName> entries;  // what an operation on it touches, but for the hold itself
 };
 // None if it is no hold, or not open (whether or not its time is over).
-Result<std::optional<HoldSummary>> summary_of(std::string_view changes);
+Result<std::optional<HoldSummary>> summary_of(std::string_view changes, const EntryName& entry);
+// The same for a hold in any state; none if it is no hold.
+Result<std::optional<HoldState>> hold_state_of(std::string_view changes);
 
 // A limit's revisions, as its key has them: each a change.
 struct Revisions {

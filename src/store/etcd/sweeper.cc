@@ -60,8 +60,9 @@ Result<bool> Sweeper::sweep_page() {
     }
     if (space == Space::kOperation) {
       const auto record = decode_record(pair.value, pair.key);
-      const auto hold = record ? summary_of(record->changes) : record.error();
-      if (hold.has_value() && *hold) ++open_holds_;
+      const auto state = record ? hold_state_of(record->changes) : record.error();
+      if (state.has_value() && *state == HoldState::kHeld) ++open_holds_;
+      if (state.has_value() && *state == HoldState::kExpired) ++orphans_;
     }
     entries.push_back(std::move(*entry));
   }
@@ -70,6 +71,7 @@ Result<bool> Sweeper::sweep_page() {
     if (space == Space::kOperation) {
       const std::lock_guard lock(mutex_);
       counts_.open_holds = std::exchange(open_holds_, 0);
+      counts_.orphans = std::exchange(orphans_, 0);
     }
     space_ = (space_ + 1) % kSwept.size();
   }

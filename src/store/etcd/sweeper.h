@@ -38,6 +38,7 @@ class Sweeper {
   std::size_t space_ = 0;       // the one that it is at
   std::string after_ = {};      // the last key that it has seen there
   std::size_t open_holds_ = 0;  // so far, in this round
+  std::size_t orphans_ = 0;     // the same
   mutable std::mutex mutex_;
   std::condition_variable stop_wanted_;
   core::Statistics counts_;  // under mutex_, as the next

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/lock.h"
 #include "base/random.h"
+#include "base/time_text.h"
 #include "base/try.h"
 #include "net/fiber.h"
 #include "store/etcd/entry.h"
@@ -41,6 +42,13 @@ bool misses_a_key(const Image& image) {
     const bool is_swept = space == Space::kMeter || space == Space::kOperation || space == Space::kKey;
     return is_swept && each.second.revision == 0;
   });
+}
+
+// etcd tells what was found for each read, in their order.
+Outcome<void> check_reads(const TxnAnswer& answer, std::size_t count) {
+  if (answer.reads.size() == count) return {};
+  return Failure{base::unavailable("etcd: " + std::to_string(answer.reads.size()) + " results for " +
+                                   std::to_string(count) + " keys: something else answers on its port")};
 }
 
 // The keys of a transaction, which its parts are views of.
@@ -80,7 +88,7 @@ Outcome<Image> Transactor::read_image(const std::vector<EntryName>& entries, con
   Txn txn;
   for (const EntryName& entry : entries) txn.reads.push_back({.key = keys.add(key_of(entry))});
   auto answer = TRY(client_.run(txn, deadline));
-  CHECK(answer.reads.size() == entries.size());
+  TRY(check_reads(answer, entries.size()));
   Image image;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Slot& slot = image[entries[i]];
@@ -105,9 +113,35 @@ Result<TxnAnswer> Transactor::run(const Txn& txn) {
   return std::move(*answer);
 }
 
+// One machine whose clock was a year ahead for a second would else make time stand still for a year for all.
+Result<void> Transactor::go_on_from(const LatestWritten& latest) {
+  const Instant now = clock_.now();
+  const Duration ahead = latest.at > now ? latest.at - now : Duration();
+  if (ahead > clock_.step_max()) {
+    refused_by_ns_.store(ahead.ns(), std::memory_order_relaxed);
+    // One that is met again and again is counted once.
+    if (refused_at_.exchange(latest.at.ns()) != latest.at.ns()) refused_times_.fetch_add(1, std::memory_order_relaxed);
+    return base::unavailable(
+        "etcd's key '" + key_of(latest.entry) + "' was written at " + base::time_text(latest.at) +
+        ", which is further ahead of this machine's clock than clock_step_max allows: set the clocks "
+        "right, or delete the key (docs/etcd.md, \"The clock\")");
+  }
+  refused_by_ns_.store(0, std::memory_order_relaxed);
+  clock_.not_before(latest.at);
+  return {};
+}
+
+ClockStatus Transactor::clock_status() const {
+  ClockStatus status = clock_.status();
+  status.refused_steps += refused_times_.load(std::memory_order_relaxed);
+  // The machine's clock is behind what etcd has.
+  const Duration by = Duration::from_ns(-refused_by_ns_.load(std::memory_order_relaxed));
+  if (status.refused_by == Duration()) status.refused_by = by;
+  return status;
+}
+
 Result<std::unique_ptr<Scratch>> Transactor::scratch_of(const Image& image, bool makes_holds) {
-  const auto latest = TRY(latest_of(image));
-  clock_.not_before(latest);
+  TRY(go_on_from(TRY(latest_of(image))));
   const Instant now = clock_.now();
   if (makes_holds) {
     // Later holds have greater numbers, as far as that can be known; and on one meter no two have the same.
@@ -229,7 +263,7 @@ bool Transactor::write(Trip& trip, const Difference& difference) {
     memory_.keep(trip.image);
     return true;
   }
-  CHECK(answer->reads.size() == trip.image.size());
+  if (const auto checked = check_reads(*answer, trip.image.size()); !checked) return give_up(trip, checked.error());
   auto read = answer->reads.begin();
   for (auto& [entry, slot] : trip.image) {
     Slot now = read->found.empty() ? Slot() : Slot{std::move(read->found[0].value), read->found[0].revision};
@@ -266,8 +300,7 @@ bool Transactor::give_up(Trip& trip, const Failure& failure) {
 
 Result<void> Transactor::raise_clock() {
   const auto image = TRY(fetch({}));
-  const auto latest = TRY(latest_of(image));
-  clock_.not_before(latest);
+  TRY(go_on_from(TRY(latest_of(image))));
   const std::string key = key_of(kClockEntry);
   const std::string value = encode(Record{.written_at = clock_.now()});
   // Whoever was faster has put a time about as late; but only what is known to be there counts.
@@ -298,7 +331,9 @@ Result<std::size_t> Transactor::sweep(const std::vector<EntryName>& entries) {
   for (const auto& [entry, value] : difference.puts) txn.puts.push_back({keys.add(key_of(entry)), value});
   for (const EntryName& entry : difference.deletes) txn.deletes.push_back({.key = keys.add(key_of(entry))});
   const auto answer = TRY(run(txn));
-  return answer.has_changed ? difference.puts.size() + difference.deletes.size() : 0;
+  if (!answer.has_changed) return std::size_t{0};
+  expired_holds_.fetch_add(scratch->engine().statistics().expired_holds.value_or(0), std::memory_order_relaxed);
+  return difference.puts.size() + difference.deletes.size();
 }
 
 }  // namespace mete::store::etcd

@@ -73,6 +73,12 @@ class Transactor {
   Result<TxnAnswer> run(const Txn& txn);
   Result<Image> fetch(const std::vector<EntryName>& entries);
   Result<std::unique_ptr<Scratch>> scratch_of(const Image& image, bool makes_holds = false);
+  // It is no earlier than this key was written; unless that is further ahead than a clock may step.
+  Result<void> go_on_from(const LatestWritten& latest);
+  // Also of times in etcd that are too far ahead to be believed.
+  [[nodiscard]] ClockStatus clock_status() const;
+  // Holds whose expiry this process has written down since its start.
+  [[nodiscard]] std::uint64_t expired_holds() const { return expired_holds_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::string& prefix() const { return settings_.prefix; }
   [[nodiscard]] Duration id_retention() const { return settings_.id_retention; }
 
@@ -101,6 +107,10 @@ class Transactor {
   Combiner<Call> together_{{.near = kTransactionsNear, .far = kTransactionsFar, .together_max = kTogetherMax}};
   Memory memory_;
   std::atomic<std::uint64_t> next_serial_{1};
+  std::atomic<std::uint64_t> expired_holds_{0};
+  std::atomic<std::uint64_t> refused_times_{0};
+  std::atomic<std::uint64_t> refused_at_{0};  // the last time that was refused
+  std::atomic<std::int64_t> refused_by_ns_{0};
 };
 
 }  // namespace mete::store::etcd

@@ -136,25 +136,37 @@ Result<void> MeteStore::perform(const core::Clear& clear) {
   return done;
 }
 
+namespace {
+
+using Count = StoreStatistics::Count;
+
+constexpr Count StoreStatistics::*kSummed[] = {&StoreStatistics::rules,         &StoreStatistics::meters,
+                                               &StoreStatistics::overrides,     &StoreStatistics::keys,
+                                               &StoreStatistics::expiring_keys, &StoreStatistics::ids,
+                                               &StoreStatistics::open_holds,    &StoreStatistics::expired_holds,
+                                               &StoreStatistics::orphans,       &StoreStatistics::memory_bytes};
+
+void add_count(Count& sum, Count more) {
+  if (more) sum = sum.value_or(0) + *more;
+}
+
+}  // namespace
+
 Result<StoreStatistics> MeteStore::perform(const core::ReadStatistics& read) {
   StoreStatistics sum;
+  bool is_whole = true;
   for (const auto& server : group_->servers()) {
     const auto there = group_->ask(*server, read);
-    if (!there) continue;                              // what is not known is not counted
+    is_whole = is_whole && there.has_value();
+    if (!there) continue;
     sum.limits = std::max(sum.limits, there->limits);  // each has them all
-    sum.rules += there->rules;
-    sum.meters += there->meters;
-    sum.overrides += there->overrides;
-    sum.keys += there->keys;
-    sum.expiring_keys += there->expiring_keys;
-    sum.ids += there->ids;
-    sum.open_holds += there->open_holds;
-    sum.expired_holds += there->expired_holds;
-    if (there->orphans) sum.orphans = sum.orphans.value_or(0) + *there->orphans;
+    for (const auto count : kSummed) add_count(sum.*count, (*there).*count);
     sum.unrecorded_admissions += there->unrecorded_admissions;
-    sum.memory_bytes += there->memory_bytes;
     if (there->id_retention)
       sum.id_retention = std::min(sum.id_retention.value_or(*there->id_retention), *there->id_retention);
+  }
+  if (!is_whole) {
+    for (const auto count : kSummed) sum.*count = std::nullopt;
   }
   return sum;
 }

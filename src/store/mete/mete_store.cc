@@ -120,7 +120,8 @@ Result<typename What::Answer> MeteStore::ask_in_turn(const What& operation) {
       if (!refusal) refusal = std::move(answer);
     } else {
       // One that knows it. If it is closed there, another one may still have an open hold of that id.
-      if (answer.error().code != ErrorCode::kNoHold) return answer;
+      const bool is_closed = answer.error().code == ErrorCode::kNoHold || answer.error().code == ErrorCode::kMismatch;
+      if (!is_closed) return answer;
       refusal = std::move(answer);
     }
   }

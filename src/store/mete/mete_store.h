@@ -60,9 +60,11 @@ class MeteStore final : public StoreOf<MeteStore> {
   // What goes to several servers in parts (mete_takes.cc).
   Result<void> perform(const core::TakeEach& takes);
   Result<void> perform(const core::ShiftUsage& shifts);
+  Result<void> perform(const core::KeysEach& keys);
   // Takes of keys of one server, by their numbers among the charges.
   void take_there(Server& server, const core::TakeEach& takes, std::span<const std::size_t> numbers);
   void shift_there(Server& server, const core::ShiftUsage& shifts, std::span<const std::size_t> numbers);
+  void step_there(Server& server, const core::KeysEach& keys, std::span<const std::size_t> numbers);
 
   // Asks one server after the other, the id's own first, until one knows the hold.
   template <class What>

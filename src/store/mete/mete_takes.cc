@@ -67,4 +67,24 @@ void MeteStore::shift_there(Server& server, const core::ShiftUsage& shifts, std:
   }
 }
 
+Result<void> MeteStore::perform(const core::KeysEach& keys) {
+  for_each_home(*group_, keys.steps, core::key_of,
+                [&](Server& server, std::span<const std::size_t> numbers) { step_there(server, keys, numbers); });
+  return {};
+}
+
+void MeteStore::step_there(Server& server, const core::KeysEach& keys, std::span<const std::size_t> numbers) {
+  Call call(false);
+  for (const std::size_t number : numbers) {
+    std::visit([&](const auto& step) { call.add(step); }, keys.steps[number]);
+  }
+  server.run(call);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto read = [&](const auto& step) -> Result<core::KeyStepAnswer> {
+      return group_->read(server, step, call.reply(i));
+    };
+    keys.answers[numbers[i]] = std::visit(read, keys.steps[numbers[i]]);
+  }
+}
+
 }  // namespace mete::store::servers

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "net/address.h"
-#include "net/tls_client.h"
+#include "net/tls/tls_client.h"
 
 namespace mete::store {
 

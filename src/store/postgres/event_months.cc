@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/try.h"
 #include "store/postgres/session.h"
 
 namespace mete::store::postgres {
@@ -49,13 +50,14 @@ Result<int> make_event_months(Connection& connection, const net::Deadline& deadl
       "to_regclass('mete.events')",
       deadline);
   if (!owner) return to_error(owner.error());
-  if (owner->size() == 0 || !owner->boolean(0, 0)) return 0;
+  constexpr std::string_view kWhose = "mete.events";
+  if (owner->size() == 0 || !TRY(owner->boolean(0, 0, kWhose))) return 0;
+  const Instant now = Instant::from_ns(TRY(owner->micros(0, 1, kWhose)) * 1000);
   int made = 0;
-  for (const EventMonth& month :
-       event_months(Instant::from_ns(static_cast<std::uint64_t>(owner->integer(0, 1)) * 1000), kMonths)) {
+  for (const EventMonth& month : event_months(now, kMonths)) {
     const auto there = connection.run_text("select to_regclass('" + month.table + "') is not null", deadline);
     if (!there) return to_error(there.error());
-    if (there->boolean(0, 0)) continue;
+    if (TRY(there->boolean(0, 0, kWhose))) continue;
     if (connection.run_text(making(month), deadline)) {
       ++made;
     } else if (!connection.is_lost()) {

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/try.h"
 #include "store/postgres/sql_texts.h"
+#include "store/postgres/standing.h"
 
 namespace mete::store::postgres {
 
@@ -22,25 +23,45 @@ constexpr std::string_view kWhatIsThere = R"sql(
   ) as found where number > 0 order by place
 )sql";
 
-constexpr std::string_view kDropSql = "drop schema mete cascade";
+constexpr std::string_view kDropSql = "drop schema mete cascade; drop schema if exists mete_private cascade";
 
 constexpr Migration kFirst = {
-    .version = 1, .name = "tables and functions", .up = kSchemaSql, .down = kDropSql, .check_down = kWhatIsThere};
+    .version = 1, .name = "tables and functions", .up = kVersion1Sql, .down = kDropSql, .check_down = kWhatIsThere};
 
-// From version 2 back to an empty version 1: functions that were replaced cannot be brought back one by one.
-const std::string& first_anew() {
-  static const std::string kText = std::string(kDropSql) + ";\n" + std::string(kMakeSchemaSql) + "\n" +
-                                   std::string(kSchemaSql) + "\n" + note_sql(kFirst);
-  return kText;
+// Functions that were replaced cannot be brought back one by one: so the way down is an empty schema of the version
+// before.
+std::string anew(std::span<const Migration> list) {
+  std::string text = std::string(kDropSql) + ";\n" + std::string(kMakeSchemaSql);
+  for (const Migration& migration : list) text += "\n" + std::string(migration.up) + "\n" + note_sql(migration);
+  return text;
 }
 
 std::span<const Migration> all_migrations() {
+  static const std::string kFirstAnew = anew({&kFirst, 1});
+  static const Migration kSecond = {.version = 2,
+                                    .name = "exact sliding windows",
+                                    .up = kVersion2Sql,
+                                    .down = kFirstAnew,
+                                    .check_down = kWhatIsThere};
+  static const Migration kTwo[] = {kFirst, kSecond};
+  static const std::string kSecondAnew = anew(kTwo);
+  static const Migration kThird = {.version = 3,
+                                   .name = "commits and cancels again",
+                                   .up = kVersion3Sql,
+                                   .down = kSecondAnew,
+                                   .check_down = kWhatIsThere};
+  static const Migration kThree[] = {kFirst, kSecond, kThird};
+  static const std::string kThirdAnew = anew(kThree);
+  static const std::string kFourthUp = std::string(kVersion4Sql) + std::string(kFunctionsSql) + std::string(kRightsSql);
   static const Migration kList[] = {kFirst,
-                                    {.version = 2,
-                                     .name = "exact sliding windows",
-                                     .up = kVersion2Sql,
-                                     .down = first_anew(),
-                                     .check_down = kWhatIsThere}};
+                                    kSecond,
+                                    kThird,
+                                    {.version = 4,
+                                     .name = "a schema for private functions",
+                                     .up = kFourthUp,
+                                     .down = kThirdAnew,
+                                     .check_down = kWhatIsThere,
+                                     .standing = standing_parts()}};
   return kList;
 }
 
@@ -56,6 +77,12 @@ Error migration_error(const SqlError& error, const std::string& what) {
 
 std::string title(const Migration& migration) {
   return "version " + std::to_string(migration.version) + " (" + std::string(migration.name) + ")";
+}
+
+std::vector<std::string> texts_of(const Rows& rows) {
+  std::vector<std::string> texts;
+  for (std::size_t row = 0; row < rows.size(); ++row) texts.emplace_back(rows.text(row, 0));
+  return texts;
 }
 
 // One migration of a database, inside its transaction.
@@ -78,11 +105,23 @@ class Migrator {
     for (int version = installed; version > report_.to; --version) {
       TRY(go_down(at(version)));
     }
+    if (report_.to > 0) {
+      for (const StandingPart& part : at(report_.to).standing) TRY(repair(part));
+    }
     TRY(run("commit", "the changes were not committed"));
     return std::move(report_);
   }
 
  private:
+  Result<void> repair(const StandingPart& part) {
+    const std::string failure = "functions, roles or rights cannot be repaired, and nothing was changed";
+    const auto wrong = TRY(run(std::string(part.check), failure));
+    if (wrong.size() == 0) return {};
+    TRY(run(std::string(part.make), failure));
+    for (std::string& what : texts_of(wrong)) report_.repaired.push_back(std::move(what));
+    return {};
+  }
+
   [[nodiscard]] int last() const { return static_cast<int>(list_.size()); }
   [[nodiscard]] const Migration& at(int version) const { return list_[static_cast<std::size_t>(version) - 1]; }
 
@@ -115,7 +154,7 @@ class Migrator {
         TRY(run("select count(*) from pg_catalog.pg_depend where refclassid = 'pg_catalog.pg_namespace'::regclass and "
                 "refobjid = to_regnamespace('mete')",
                 "cannot look at the schema mete"));
-    if (others.integer(0, 0) > 0) {
+    if (TRY(others.integer(0, 0, "pg_depend")) > 0) {
       return base::invalid(
           "this database has a schema mete that is not Mete's: it has no table schema_version, and is not empty; "
           "rename it, or use another database");
@@ -201,15 +240,25 @@ Result<MigrationReport> migrate(Connection& connection, std::span<const Migratio
   return report;
 }
 
+Result<std::vector<std::string>> what_is_wrong(Connection& connection) {
+  std::vector<std::string> wrong;
+  for (const StandingPart& part : migrations().back().standing) {
+    const auto rows = connection.run_text(std::string(part.check), net::Deadline::in(kMigrationMax));
+    if (!rows) return migration_error(rows.error(), "cannot look at functions, roles and rights");
+    for (std::string& what : texts_of(*rows)) wrong.push_back(std::move(what));
+  }
+  return wrong;
+}
+
 Result<int> installed_version(Connection& connection) {
   const auto deadline = net::Deadline::in(kMigrationMax);
   const std::string what = "cannot read the version of the schema mete";
   const auto table = connection.run_text("select to_regclass('mete.schema_version') is not null", deadline);
   if (!table) return migration_error(table.error(), what);
-  if (!table->boolean(0, 0)) return 0;
+  if (!TRY(table->boolean(0, 0, "pg_class"))) return 0;
   const auto version = connection.run_text("select coalesce(max(version), 0) from mete.schema_version", deadline);
   if (!version) return migration_error(version.error(), what);
-  return static_cast<int>(version->integer(0, 0));
+  return static_cast<int>(TRY(version->integer(0, 0, "mete.schema_version")));
 }
 
 }  // namespace mete::store::postgres

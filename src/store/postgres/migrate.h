@@ -13,6 +13,12 @@
 
 namespace mete::store::postgres {
 
+// What `up` of the last version has as well, and may be made again at any time: functions, and roles and rights.
+struct StandingPart {
+  std::string_view make = {};
+  std::string_view check = {};  // a query for what is wrong with it: a text for each row
+};
+
 // One step from one version to the next, and back where nothing is lost by that.
 //
 // The versions are 1, 2, 3, … without a gap. A migration that was ever released stays as it is: what changes is the
@@ -20,9 +26,10 @@ namespace mete::store::postgres {
 struct Migration {
   int version = 0;
   std::string_view name = {};
-  std::string_view up = {};          // statements, each with its ';'
-  std::string_view down = {};        // empty: it cannot be undone
-  std::string_view check_down = {};  // what `down` would lose, as a text for each row of the last statement
+  std::string_view up = {};                     // statements, each with its ';'
+  std::string_view down = {};                   // empty: it cannot be undone
+  std::string_view check_down = {};             // what `down` would lose, as a text for each row of the last statement
+  std::span<const StandingPart> standing = {};  // of the last version
 };
 
 std::span<const Migration> migrations();
@@ -61,7 +68,8 @@ struct MigrationReport {
   };
   int from = 0;  // 0: nothing was installed
   int to = 0;
-  std::vector<Step> steps = {};  // in the order in which they were done
+  std::vector<Step> steps = {};            // in the order in which they were done
+  std::vector<std::string> repaired = {};  // what was wrong with functions, roles and rights
 };
 
 // Brings the schema to a version, in one transaction: all of it is done, or nothing. Two that run at once are safe: the
@@ -70,6 +78,10 @@ struct MigrationReport {
 // version is left for one before only where nothing is lost by that.
 Result<MigrationReport> migrate(Connection& connection, std::optional<int> to);
 Result<MigrationReport> migrate(Connection& connection, std::span<const Migration> list, std::optional<int> to);
+
+// What is wrong with the functions, roles and rights of the last version, which is installed: a text for each, and
+// nothing changed.
+Result<std::vector<std::string>> what_is_wrong(Connection& connection);
 
 // 0: none.
 Result<int> installed_version(Connection& connection);

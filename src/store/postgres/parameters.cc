@@ -87,7 +87,29 @@ Parameters& add_optional_text(Parameters& parameters, std::string_view bytes) {
   return bytes.empty() ? parameters.add_null() : add_text(parameters, bytes);
 }
 
+// limit 'api', key 'alice'
+Parameters& Parameters::about(std::string_view kind, std::string_view name) {
+  if (!subject_.empty()) subject_ += ", ";
+  subject_ += kind;
+  subject_ += " '";
+  subject_ += name;
+  subject_ += '\'';
+  return *this;
+}
+
+Parameters& add_meter(Parameters& parameters, const core::MeterName& meter) {
+  add_limit(parameters, meter.limit).about("key", meter.key);
+  return add_text(parameters, meter.key);
+}
+
+Parameters& add_limit(Parameters& parameters, std::string_view limit) {
+  return add_text(parameters.about("limit", limit), limit);
+}
+
+Parameters& add_hold(Parameters& parameters, std::string_view id) { return add_text(parameters.about("hold", id), id); }
+
 Parameters& add_charge(Parameters& parameters, const Charge& charge) {
+  parameters.about(charge);
   return add_text(add_text(parameters, charge.limit), charge.key).add(charge.cost);
 }
 
@@ -96,6 +118,7 @@ Parameters& add_charges(Parameters& parameters, std::span<const Charge> charges)
   std::vector<std::string> keys;
   std::vector<std::int64_t> costs;
   for (const Charge& charge : charges) {
+    parameters.about(charge);
     limits.push_back(to_text(charge.limit));
     keys.push_back(to_text(charge.key));
     costs.push_back(charge.cost);

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/operations.h"
+
 namespace mete::store::postgres {
 
 // Names, keys, ids and tags as PostgreSQL's texts, which are UTF-8 without NUL: most are that as they are. Any other
@@ -32,16 +34,26 @@ class Parameters {
   Parameters& add(std::span<const std::string> texts);
   Parameters& add(std::span<const std::int64_t> numbers);
 
+  // What the statement is about, for errors: the first charge, meter, limit or hold among them.
+  Parameters& about(std::string_view kind, std::string_view name);
+  Parameters& about(const Charge& charge) { return about("limit", charge.limit).about("key", charge.key); }
+  [[nodiscard]] const std::string& subject() const { return subject_; }
+
   [[nodiscard]] std::span<const std::optional<std::string>> values() const { return values_; }
 
  private:
   std::vector<std::optional<std::string>> values_;
+  std::string subject_ = {};
 };
 
 // Names, keys and charges as parameters of the store's functions: any bytes become text.
 Parameters& add_text(Parameters& parameters, std::string_view bytes);
 // Null where it is empty.
 Parameters& add_optional_text(Parameters& parameters, std::string_view bytes);
+// Limit and key of a meter; a limit; the id of a hold: the statement is about that.
+Parameters& add_meter(Parameters& parameters, const core::MeterName& meter);
+Parameters& add_limit(Parameters& parameters, std::string_view limit);
+Parameters& add_hold(Parameters& parameters, std::string_view id);
 // Limit, key and cost.
 Parameters& add_charge(Parameters& parameters, const Charge& charge);
 // The limits of all of them, their keys and their costs.

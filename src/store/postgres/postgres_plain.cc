@@ -66,8 +66,9 @@ bool PostgresStore::decide_together(std::span<PlainCharge* const> charges) {
     } else if (is_none(*rows, i)) {
       plain.answer = core::unknown_limit(plain.charge.limit);
     } else {
-      session_.clock().raise(now_us_of(*rows, i));
-      plain.answer = verdict_of(*rows, i);
+      plain.answer = told_verdict(*rows, i, {});
+      if (!plain.answer.has_value())
+        plain.answer = about(std::move(plain.answer.error()), Parameters().about(plain.charge));
     }
   }
   return true;

@@ -23,10 +23,19 @@ constexpr std::size_t kShiftCallsMax = 4;
 // A peek has a call of its own.
 std::string_view name_of(Mode mode) { return base::name_of("take|take|up_to|force", mode); }
 
+// limit 'api', key 'alice'
+std::string name_of_meter(std::string_view limit, std::string_view key) {
+  return Parameters().about("limit", limit).about("key", key).subject();
+}
+
+Result<Shifted> shifted_of(const Rows& rows, std::size_t row, const std::string& whose) {
+  return Shifted{.change = TRY(rows.integer(row, 0, whose)), .is_late = TRY(rows.boolean(row, 1, whose))};
+}
+
 }  // namespace
 
 PostgresStore::PostgresStore(Url url, const Options& options)
-    : session_(std::move(url)),
+    : session_(std::move(url), options.clock_step_max),
       retention_us_(options.id_retention.ns() / kNsPerMicro),
       together_({.near = kCallsNear, .far = kCallsFar, .together_max = kTogetherMax}) {}
 
@@ -51,12 +60,19 @@ PostgresStore::~PostgresStore() {
   if (upkeep_.joinable()) upkeep_.join();
 }
 
+Result<core::Verdict> PostgresStore::told_verdict(const Rows& rows, std::size_t row, std::span<Usage> usages) {
+  const auto verdict = TRY(verdict_of(rows, row));
+  session_.clock().raise(TRY(now_us_of(rows, row)));
+  TRY(read_usages(rows, row, usages));
+  return verdict;
+}
+
 Result<core::Verdict> PostgresStore::decide(const Statement& statement, const Parameters& parameters,
                                             std::span<Usage> usages, Session::Effect effect) {
   const auto rows = TRY(session_.run(statement, parameters, effect));
-  session_.clock().raise(now_us_of(rows, 0));
-  read_usages(rows, 0, usages);
-  return verdict_of(rows, 0);
+  auto verdict = told_verdict(rows, 0, usages);
+  if (!verdict.has_value()) return about(std::move(verdict.error()), parameters);
+  return verdict;
 }
 
 Result<core::Verdict> PostgresStore::perform(const core::Take& take) {
@@ -77,7 +93,7 @@ Result<core::Verdict> PostgresStore::peek(const Take& request) {
   Parameters parameters;
   add_charges(parameters, request.charges);
   parameters.add(floor_us()).add(!request.usages.empty());
-  return decide(kPeek, parameters, request.usages, Session::Effect::kReads);
+  return decide(kPeek, parameters, request.usages, Session::Effect::kRepeatable);
 }
 
 Result<std::optional<core::Verdict>> PostgresStore::perform(const core::Recall& recall) {
@@ -85,10 +101,11 @@ Result<std::optional<core::Verdict>> PostgresStore::perform(const core::Recall& 
   add_charges(parameters, recall.take.charges);
   parameters.add(name_of(recall.take.mode));
   add_text(parameters, recall.take.id).add(retention_us_).add(floor_us());
-  const auto rows = TRY(session_.run(kRecall, parameters, Session::Effect::kReads));
+  const auto rows = TRY(session_.run(kRecall, parameters, Session::Effect::kRepeatable));
   if (rows.size() == 0) return std::nullopt;
-  session_.clock().raise(now_us_of(rows, 0));
-  return verdict_of(rows, 0);
+  auto verdict = told_verdict(rows, 0, {});
+  if (!verdict.has_value()) return about(std::move(verdict.error()), parameters);
+  return std::move(*verdict);
 }
 
 Result<core::Verdict> PostgresStore::perform(const core::Hold& hold) {
@@ -106,8 +123,9 @@ Result<core::Verdict> PostgresStore::perform(const core::Hold& hold) {
   return decide(kTake, parameters, hold.usages, Session::Effect::kChanges);
 }
 
-Result<Settlement> PostgresStore::settle(const Statement& statement, const Parameters& parameters) {
-  const auto verdict = TRY(decide(statement, parameters, {}, Session::Effect::kChanges));
+Result<Settlement> PostgresStore::settle(const Statement& statement, const Parameters& parameters,
+                                         Session::Effect effect) {
+  const auto verdict = TRY(decide(statement, parameters, {}, effect));
   return Settlement{.amount = verdict.taken, .remaining = verdict.remaining, .limit = verdict.limit};
 }
 
@@ -115,44 +133,44 @@ Result<Settlement> PostgresStore::perform(const core::Give& give) {
   Parameters parameters;
   add_charges(parameters, give.charges);
   add_optional_text(parameters, give.id).add(retention_us_).add(floor_us());
-  return settle(kGive, parameters);
+  return settle(kGive, parameters, Session::Effect::kChanges);
 }
 
 Result<Settlement> PostgresStore::perform(const core::Commit& commit) {
   Parameters parameters;
-  add_text(parameters, commit.id).add("commit");
+  add_hold(parameters, commit.id).add("commit");
   if (commit.amounts.empty()) {
     parameters.add_null();
   } else {
     parameters.add(commit.amounts);
   }
   parameters.add(commit.allow_overage).add_null().add(retention_us_).add(floor_us());
-  return settle(kClose, parameters);
+  return settle(kClose, parameters, Session::Effect::kRepeatable);
 }
 
 Result<Settlement> PostgresStore::perform(const core::Cancel& cancel) {
   Parameters parameters;
-  add_text(parameters, cancel.id).add("cancel").add_null().add(false).add_null().add(retention_us_).add(floor_us());
-  return settle(kClose, parameters);
+  add_hold(parameters, cancel.id).add("cancel").add_null().add(false).add_null().add(retention_us_).add(floor_us());
+  return settle(kClose, parameters, Session::Effect::kRepeatable);
 }
 
 Result<Duration> PostgresStore::perform(const core::Extend& extend) {
   const auto ttl_us = TRY(micros_of("ttl", extend.ttl));
   Parameters parameters;
-  add_text(parameters, extend.id).add("extend").add_null().add(false).add(ttl_us).add(retention_us_).add(floor_us());
-  TRY(settle(kClose, parameters));
+  add_hold(parameters, extend.id).add("extend").add_null().add(false).add(ttl_us).add(retention_us_).add(floor_us());
+  TRY(settle(kClose, parameters, Session::Effect::kRepeatable));
   return extend.ttl;
 }
 
 Result<std::vector<HoldInfo>> PostgresStore::read_holds(const Statement& statement, const Parameters& parameters) {
-  const auto rows = TRY(session_.run(statement, parameters, Session::Effect::kReads));
-  session_.clock().raise(holds_now_us(rows));
+  const auto rows = TRY(session_.run(statement, parameters, Session::Effect::kRepeatable));
+  session_.clock().raise(TRY(holds_now_us(rows)));
   return holds_of(rows);
 }
 
 Result<std::optional<HoldInfo>> PostgresStore::perform(const core::FindHold& find) {
   Parameters parameters;
-  add_text(parameters, find.id).add(retention_us_).add(floor_us());
+  add_hold(parameters, find.id).add(retention_us_).add(floor_us());
   auto holds = TRY(read_holds(kFindHold, parameters));
   if (holds.empty()) return std::nullopt;
   return std::move(holds.front());
@@ -165,7 +183,7 @@ Result<std::vector<HoldInfo>> PostgresStore::perform(const core::OldestHolds& ol
 }
 
 Result<std::vector<std::string>> PostgresStore::read_ids(const Statement& statement, const Parameters& parameters) {
-  const auto rows = TRY(session_.run(statement, parameters, Session::Effect::kReads));
+  const auto rows = TRY(session_.run(statement, parameters, Session::Effect::kRepeatable));
   std::vector<std::string> ids;
   for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(from_text(rows.text(i, 0)));
   return ids;
@@ -173,7 +191,7 @@ Result<std::vector<std::string>> PostgresStore::read_ids(const Statement& statem
 
 Result<std::vector<std::string>> PostgresStore::perform(const core::ListHolds& list) {
   Parameters parameters;
-  add_text(add_text(parameters, list.meter.limit), list.meter.key);
+  add_meter(parameters, list.meter);
   const auto count = static_cast<std::int64_t>(std::min<std::size_t>(list.count_max, kAmountMax));
   return read_ids(kHolds, parameters.add(count).add(floor_us()));
 }
@@ -185,18 +203,20 @@ Result<std::vector<std::string>> PostgresStore::perform(const core::ListTagged& 
 
 Result<Usage> PostgresStore::perform(const core::ReadUsage& read) {
   Parameters parameters;
-  add_text(add_text(parameters, read.meter.limit), read.meter.key).add(floor_us());
-  const auto rows = TRY(session_.run(kUsage, parameters, Session::Effect::kReads));
-  session_.clock().raise(static_cast<std::uint64_t>(rows.integer(0, 5)));
-  return usage_of(rows, 0, 0);
+  add_meter(parameters, read.meter).add(floor_us());
+  const auto rows = TRY(session_.run(kUsage, parameters, Session::Effect::kRepeatable));
+  const auto usage = TRY(usage_of(rows, 0, 0, parameters.subject()));
+  session_.clock().raise(TRY(rows.micros(0, 5, parameters.subject())));
+  return usage;
 }
 
 Result<Reconciliation> PostgresStore::perform(const core::Reconcile& reconcile) {
   Parameters parameters;
-  add_text(add_text(parameters, reconcile.meter.limit), reconcile.meter.key).add(reconcile.used).add(floor_us());
+  add_meter(parameters, reconcile.meter).add(reconcile.used).add(floor_us());
   const auto rows = TRY(session_.run(kReconcile, parameters));
-  session_.clock().raise(static_cast<std::uint64_t>(rows.integer(0, 2)));
-  return Reconciliation{.used_before = rows.integer(0, 0), .used_now = rows.integer(0, 1)};
+  const std::string whose = parameters.subject();
+  session_.clock().raise(TRY(rows.micros(0, 2, whose)));
+  return Reconciliation{.used_before = TRY(rows.amount(0, 0, whose)), .used_now = TRY(rows.amount(0, 1, whose))};
 }
 
 Result<void> PostgresStore::perform(const core::ShiftUsage& shifts) {
@@ -225,7 +245,7 @@ void PostgresStore::shift_together(const ShiftUsage& shifts) {
     changes.push_back(shift.change);
   }
   Parameters parameters;
-  add_text(parameters, shifts.limit)
+  add_limit(parameters, shifts.limit)
       .add(std::span<const std::string>(keys))
       .add(std::span<const std::int64_t>(changes));
   parameters.add(static_cast<std::int64_t>(shifts.since.ns() / static_cast<std::uint64_t>(kNsPerMicro)))
@@ -234,7 +254,7 @@ void PostgresStore::shift_together(const ShiftUsage& shifts) {
   const bool is_refused = !rows && rows.error().code != ErrorCode::kUnavailable;
   for (std::size_t i = 0; i < shifts.answers.size(); ++i) {
     if (rows) {
-      shifts.answers[i] = Shifted{.change = rows->integer(i, 0), .is_late = rows->boolean(i, 1)};
+      shifts.answers[i] = shifted_of(*rows, i, name_of_meter(shifts.limit, shifts.shifts[i].key));
     } else if (is_refused && shifts.answers.size() > 1) {
       shift_together(shifts.part(i, 1));
     } else {
@@ -245,15 +265,17 @@ void PostgresStore::shift_together(const ShiftUsage& shifts) {
 
 Result<UsagePage> PostgresStore::perform(const core::ScanUsage& scan) {
   Parameters parameters;
-  add_text(parameters, scan.limit).add(static_cast<std::int64_t>(scan.cursor));
+  add_limit(parameters, scan.limit).add(static_cast<std::int64_t>(scan.cursor));
   parameters.add(static_cast<std::int64_t>(std::clamp<std::size_t>(scan.count, 1, kAmountMax))).add(floor_us());
-  const auto rows = TRY(session_.run(kScan, parameters, Session::Effect::kReads));
+  const auto rows = TRY(session_.run(kScan, parameters, Session::Effect::kRepeatable));
   UsagePage page;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows.is_null(i, 1)) {
-      page.cursor = static_cast<std::uint64_t>(rows.integer(i, 0));
+      page.cursor = static_cast<std::uint64_t>(TRY(rows.amount(i, 0, parameters.subject())));
     } else {
-      page.keys.push_back({from_text(rows.text(i, 1)), usage_of(rows, i, 2)});
+      std::string key = from_text(rows.text(i, 1));
+      const auto usage = TRY(usage_of(rows, i, 2, name_of_meter(scan.limit, key)));
+      page.keys.push_back({std::move(key), usage});
     }
   }
   return page;
@@ -261,17 +283,18 @@ Result<UsagePage> PostgresStore::perform(const core::ScanUsage& scan) {
 
 Result<void> PostgresStore::perform(const core::Override& change) {
   Parameters parameters;
-  add_text(add_text(parameters, change.meter.limit), change.meter.key).add(change.amount).add(floor_us());
+  add_meter(parameters, change.meter).add(change.amount).add(floor_us());
   const auto rows = TRY(session_.run(kOverride, parameters));
-  session_.clock().raise(static_cast<std::uint64_t>(rows.integer(0, 0)));
+  session_.clock().raise(TRY(rows.micros(0, 0, parameters.subject())));
   return {};
 }
 
 Result<std::optional<Amount>> PostgresStore::perform(const core::FindOverride& find) {
   Parameters parameters;
-  add_text(add_text(parameters, find.meter.limit), find.meter.key);
-  const auto rows = TRY(session_.run(kOverrideOf, parameters, Session::Effect::kReads));
-  return rows.is_null(0, 0) ? std::nullopt : std::optional<Amount>(rows.integer(0, 0));
+  add_meter(parameters, find.meter);
+  const auto rows = TRY(session_.run(kOverrideOf, parameters, Session::Effect::kRepeatable));
+  if (rows.is_null(0, 0)) return std::nullopt;
+  return TRY(rows.amount(0, 0, parameters.subject()));
 }
 
 Result<void> PostgresStore::perform(const core::Clear& /*clear*/) {

@@ -28,6 +28,7 @@ class PostgresStore final : public StoreOf<PostgresStore> {
   ~PostgresStore() override;
 
   [[nodiscard]] Instant now() const override { return session_.clock().now(); }
+  [[nodiscard]] ClockStatus clock_status() const override { return session_.clock().status(); }
   [[nodiscard]] std::optional<RemoteStatus> remote() const override { return session_.pool().status(); }
 
  private:
@@ -64,9 +65,10 @@ class PostgresStore final : public StoreOf<PostgresStore> {
   [[nodiscard]] std::int64_t floor_us() const { return static_cast<std::int64_t>(session_.clock().floor_us()); }
   Result<core::Verdict> peek(const Take& request);
   // `usages` as core/operations.h has them.
+  Result<core::Verdict> told_verdict(const Rows& rows, std::size_t row, std::span<Usage> usages);
   Result<core::Verdict> decide(const Statement& statement, const Parameters& parameters, std::span<Usage> usages,
                                Session::Effect effect);
-  Result<Settlement> settle(const Statement& statement, const Parameters& parameters);
+  Result<Settlement> settle(const Statement& statement, const Parameters& parameters, Session::Effect effect);
   void shift_together(const ShiftUsage& shifts);
   Result<std::vector<HoldInfo>> read_holds(const Statement& statement, const Parameters& parameters);
   Result<std::vector<std::string>> read_ids(const Statement& statement, const Parameters& parameters);

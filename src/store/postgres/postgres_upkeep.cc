@@ -37,15 +37,15 @@ Result<void> check_calendar(const Limit& limit) {
 Result<std::vector<Limit>> PostgresStore::read_limits(std::optional<std::string_view> name) {
   Parameters parameters;
   name ? add_text(parameters, *name) : parameters.add_null();
-  const auto rows = TRY(session_.run(kLimits, parameters, Session::Effect::kReads));
+  const auto rows = TRY(session_.run(kLimits, parameters, Session::Effect::kRepeatable));
   std::vector<Limit> limits;
   for (std::size_t i = 0; i < rows.size(); ++i) limits.push_back(TRY(limit_of(rows, i)));
   return limits;
 }
 
 Result<void> PostgresStore::look_at_clock() {
-  const auto rows = TRY(session_.run(kTime, {}, Session::Effect::kReads));
-  session_.clock().tell(static_cast<std::uint64_t>(rows.integer(0, 0)));
+  const auto rows = TRY(session_.run(kTime, {}, Session::Effect::kRepeatable));
+  session_.clock().tell(TRY(rows.micros(0, 0, "the clock")));
   return {};
 }
 
@@ -53,13 +53,13 @@ Result<void> PostgresStore::perform(const core::Define& define) {
   if (auto ok = check_calendar(define.limit); !ok) return ok;
   const auto parameters = TRY(definition_of(define.limit, session_.clock().floor_us()));
   const auto rows = TRY(session_.run(kDefine, parameters));
-  session_.clock().raise(static_cast<std::uint64_t>(rows.integer(0, 0)));
+  session_.clock().raise(TRY(rows.micros(0, 0, "limit '" + define.limit.name() + "'")));
   return {};
 }
 
 Result<bool> PostgresStore::perform(const core::Drop& drop) {
   const auto rows = TRY(session_.run(kDrop, Parameters().add(to_text(drop.name))));
-  return rows.boolean(0, 0);
+  return rows.boolean(0, 0, "limit '" + std::string(drop.name) + "'");
 }
 
 Result<std::optional<Limit>> PostgresStore::perform(const core::FindLimit& find) {
@@ -84,14 +84,15 @@ Result<StoreStatistics> PostgresStore::perform(const core::ReadStatistics& /*rea
 }
 
 void PostgresStore::count() {
-  const auto rows = session_.run(kStatistics, {}, Session::Effect::kReads);
+  const auto rows = session_.run(kStatistics, {}, Session::Effect::kRepeatable);
   if (!rows) return;
   StoreStatistics statistics;
-  const auto number = [&](std::size_t column) { return static_cast<std::size_t>(rows->integer(0, column)); };
+  const auto number = [&](std::size_t column) {
+    return static_cast<std::size_t>(rows->amount(0, column, "mete_private.store_statistics").value_or(0));
+  };
   statistics.limits = number(0);
   statistics.rules = number(1);
   statistics.meters = number(2);
-  statistics.overrides = number(3);
   statistics.ids = number(4);
   statistics.open_holds = number(5);
   statistics.orphans = number(6);
@@ -125,8 +126,10 @@ void PostgresStore::put_away_expired(bool sweeps) {
   for (std::int64_t batch = 0; batch < kExpiryBatchesMax; ++batch) {
     const auto rows = session_.run(kExpire, Parameters().add(kExpiryBatch).add(retention_us_).add(sweeps));
     if (!rows) return;  // or only mete_admin may, and this role is not that
-    expired_holds_.fetch_add(static_cast<std::uint64_t>(rows->integer(0, 0)), std::memory_order_relaxed);
-    if (rows->integer(0, 0) < kExpiryBatch && rows->integer(0, 1) < kExpiryBatch) return;
+    const std::int64_t expired = rows->amount(0, 0, "mete_private.store_expire").value_or(0);
+    const std::int64_t swept = rows->amount(0, 1, "mete_private.store_expire").value_or(0);
+    expired_holds_.fetch_add(static_cast<std::uint64_t>(expired), std::memory_order_relaxed);
+    if (expired < kExpiryBatch && swept < kExpiryBatch) return;
   }
 }
 

@@ -2,12 +2,12 @@
 
 #include <charconv>
 
-#include "base/check.h"
 #include "base/errors.h"
 #include "base/names.h"
 #include "base/try.h"
 #include "core/answer_fields.h"
 #include "core/limit_fields.h"
+#include "core/validate.h"
 #include "store/remote_clock.h"
 
 namespace mete::store::postgres {
@@ -50,7 +50,7 @@ Result<Parameters> definition_of(const Limit& limit, std::uint64_t floor_us) {
     TRY(micros_of("period", *limit.period()));
   }
   Parameters parameters;
-  parameters.add(to_text(limit.name()));
+  add_limit(parameters, limit.name());
   for (const core::LimitField& field : core::kLimitFields) {
     const auto value = field.get(limit);
     value ? parameters.add(field.to_text(*value)) : parameters.add_null();
@@ -66,68 +66,86 @@ Result<Limit> limit_of(const Rows& rows, std::size_t row) {
     const std::string_view text = rows.text(row, column);
     const auto value = field.parse(text);
     if (!value) {
-      return base::unavailable("PostgreSQL: mete.limits has a limit with '" + std::string(text) +
-                               "', which this version does not know");
+      return base::unavailable("PostgreSQL: mete.limits has for '" + shown(fields.name) + "' the value '" +
+                               shown(text) + "', which this version does not know");
     }
     field.set(fields, *value);
   }
-  return Limit(std::move(fields));
+  Limit limit(std::move(fields));
+  if (const auto valid = core::validate_limit(limit); !valid) {
+    return base::unavailable("PostgreSQL: mete.limits has a row '" + shown(limit.name()) +
+                             "' that is no limit: " + shown(valid.error().message));
+  }
+  return limit;
 }
 
 bool is_none(const Rows& rows, std::size_t row) { return rows.is_null(row, OutcomeColumn::kAllowed); }
 
-core::Verdict verdict_of(const Rows& rows, std::size_t row) {
-  return {.is_allowed = rows.boolean(row, OutcomeColumn::kAllowed),
-          .violated = static_cast<std::uint16_t>(rows.integer(row, OutcomeColumn::kViolated)),
-          .taken = rows.integer(row, OutcomeColumn::kAmount),
-          .remaining = rows.integer(row, OutcomeColumn::kRemaining),
-          .limit = rows.integer(row, OutcomeColumn::kCapacity),
-          .retry_after = length_of(rows.integer(row, OutcomeColumn::kRetry)),
-          .reset_after = length_of(rows.integer(row, OutcomeColumn::kReset))};
+Result<core::Verdict> verdict_of(const Rows& rows, std::size_t row) {
+  constexpr std::string_view kWhose = "the answer";
+  return core::Verdict{.is_allowed = TRY(rows.boolean(row, OutcomeColumn::kAllowed, kWhose)),
+                       .violated = static_cast<std::uint16_t>(TRY(rows.amount(row, OutcomeColumn::kViolated, kWhose))),
+                       .taken = TRY(rows.amount(row, OutcomeColumn::kAmount, kWhose)),
+                       .remaining = TRY(rows.amount(row, OutcomeColumn::kRemaining, kWhose)),
+                       .limit = TRY(rows.amount(row, OutcomeColumn::kCapacity, kWhose)),
+                       .retry_after = length_of(TRY(rows.integer(row, OutcomeColumn::kRetry, kWhose))),
+                       .reset_after = length_of(TRY(rows.integer(row, OutcomeColumn::kReset, kWhose)))};
 }
 
-std::uint64_t now_us_of(const Rows& rows, std::size_t row) {
-  return static_cast<std::uint64_t>(rows.integer(row, OutcomeColumn::kNow));
+Result<std::uint64_t> now_us_of(const Rows& rows, std::size_t row) {
+  return rows.micros(row, OutcomeColumn::kNow, "the answer");
 }
 
-void read_usages(const Rows& rows, std::size_t row, std::span<Usage> usages) {
-  if (usages.empty() || rows.is_null(row, OutcomeColumn::kUsages)) return;
+Result<void> read_usages(const Rows& rows, std::size_t row, std::span<Usage> usages) {
+  if (usages.empty() || rows.is_null(row, OutcomeColumn::kUsages)) return {};
   const std::vector<std::int64_t> numbers = numbers_of(rows.text(row, OutcomeColumn::kUsages));
-  CHECK(numbers.size() == usages.size() * kNumbersPerUsage);
+  if (numbers.size() != usages.size() * kNumbersPerUsage) {
+    return base::unavailable("PostgreSQL: the answer has usages that are none: " +
+                             shown(rows.text(row, OutcomeColumn::kUsages)));
+  }
   for (std::size_t i = 0; i < usages.size(); ++i) {
     const std::int64_t* const told = &numbers[i * kNumbersPerUsage];
     usages[i] = {
         .used = told[0], .held = told[1], .remaining = told[2], .limit = told[3], .reset_after = length_of(told[4])};
   }
+  return {};
 }
 
-Usage usage_of(const Rows& rows, std::size_t row, std::size_t first_column) {
-  return {.used = rows.integer(row, first_column),
-          .held = rows.integer(row, first_column + 1),
-          .remaining = rows.integer(row, first_column + 2),
-          .limit = rows.integer(row, first_column + 3),
-          .reset_after = length_of(rows.integer(row, first_column + 4))};
+Result<Usage> usage_of(const Rows& rows, std::size_t row, std::size_t first_column, std::string_view whose) {
+  return Usage{.used = TRY(rows.amount(row, first_column, whose)),
+               .held = TRY(rows.amount(row, first_column + 1, whose)),
+               .remaining = TRY(rows.amount(row, first_column + 2, whose)),
+               .limit = TRY(rows.amount(row, first_column + 3, whose)),
+               .reset_after = length_of(TRY(rows.integer(row, first_column + 4, whose)))};
 }
 
-std::uint64_t holds_now_us(const Rows& rows) { return static_cast<std::uint64_t>(rows.integer(0, HoldColumn::kNow)); }
+Result<std::uint64_t> holds_now_us(const Rows& rows) { return rows.micros(0, HoldColumn::kNow, "the list of holds"); }
 
-std::vector<HoldInfo> holds_of(const Rows& rows) {
+Result<std::vector<HoldInfo>> holds_of(const Rows& rows) {
   std::vector<HoldInfo> holds;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows.is_null(i, HoldColumn::kId)) continue;  // there is none
     std::string id = from_text(rows.text(i, HoldColumn::kId));
+    const std::string whose = "hold '" + id + "'";
+    for (const std::size_t column : {HoldColumn::kLimit, HoldColumn::kKey}) {
+      if (rows.is_null(i, column)) return rows.is_none(i, column, whose);
+    }
+    const auto state = base::named<HoldState>(kHoldStateNames, rows.text(i, HoldColumn::kState));
+    if (!state) {
+      return base::unavailable("PostgreSQL: " + whose + " has the state '" + shown(rows.text(i, HoldColumn::kState)) +
+                               "', which there is not");
+    }
     if (holds.empty() || holds.back().id != id) {
-      holds.push_back(
-          {.id = std::move(id),
-           .state =
-               base::named<HoldState>(kHoldStateNames, rows.text(i, HoldColumn::kState)).value_or(HoldState::kExpired),
-           .expires_in = length_of(rows.integer(i, HoldColumn::kExpiresIn)),
-           .age = length_of(rows.integer(i, HoldColumn::kAge)),
-           .tag = from_text(rows.text(i, HoldColumn::kTag)),
-           .charges = {}});
+      holds.push_back({.id = std::move(id),
+                       .state = *state,
+                       .expires_in = length_of(TRY(rows.amount(i, HoldColumn::kExpiresIn, whose))),
+                       .age = length_of(TRY(rows.amount(i, HoldColumn::kAge, whose))),
+                       .tag = from_text(rows.text(i, HoldColumn::kTag)),
+                       .charges = {}});
     }
     holds.back().charges.push_back({from_text(rows.text(i, HoldColumn::kLimit)),
-                                    from_text(rows.text(i, HoldColumn::kKey)), rows.integer(i, HoldColumn::kAmount)});
+                                    from_text(rows.text(i, HoldColumn::kKey)),
+                                    TRY(rows.amount(i, HoldColumn::kAmount, whose))});
   }
   return holds;
 }

@@ -1,5 +1,5 @@
 // Records: what the rows of the schema mean (sql/010_tables.sql): limits, outcomes, usages and holds. Columns are in
-// the order of statements.h.
+// the order of statements.h. What somebody else has written there is an error that names it.
 #pragma once
 
 #include <mete/decision.h>
@@ -7,6 +7,7 @@
 #include <mete/result.h>
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/verdict.h"
@@ -23,14 +24,15 @@ Result<Limit> limit_of(const Rows& rows, std::size_t row);
 
 // An outcome that is a row of nulls: the limit is unknown.
 bool is_none(const Rows& rows, std::size_t row);
-core::Verdict verdict_of(const Rows& rows, std::size_t row);
-std::uint64_t now_us_of(const Rows& rows, std::size_t row);
+Result<core::Verdict> verdict_of(const Rows& rows, std::size_t row);
+// Of a row that has a verdict.
+Result<std::uint64_t> now_us_of(const Rows& rows, std::size_t row);
 // How each charge's meter stands, where it is told.
-void read_usages(const Rows& rows, std::size_t row, std::span<Usage> usages);
-// Five columns: used, held, remaining, limit, reset_us.
-Usage usage_of(const Rows& rows, std::size_t row, std::size_t first_column);
+Result<void> read_usages(const Rows& rows, std::size_t row, std::span<Usage> usages);
+// Five columns: used, held, remaining, limit, reset_us. `whose`: as errors name it.
+Result<Usage> usage_of(const Rows& rows, std::size_t row, std::size_t first_column, std::string_view whose);
 // A row for each charge; those of one hold lie together.
-std::vector<HoldInfo> holds_of(const Rows& rows);
-std::uint64_t holds_now_us(const Rows& rows);
+Result<std::vector<HoldInfo>> holds_of(const Rows& rows);
+Result<std::uint64_t> holds_now_us(const Rows& rows);
 
 }  // namespace mete::store::postgres

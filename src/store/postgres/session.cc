@@ -27,6 +27,12 @@ constexpr Refusal kRefusals[] = {
     {"MT004", ErrorCode::kExpired}, {"MT005", ErrorCode::kExceeds}, {"MT006", ErrorCode::kMismatch},
 };
 
+// A value that cannot be reckoned with, or that is not as it must be: what is stored is to blame, not who asks.
+bool is_of_stored_data(const SqlError& error) {
+  return error.state.starts_with("21") || error.state.starts_with("22") || error.state.starts_with("23") ||
+         error.state.starts_with("XX");
+}
+
 bool is_undone(const SqlError& error) { return error.state == kSerializationFailure || error.state == kDeadlock; }
 
 }  // namespace
@@ -43,9 +49,14 @@ Error to_error(const SqlError& error) {
     return base::invalid("PostgreSQL: " + error.message +
                          (error.hint.empty() ? ": grant mete_use or mete_admin to this role" : ": " + error.hint));
   }
-  std::string message = "PostgreSQL: " + error.message;
+  std::string message = "PostgreSQL: " + shown(error.message);
   if (!error.hint.empty()) message += ": " + error.hint;
   return base::unavailable(std::move(message));
+}
+
+Error about(Error error, const Parameters& parameters) {
+  if (!parameters.subject().empty()) error.message += ": in the rows of " + shown(parameters.subject());
+  return error;
 }
 
 SqlResult<Rows> Session::run_once(const Statement& statement, const Parameters& parameters,
@@ -56,12 +67,14 @@ SqlResult<Rows> Session::run_once(const Statement& statement, const Parameters& 
 
 Result<Rows> Session::run(const Statement& statement, const Parameters& parameters, Effect effect) {
   const auto deadline = net::Deadline::in(pool_.url().timeout);
-  bool may_reconnect = effect == Effect::kReads;
+  bool may_reconnect = effect == Effect::kRepeatable;
   for (int attempt = 1;; ++attempt) {
     auto rows = run_once(statement, parameters, deadline);
     if (rows) return std::move(*rows);
     const bool is_again = is_undone(rows.error()) || (rows.error().is_lost && std::exchange(may_reconnect, false));
-    if (!is_again || attempt == kAttemptsMax || deadline.is_over()) return to_error(rows.error());
+    if (is_again && attempt < kAttemptsMax && !deadline.is_over()) continue;
+    const bool is_about_rows = is_of_stored_data(rows.error()) || is_undone(rows.error());
+    return is_about_rows ? about(to_error(rows.error()), parameters) : to_error(rows.error());
   }
 }
 

@@ -3,8 +3,11 @@
 #include <libpq-fe.h>
 
 #include <charconv>
+#include <limits>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "base/try.h"
 
 namespace mete::store::postgres {
 
@@ -55,28 +58,62 @@ std::size_t Rows::size() const { return static_cast<std::size_t>(PQntuples(resul
 std::size_t Rows::column_count() const { return static_cast<std::size_t>(PQnfields(result_.get())); }
 
 bool Rows::is_null(std::size_t row, std::size_t column) const {
-  CHECK(row < size() && column < column_count());
-  return PQgetisnull(result_.get(), static_cast<int>(row), static_cast<int>(column)) != 0;
+  CHECK(column < column_count());
+  return row >= size() || PQgetisnull(result_.get(), static_cast<int>(row), static_cast<int>(column)) != 0;
+}
+
+std::string_view Rows::name(std::size_t column) const {
+  CHECK(column < column_count());
+  return PQfname(result_.get(), static_cast<int>(column));
 }
 
 std::string_view Rows::text(std::size_t row, std::size_t column) const {
-  CHECK(row < size() && column < column_count());
+  if (is_null(row, column)) return {};
   const int at[] = {static_cast<int>(row), static_cast<int>(column)};
   return {PQgetvalue(result_.get(), at[0], at[1]), static_cast<std::size_t>(PQgetlength(result_.get(), at[0], at[1]))};
 }
 
-std::int64_t Rows::integer(std::size_t row, std::size_t column) const {
+Error Rows::is_none(std::size_t row, std::size_t column, std::string_view whose) const {
+  const std::string value = is_null(row, column) ? "nothing" : "'" + shown(text(row, column)) + "'";
+  return base::unavailable("PostgreSQL: " + std::string(whose) + " has " + value + " for '" +
+                           std::string(name(column)) + "': somebody else has changed its row in the schema 'mete'");
+}
+
+Result<std::int64_t> Rows::integer(std::size_t row, std::size_t column, std::string_view whose) const {
   const std::string_view digits = text(row, column);
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  CHECK(error == std::errc() && end == digits.data() + digits.size());
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
+    return is_none(row, column, whose);
+  }
   return number;
 }
 
-bool Rows::boolean(std::size_t row, std::size_t column) const {
+Result<std::int64_t> Rows::amount(std::size_t row, std::size_t column, std::string_view whose) const {
+  const auto number = TRY(integer(row, column, whose));
+  if (number < 0) return is_none(row, column, whose);
+  return number;
+}
+
+Result<std::uint64_t> Rows::micros(std::size_t row, std::size_t column, std::string_view whose) const {
+  constexpr std::int64_t kMicrosMax = std::numeric_limits<std::int64_t>::max() / 1000;
+  const auto number = TRY(amount(row, column, whose));
+  if (number > kMicrosMax) return is_none(row, column, whose);
+  return static_cast<std::uint64_t>(number);
+}
+
+Result<bool> Rows::boolean(std::size_t row, std::size_t column, std::string_view whose) const {
   const std::string_view letter = text(row, column);
-  CHECK(letter == "t" || letter == "f");
+  if (letter != "t" && letter != "f") return is_none(row, column, whose);
   return letter == "t";
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kBytesMax = 400;
+  if (text.size() <= kBytesMax) return std::string(text);
+  std::size_t end = kBytesMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // the whole of a character
+  return std::string(text.substr(0, end)) + "…";
 }
 
 }  // namespace mete::store::postgres

@@ -47,15 +47,29 @@ class Rows {
 
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t column_count() const;
+  // Also of a row that is not there.
   [[nodiscard]] bool is_null(std::size_t row, std::size_t column) const;
+  [[nodiscard]] std::string_view name(std::size_t column) const;
   // Empty for null. Valid while the rows are.
   [[nodiscard]] std::string_view text(std::size_t row, std::size_t column) const;
-  // Of a column that is a bigint and not null: the schema says so.
-  [[nodiscard]] std::int64_t integer(std::size_t row, std::size_t column) const;
-  [[nodiscard]] bool boolean(std::size_t row, std::size_t column) const;
+
+  // Somebody else may have changed a row of the schema, or a function: so a value that is missing, or is none of its
+  // kind, is an error that says whose it was to be.
+  [[nodiscard]] Result<std::int64_t> integer(std::size_t row, std::size_t column, std::string_view whose) const;
+  // Not below zero.
+  [[nodiscard]] Result<std::int64_t> amount(std::size_t row, std::size_t column, std::string_view whose) const;
+  // Microseconds since the Unix epoch, of which an Instant can be made.
+  [[nodiscard]] Result<std::uint64_t> micros(std::size_t row, std::size_t column, std::string_view whose) const;
+  [[nodiscard]] Result<bool> boolean(std::size_t row, std::size_t column, std::string_view whose) const;
+
+  // That it is not what it was to be.
+  [[nodiscard]] Error is_none(std::size_t row, std::size_t column, std::string_view whose) const;
 
  private:
   OwnedResult result_;
 };
+
+// The first bytes of a text that somebody else may have made as long as he likes, for an error.
+std::string shown(std::string_view text);
 
 }  // namespace mete::store::postgres

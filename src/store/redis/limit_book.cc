@@ -20,6 +20,8 @@ Result<std::unique_ptr<engine::RuleRecord>> make_rule(const Limit& limit) {
   return std::make_unique<engine::RuleRecord>(rule_of(limit), std::move(calendar));
 }
 
+constexpr std::size_t kFormatBytesMax = 20;  // of a format as it is told
+
 std::string terms_of(const LimitEntry& entry, const core::Rule& rule, const core::Span& window,
                      const std::optional<BucketTimes>& times) {
   std::string text(1, kKindLetters[static_cast<std::size_t>(rule.kind)]);
@@ -78,9 +80,14 @@ bool KnownLimit::is_counted() const {
   return (kind == Kind::kStock || kind == Kind::kWindow || kind == Kind::kCalendar) && !definition().is_shadow();
 }
 
+bool KnownLimit::is_sliding(Amount cost) const {
+  return rule_->rule().kind == Kind::kSliding && cost > 0 && !definition().is_shadow();
+}
+
 KnownLimit::Counted KnownLimit::counted(std::uint64_t now_us) const {
   Counted counted{.head = "r" + std::to_string(entry_.rev) + ":"};
-  if (rule_->rule().kind == Kind::kStock) return counted;
+  const Kind kind = rule_->rule().kind;
+  if (kind != Kind::kWindow && kind != Kind::kCalendar) return counted;
   const core::Span window = rule_->moment(core::State(), Instant::from_ns(now_us * 1000)).window;
   counted.starts_us = window.start.ns() / 1000;
   counted.ends_us = window.end.ns() / 1000;
@@ -95,22 +102,37 @@ Result<std::shared_ptr<const LimitBook>> LimitBook::read(const wire::RespValue& 
     const wire::RespValue& value = fields.elements[i + 1];
     const std::string& text = value.text;
     if (field == kGenerationField) {
-      book->generation_ = TRY(read_natural(value));
+      book->generation_ = TRY(read_natural(value).map_error(naming(kLimitsKey)));
     } else if (field == kEpochField) {
-      book->epoch_ = TRY(read_natural(value));
+      book->epoch_ = TRY(read_natural(value).map_error(naming(kLimitsKey)));
     } else if (field == kFormatField) {
       if (text == kFormat) continue;
-      return base::unavailable("the keys in this Redis are of format " + text + ", and this Mete knows " +
-                               std::string(kFormat) + ": use the version that wrote them, or a newer one");
+      return base::unavailable("the keys in this Redis are of format " + text.substr(0, kFormatBytesMax) +
+                               " (in mete.limits), and this Mete knows " + std::string(kFormat) +
+                               ": use the version that wrote them, or a newer one");
     } else {
-      auto entry = TRY(parse_limit_entry(field, text));
-      book->entries_.emplace(field, entry);
-      if (!entry.definition) continue;
-      auto limit = TRY(KnownLimit::make(std::move(entry)));
-      book->limits_.emplace(field, std::move(limit));
+      const auto added = book->add(field, text);
+      if (!added) book->unreadable_.emplace(field, added.error());
     }
   }
   return book;
+}
+
+Result<void> LimitBook::add(const std::string& name, std::string_view text) {
+  auto entry = TRY(parse_limit_entry(name, text));
+  if (entry.definition) {
+    auto limit = TRY(KnownLimit::make(entry).map_error([&name](const Error& error) {
+      return base::unavailable("the field '" + name + "' of mete.limits in Redis: " + error.message);
+    }));
+    limits_.emplace(name, std::move(limit));
+  }
+  entries_.emplace(name, std::move(entry));
+  return {};
+}
+
+std::optional<Error> LimitBook::unreadable(std::string_view name) const {
+  const auto found = unreadable_.find(name);
+  return found == unreadable_.end() ? std::nullopt : std::optional(found->second);
 }
 
 const KnownLimit* LimitBook::find(std::string_view name) const {

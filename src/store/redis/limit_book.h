@@ -50,7 +50,10 @@ class KnownLimit {
   [[nodiscard]] std::optional<std::uint64_t> plain_charge_us(Amount cost) const;
   // Whether charges are lua/count_each.lua's: on a window, a calendar or a stock that does not only watch.
   [[nodiscard]] bool is_counted() const;
-  // For that script, at this time: the values of the window up to what is used, and the window.
+  // Whether such a charge is lua/slide_each.lua's: on a sliding window that does not only watch.
+  [[nodiscard]] bool is_sliding(Amount cost) const;
+  // For these scripts, at this time: the values of the window up to what is used, and the window; of other kinds
+  // the values up to the state.
   struct Counted {
     std::string head;
     std::uint64_t starts_us = 0;
@@ -80,6 +83,8 @@ class LimitBook {
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   // Null if there is none of that name.
   [[nodiscard]] const KnownLimit* find(std::string_view name) const;
+  // Why a limit's field cannot be read; none if it can, or if there is none. The others go on.
+  [[nodiscard]] std::optional<Error> unreadable(std::string_view name) const;
   [[nodiscard]] const std::unordered_map<std::string, LimitEntry>& entries() const { return entries_; }
   [[nodiscard]] std::vector<std::string> names() const;  // sorted
 
@@ -89,10 +94,13 @@ class LimitBook {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
+  Result<void> add(const std::string& name, std::string_view text);
+
   std::uint64_t generation_ = 0;
   std::uint64_t epoch_ = 0;
   std::unordered_map<std::string, LimitEntry> entries_;  // dropped ones too
   std::unordered_map<std::string, std::unique_ptr<KnownLimit>, Hash, std::equal_to<>> limits_;
+  std::unordered_map<std::string, Error, Hash, std::equal_to<>> unreadable_;
 };
 
 }  // namespace mete::store::redis

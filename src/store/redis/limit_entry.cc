@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/math.h"
 #include "core/limit_fields.h"
+#include "core/validate.h"
 #include "store/remote_clock.h"
 
 namespace mete::store::redis {
@@ -13,6 +14,7 @@ namespace mete::store::redis {
 namespace {
 
 constexpr std::string_view kNone = "-";
+constexpr std::size_t kWhyBytesMax = 300;
 constexpr std::uint64_t kDayUs = 86'400'000'000;
 constexpr std::uint64_t kSpanUsMin = 2'000'000;
 constexpr std::uint64_t kSpansPerBucket = 2;
@@ -74,6 +76,20 @@ std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
   return line;
+}
+
+Error unreadable_definition(std::string_view name, std::string_view why) {
+  return base::unavailable("the field '" + std::string(name.substr(0, kNameBytesMax)) +
+                           "' of mete.limits in Redis cannot be read: " + std::string(why.substr(0, kWhyBytesMax)));
+}
+
+bool is_slot(int slot) { return slot >= kNoSlot && slot < static_cast<int>(kRevisionSlots); }
+
+auto is_earlier_than(const LimitEntry& entry) {
+  return [&entry](const LimitEntry::Earlier& earlier) {
+    return earlier.rev < entry.rev && is_slot(earlier.slot) && earlier.until_us <= Instant::max().ns() / 1000 &&
+           core::validate_limit(earlier.definition).has_value();
+  };
 }
 
 // Whether states mean the same under both.
@@ -153,10 +169,14 @@ Result<LimitEntry> parse_limit_entry(std::string_view name, std::string_view tex
     is_bad = words.is_bad();
     if (!is_bad) entry.earlier.push_back({rev, slot, until_us, std::move(definition)});
   }
-  if (!is_bad) return entry;
-  return base::unavailable("the definition of '" + std::string(name) +
-                           "' in Redis cannot be read: another version of Mete "
-                           "may have written it");
+  const bool is_sound = !is_bad && is_slot(entry.slot) && entry.born <= entry.cleared && entry.cleared <= entry.rev &&
+                        std::all_of(entry.earlier.begin(), entry.earlier.end(), is_earlier_than(entry));
+  if (!is_sound) return unreadable_definition(name, "something else, or another version of Mete, may have written it");
+  if (entry.definition) {
+    const auto valid = core::validate_limit(*entry.definition);
+    if (!valid) return unreadable_definition(name, valid.error().message);
+  }
+  return entry;
 }
 
 LimitEntry redefined(LimitEntry entry, const Limit& definition, std::uint64_t now_us) {

@@ -6,7 +6,10 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/try.h"
+#include "core/validate.h"
+#include "store/redis/names.h"
 #include "store/redis/plain_take.h"
+#include "store/redis/replies.h"
 
 namespace mete::store::redis {
 
@@ -22,15 +25,15 @@ struct MeterValue {
 
 namespace {
 
-Error unreadable(std::string_view value) {
-  return base::unavailable("a meter in Redis cannot be read: '" + std::string(value) +
-                           "': something else may have written it");
-}
+Error unreadable(std::string_view value) { return unexpected_reply("'" + std::string(value) + "' as a meter"); }
+
+// What every number of a record is at most, so that sums of two stay within 64 bits, and times within an Instant.
+constexpr std::uint64_t kNumberMax = (std::uint64_t{1} << 53) - 1;
 
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc()) return std::nullopt;
+  if (failure != std::errc() || number > kNumberMax) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return number;
 }
@@ -66,12 +69,15 @@ Result<MeterValue> parse_value(std::string_view text) {
   if (rest.starts_with('o')) {
     rest.remove_prefix(1);
     const auto amount = take_number(rest);
-    if (!amount) return unreadable(text);
+    if (!amount || !core::validate_amount(static_cast<Amount>(*amount))) return unreadable(text);
     value.own_amount = static_cast<Amount>(*amount);
   }
   if (rest.starts_with('+')) {
     rest.remove_prefix(1);
-    (void)take_number(rest);  // when the first part is due: they are here themselves
+    // When the first part is due: they are here themselves, and an error about one names it.
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (digits == 0) return unreadable(text);
+    rest.remove_prefix(digits);
   }
   if (!rest.empty() || value.numbers.size() < 2) return unreadable(text);
   return value;
@@ -99,7 +105,19 @@ std::uint64_t slot_number(const core::Rule& rule, Instant start) {
   return start.ns() / static_cast<std::uint64_t>(core::sliding::slot_width(rule).ns()) % kSlotNumbers;
 }
 
-core::SlidingState sliding_of(const core::Rule& rule, const MeterValue& value) {
+// Whether the charges of a sliding meter can be so: the older ones in their order, and all of them what is used.
+bool is_sound(const core::sliding::Charges& charges, Amount used) {
+  Amount sum = 0;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (i > 0 && charges[i].start < charges[i - 1].start) return false;
+    if (charges[i].units > used - sum) return false;
+    sum += charges[i].units;
+  }
+  return sum == used;
+}
+
+// None if there is no such state.
+std::optional<core::SlidingState> sliding_of(const core::Rule& rule, const MeterValue& value) {
   const Instant start = instant_of(value.numbers[1]);
   core::SlidingState state;
   if (value.form == 0) {
@@ -116,9 +134,23 @@ core::SlidingState sliding_of(const core::Rule& rule, const MeterValue& value) {
     charges.push_back(
         {is_ring ? start + Duration::from_ns(-age_ns) : instant_of(value.list[i]), amount_of(value.list[i + 1])});
   }
+  if (value.list.size() != 2 * charges.size()) return std::nullopt;
   charges.push_back({start, amount_of(value.numbers[3])});
+  if (!is_sound(charges, amount_of(value.numbers[2]))) return std::nullopt;
   return core::sliding::made_of(rule, is_ring ? core::SlidingState::Form::kRing : core::SlidingState::Form::kLog,
                                 charges);
+}
+
+// Whether a limit can have such numbers: its terms were kept with an answer, where anybody may have changed them.
+bool is_sound(const core::Rule& rule) {
+  const bool has_period = rule.kind != Kind::kStock && rule.kind != Kind::kCalendar;
+  return core::validate_amount(rule.amount).has_value() && core::validate_amount(rule.capacity).has_value() &&
+         (!has_period || rule.period >= kPeriodMin);
+}
+
+Error unreadable_part(const engine::MeterAccess& meter, std::string_view field, std::string_view text) {
+  const std::string name = held_key(meter_key(meter.limit_name, meter.key));
+  return unreadable_record(name, std::string(field) + ": " + std::string(text));
 }
 
 // Adds the numbers of a state, and returns what follows them.
@@ -137,6 +169,14 @@ std::string list_of(const core::Rule& rule, const core::SlidingState& state, std
 
 }  // namespace
 
+std::optional<core::SlidingState> read_sliding(const core::Rule& rule, std::string_view state) {
+  auto value = parse_value("r0:" + std::string(state));
+  if (!value) return std::nullopt;
+  if (value->numbers.size() == numbers_of(Kind::kSliding)) value->numbers.push_back(value->numbers.back());
+  if (value->numbers.size() != numbers_of(Kind::kSliding) + 1) return std::nullopt;
+  return sliding_of(rule, *value);
+}
+
 // The limit's rule, with the key's own amount if it has one.
 const engine::RuleRecord& MeterImage::rule_of(const engine::RuleRecord& limit_rule) {
   if (!own_amount_) return limit_rule;
@@ -146,42 +186,50 @@ const engine::RuleRecord& MeterImage::rule_of(const engine::RuleRecord& limit_ru
   return *own_rule_;
 }
 
-// The numbers behind the revision.
-void MeterImage::read_state(const MeterValue& value) {
+// The numbers behind the revision; false if they are none of such a meter.
+bool MeterImage::read_state(const MeterValue& value) {
   const std::span<const std::uint64_t> numbers = std::span(value.numbers).subspan(1);
   const core::Rule& rule = access_.rule->rule();
   core::State& state = access_.state;
+  if (numbers.size() != numbers_of(rule.kind)) return false;
   switch (rule.kind) {
     case Kind::kBucket: {
+      if (numbers[2] >= rule.period_ns() / 1000) return false;
       const auto missing = base::multiply(numbers[1], rule.period_ns()) + base::multiply(numbers[2], 1000);
       state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(numbers[0])) + missing);
-      return;
+      return true;
     }
     case Kind::kWindow:
     case Kind::kCalendar:
       state.window = {instant_of(numbers[0]), amount_of(numbers[1])};
-      return;
-    case Kind::kSliding:
-      state.sliding = sliding_of(rule, value);
-      return;
+      return true;
+    case Kind::kSliding: {
+      const auto sliding = sliding_of(rule, value);
+      if (sliding) state.sliding = *sliding;
+      return sliding.has_value();
+    }
     case Kind::kStock:
       state.stock.used = amount_of(numbers[0]);
-      return;
+      return true;
   }
+  __builtin_unreachable();
 }
 
-void MeterImage::read_parts(const wire::RespValue& fields) {
+Result<void> MeterImage::read_parts(const wire::RespValue& fields) {
   for (std::size_t i = 0; i + 1 < fields.elements.size(); i += 2) {
     const std::string& field = fields.elements[i].text;
     std::string_view text = fields.elements[i + 1].text;
     if (field == "n") {
       parts_version_ = text;
+      if (!take_number(text) || !text.empty()) return unreadable_part(access_, field, parts_version_);
       continue;
     }
     std::string_view name = field;
     const auto charge = take_number(name);
     const auto numbers = take_numbers(text);
-    if (!charge || !name.starts_with(':') || numbers.size() != 4) continue;
+    if (!charge || !name.starts_with(':') || numbers.size() != 4 || !text.empty()) {
+      return unreadable_part(access_, field, fields.elements[i + 1].text);
+    }
     engine::OpenPart part;
     part.units = amount_of(numbers[0]);
     part.made_at = instant_of(numbers[1]);
@@ -189,15 +237,17 @@ void MeterImage::read_parts(const wire::RespValue& fields) {
     part.serial = numbers[3];
     part.charge = *charge;
     part.id = name.substr(1);
-    parts_.insert(std::move(part));
+    parts_.erase(part);
+    parts_.insert(part, access_.rule->rule(), access_.state);
   }
   access_.parts = parts_.empty() ? nullptr : &parts_;
+  return {};
 }
 
 void MeterImage::expire_parts(Instant until) {
-  while (!parts_.empty() && parts_.begin()->expires_at <= until) {
-    const auto part = parts_.begin();
-    core::expire(access_.rule->rule(), access_.state, *part, access_.rule->moment(access_.state, part->expires_at));
+  while (!parts_.empty() && parts_.first().expires_at <= until) {
+    const engine::OpenPart& part = parts_.first();
+    core::expire(access_.rule->rule(), access_.state, part, access_.rule->moment(access_.state, part.expires_at));
     parts_.erase(part);
   }
   if (parts_.empty()) access_.parts = nullptr;
@@ -239,6 +289,9 @@ Result<std::unique_ptr<MeterImage>> MeterImage::found(const KnownLimit& limit, s
     } else if (is_of(entry.rev, entry.slot)) {
       rule = &limit.rule();
     }
+    // Others than those known are of a limit that was dropped, or of before everything was cleared.
+    const bool may_be_void = value.is_plain ? entry.cleared > 1 : value.numbers[0] < entry.cleared;
+    if (rule == nullptr && !may_be_void && (value.is_plain || value.numbers[0] <= entry.rev)) return unreadable(text);
     const bool is_of_this_limit = value.is_plain || value.numbers[0] >= entry.born;
     if (is_of_this_limit) image->own_amount_ = value.own_amount;
     if (!value.is_plain && value.numbers[0] > entry.rev) return nullptr;
@@ -247,10 +300,9 @@ Result<std::unique_ptr<MeterImage>> MeterImage::found(const KnownLimit& limit, s
       if (value.is_plain) {
         image->access_.state.bucket.set_full_at(core::bucket::now_ticks(rule->rule(), instant_of(value.numbers[0])));
       } else {
-        if (value.numbers.size() != 1 + numbers_of(rule->rule().kind)) return unreadable(text);
-        image->read_state(value);
+        if (!image->read_state(value)) return unreadable(text);
       }
-      image->read_parts(parts);
+      TRY(image->read_parts(parts));
       for (; next < limit.earlier().size(); ++next) {
         const bool is_last = next + 1 == limit.earlier().size();
         image->rebase(is_last ? limit.rule() : *limit.earlier()[next + 1].rule,
@@ -285,6 +337,7 @@ Result<std::unique_ptr<MeterImage>> MeterImage::told(std::string_view limit, std
                         .amount = amount_of(numbers[0]),
                         .capacity = amount_of(numbers[1]),
                         .period = Duration(std::chrono::microseconds(numbers[2]))};
+  if (!is_sound(rule) || rule.period > kPeriodMax) return unreadable(terms);
   const core::Span period{instant_of(numbers[6]), instant_of(numbers[7])};
   image->key_ = key;
   image->limit_name_ = limit;
@@ -298,8 +351,7 @@ Result<std::unique_ptr<MeterImage>> MeterImage::told(std::string_view limit, std
   image->own_rule_ = std::make_unique<engine::RuleRecord>(
       value.own_amount ? core::with_amount(rule, *value.own_amount) : rule, std::nullopt);
   image->access_.rule = image->own_rule_.get();
-  if (value.numbers.size() != 1 + numbers_of(rule.kind)) return unreadable(state.elements[0].text);
-  image->read_state(value);
+  if (value.is_plain || !image->read_state(value)) return unreadable(state.elements[0].text);
   for (std::size_t i = 1; i < state.elements.size(); ++i) {
     std::string_view text = state.elements[i].text;
     const auto part_numbers = take_numbers(text);
@@ -309,7 +361,7 @@ Result<std::unique_ptr<MeterImage>> MeterImage::told(std::string_view limit, std
     part.made_at = instant_of(part_numbers[1]);
     part.expires_at = instant_of(part_numbers[2]);
     part.serial = i;
-    image->parts_.insert(std::move(part));
+    image->parts_.insert(part, image->access_.rule->rule(), image->access_.state);
   }
   if (!image->parts_.empty()) image->access_.parts = &image->parts_;
   const Instant now = core::not_before(rule, image->access_.state, instant_of(now_us));
@@ -382,14 +434,15 @@ MeterImage::Text MeterImage::text(const KnownLimit& limit) const {
   Instant last = access_.moment.now;
   for (const engine::OpenPart& part : parts_) {
     last = std::max(last, part.expires_at);
-    text.parts.push_back(std::to_string(part.charge) + ":" + part.id);
+    text.parts.push_back((std::to_string(part.charge) + ":").append(part.id));
     text.parts.push_back(std::to_string(part.units) + ":" + std::to_string(us_of(part.made_at)) + ":" +
                          std::to_string(us_of(part.expires_at)) + ":" + std::to_string(part.serial));
   }
-  if (!parts_.empty()) text.value += "+" + std::to_string(us_of(parts_.begin()->expires_at));
+  if (!parts_.empty()) text.value += "+" + std::to_string(us_of(parts_.first().expires_at));
   const Duration reset = access_.reset_after();
-  if (own_amount_ || reset.is_never()) return text;
-  text.until_us = us_of(std::max(access_.moment.now + reset, last)) + 1;
+  const bool is_held_only = rule.kind == Kind::kStock && !parts_.empty() && access_.held() == access_.used();
+  if (own_amount_ || (reset.is_never() && !is_held_only)) return text;
+  text.until_us = us_of(std::max(is_held_only ? access_.moment.now : access_.moment.now + reset, last)) + 1;
   return text;
 }
 

@@ -24,6 +24,10 @@ inline std::uint64_t us_of(Instant at) { return at.ns() / 1000; }
 
 struct MeterValue;  // what a value in Redis says, whatever its limit
 
+// A sliding meter's state as its value has it behind the revision, or without what the newest charge has: then that is
+// all that is used. None if it can have no such state.
+std::optional<core::SlidingState> read_sliding(const core::Rule& rule, std::string_view state);
+
 class MeterImage {
  public:
   MeterImage(const MeterImage&) = delete;
@@ -63,8 +67,8 @@ class MeterImage {
   MeterImage() = default;
 
   const engine::RuleRecord& rule_of(const engine::RuleRecord& limit_rule);
-  void read_state(const MeterValue& value);
-  void read_parts(const wire::RespValue& fields);
+  bool read_state(const MeterValue& value);
+  Result<void> read_parts(const wire::RespValue& fields);
   void expire_parts(Instant until);
   void rebase(const engine::RuleRecord& to, Instant at);
   void settle(Instant now);
@@ -73,7 +77,8 @@ class MeterImage {
   std::unique_ptr<engine::LimitRecord> own_record_;
   std::unique_ptr<engine::RuleRecord> own_rule_;
   std::unique_ptr<engine::RuleRecord> previous_rule_;  // while it is rebased
-  engine::HeldParts parts_;
+  engine::MemoryGauge memory_{0};
+  engine::HeldParts parts_{memory_};
   std::optional<Amount> own_amount_;
   std::string parts_version_;
   std::string key_;

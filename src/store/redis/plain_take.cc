@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/decimal.h"
+#include "core/sliding.h"
 #include "store/redis/names.h"
 
 namespace mete::store::redis {
@@ -26,14 +27,29 @@ void append_number(std::string& output, std::int64_t number) {
   output.append(bytes.data(), bytes.size());
 }
 
+std::string packed_signed(std::int64_t number) {
+  std::string text;
+  append_number(text, number);
+  return text;
+}
+
+std::string packed(std::initializer_list<std::uint64_t> numbers) {
+  std::string text;
+  for (const std::uint64_t number : numbers) append_number(text, static_cast<std::int64_t>(number));
+  return text;
+}
+
+std::string_view letter_of(Kind kind) { return kKindLetters.substr(static_cast<std::size_t>(kind), 1); }
+
 }  // namespace
 
-void PlainCall::begin(std::uint64_t floor_us) {
-  CHECK(floor_us >= kPlainEpochUs);
+void PlainCall::begin(const TimeBounds& bounds) {
+  CHECK(bounds.earliest_us >= kPlainEpochUs);
   texts_.clear();
   numbers_.clear();
   ends_.clear();
-  append_number(numbers_, tenths(floor_us - kPlainEpochUs) + kLastTenths);
+  append_number(numbers_, tenths(bounds.earliest_us - kPlainEpochUs) + kLastTenths);
+  append_number(numbers_, tenths(bounds.latest_us - kPlainEpochUs) + kLastTenths);
 }
 
 void PlainCall::add(const Meter& meter) {
@@ -65,12 +81,13 @@ void PlainCall::write(StoreScript which, Batch& batch) {
   batch.add_script(words_[0], script(which), count, words_);
 }
 
-void CountCall::begin(std::uint64_t floor_us, std::uint64_t now_us) {
+void CountCall::begin(const TimeBounds& bounds, std::uint64_t now_us) {
   now_us_ = now_us;
   numbers_.clear();
   names_.clear();
   heads_.clear();
-  append_number(numbers_, static_cast<std::int64_t>(floor_us));
+  append_number(numbers_, static_cast<std::int64_t>(bounds.earliest_us));
+  append_number(numbers_, static_cast<std::int64_t>(bounds.latest_us));
 }
 
 void CountCall::add(const KnownLimit& limit, const Charge& charge) {
@@ -79,8 +96,14 @@ void CountCall::add(const KnownLimit& limit, const Charge& charge) {
   append_meter_key(names_.emplace_back(), charge.limit, charge.key);
   append_number(numbers_, charge.cost);
   append_number(numbers_, limit.rule().rule().capacity);
-  append_number(numbers_, static_cast<std::int64_t>(counted.starts_us));
-  append_number(numbers_, static_cast<std::int64_t>(counted.ends_us));
+  const core::Rule& rule = limit.rule().rule();
+  if (rule.kind == Kind::kSliding) {
+    append_number(numbers_, rule.period.ns() / kNsPerMicro);
+    append_number(numbers_, core::sliding::slot_width(rule).ns() / kNsPerMicro);
+  } else {
+    append_number(numbers_, static_cast<std::int64_t>(counted.starts_us));
+    append_number(numbers_, static_cast<std::int64_t>(counted.ends_us));
+  }
   heads_.push_back(std::move(counted.head));
 }
 
@@ -89,7 +112,42 @@ void CountCall::write(Batch& batch) {
   std::vector<std::string_view> words(names_.begin(), names_.end());
   words.push_back(numbers_);
   words.insert(words.end(), heads_.begin(), heads_.end());
-  batch.add_script(names_[0], script(StoreScript::kCountEach), names_.size(), words);
+  batch.add_script(names_[0], script(which_), names_.size(), words);
+}
+
+void ShortHold::write(const Beginning& beginning, Batch& batch) const {
+  const core::Rule& rule = limit.rule().rule();
+  const KnownLimit::Counted counted = limit.counted(now_us);
+  const std::string numbers =
+      packed({bounds.earliest_us, bounds.latest_us, beginning.ttl_us, retention_us, base::to_unsigned(beginning.cost),
+              base::to_unsigned(rule.capacity), counted.starts_us, counted.ends_us, base::to_unsigned(rule.amount),
+              rule.period_ns() / kNsPerMicro}) +
+      packed_signed(limit.entry().slot);
+  const std::string terms = limit.terms(now_us) + " " + std::to_string(beginning.cost);
+  add_call(StoreScript::kHoldOne,
+           {numbers, letter_of(rule.kind), counted.head, beginning.fingerprint, std::to_string(epoch), id, tag,
+            limit.definition().name(), key, std::to_string(limit.entry().born), terms},
+           batch);
+}
+
+void ShortHold::write(const End& end, Batch& batch) const {
+  const core::Rule& rule = limit.rule().rule();
+  const KnownLimit::Counted counted = limit.counted(now_us);
+  const std::string numbers = packed({bounds.earliest_us, bounds.latest_us, end.made_us, retention_us}) +
+                              packed_signed(end.committed) +
+                              packed({base::to_unsigned(rule.capacity), counted.starts_us, counted.ends_us,
+                                      base::to_unsigned(rule.amount), rule.period_ns() / kNsPerMicro}) +
+                              packed_signed(limit.entry().slot) + packed({limit.times() ? limit.times()->span_us : 0});
+  add_call(StoreScript::kCloseOne,
+           {numbers, letter_of(rule.kind), counted.head, std::to_string(epoch), id, limit.terms(now_us) + " 0"}, batch);
+}
+
+void ShortHold::add_call(StoreScript which, std::initializer_list<std::string_view> arguments, Batch& batch) const {
+  std::vector<std::string_view> words = {meter_name, record_name};
+  if (!tag_name.empty()) words.push_back(tag_name);
+  const std::size_t keys = words.size();
+  words.insert(words.end(), arguments);
+  batch.add_script(meter_name, script(which), keys, words);
 }
 
 PlainAnswer::PlainAnswer(std::string_view text) : rest_(text) {
@@ -107,6 +165,17 @@ PlainAnswer::Value PlainAnswer::next() {
   } else {
     take_sign(' ');
   }
+  return value;
+}
+
+PlainAnswer::Value PlainAnswer::next_state() {
+  Value value;
+  value.is_denied = take_sign('D');
+  value.is_plain = !take_sign('?');
+  const std::size_t end = std::min(rest_.find(' '), rest_.size());
+  value.state = rest_.substr(0, end);
+  rest_.remove_prefix(end);
+  take_sign(' ');
   return value;
 }
 

@@ -1,16 +1,20 @@
 // Takes as the short scripts want them told and answer them: those on buckets in their plain form (lua/charge.lua and
-// lua/charge_each.lua), and those on windows, calendars and stocks (lua/count_each.lua). Pure.
+// lua/charge_each.lua), those on windows, calendars and stocks (lua/count_each.lua), and those on sliding windows
+// (lua/slide_each.lua). Pure.
 //
 //     PlainCall call;
-//     call.begin(floor_us);
+//     call.begin(clock.bounds());
 //     call.add({.limit = limit, .key = "alice", .charge_us = 36'000});
 //     call.write(StoreScript::kCharge, batch);         // and the reply's text is what a PlainAnswer reads
 //
 // A call is used again and again: begin() keeps the memory. Thread safety: none.
 #pragma once
 
+#include <mete/decision.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +22,7 @@
 #include "store/redis/client/batch.h"
 #include "store/redis/limit_book.h"
 #include "store/redis/scripts.h"
+#include "store/remote_clock.h"
 
 namespace mete::store::redis {
 
@@ -36,8 +41,8 @@ class PlainCall {
     std::uint64_t charge_us = 0;  // as KnownLimit::plain_charge_us() tells it
   };
 
-  // `floor_us`: the earliest time it can be, and not before kPlainEpochUs.
-  void begin(std::uint64_t floor_us);
+  // Not before kPlainEpochUs.
+  void begin(const TimeBounds& bounds);
   void add(const Meter& meter);
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
   // Adds the call to the batch.
@@ -56,21 +61,60 @@ class PlainCall {
   std::vector<std::string_view> words_;
 };
 
+// Of kCountEach or kSlideEach.
 class CountCall {
  public:
-  // `floor_us`: the earliest time it can be. `now_us`: about what time it is.
-  void begin(std::uint64_t floor_us, std::uint64_t now_us);
-  // A charge that the limit has called counted.
+  explicit CountCall(StoreScript which) : which_(which) {}
+
+  // `now_us`: about what time it is.
+  void begin(const TimeBounds& bounds, std::uint64_t now_us);
+  // A charge that the limit has called counted, or sliding.
   void add(const KnownLimit& limit, const Charge& charge);
   [[nodiscard]] std::size_t size() const { return names_.size(); }
   // Adds the call to the batch.
   void write(Batch& batch);
 
  private:
+  const StoreScript which_;
   std::uint64_t now_us_ = 0;
   std::string numbers_;  // as doubles
   std::vector<std::string> names_;
   std::vector<std::string> heads_;
+};
+
+// A hold of one charge: lua/hold_one.lua makes it, and lua/close_one.lua ends it.
+struct ShortHold {
+  const KnownLimit& limit;
+  std::string_view key;
+  std::string_view id;
+  std::string_view tag;
+  // What they are called in Redis; of the tag's holds nothing where there is no tag.
+  std::string meter_name;
+  std::string record_name;
+  std::string tag_name;
+  TimeBounds bounds;
+  std::uint64_t now_us = 0;  // about what time it is
+  std::uint64_t retention_us = 0;
+  std::uint64_t epoch = 0;
+
+  struct Beginning {
+    std::uint64_t ttl_us = 0;
+    Amount cost = 0;
+    std::string_view fingerprint;
+  };
+  void write(const Beginning& beginning, Batch& batch) const;
+
+  struct End {
+    static constexpr Amount kAll = -1;
+    static constexpr Amount kNothing = -2;  // it is cancelled
+
+    std::uint64_t made_us = 0;
+    Amount committed = kAll;
+  };
+  void write(const End& end, Batch& batch) const;
+
+ private:
+  void add_call(StoreScript which, std::initializer_list<std::string_view> arguments, Batch& batch) const;
 };
 
 class PlainAnswer {
@@ -85,12 +129,15 @@ class PlainAnswer {
     bool is_plain = true;      // where takes are told together: else nothing has happened
     bool is_denied = false;    // where takes are told together
     std::uint64_t number = 0;  // the value before the take, or what was used before; 0 if there was none
+    std::string_view state{};  // of a sliding window: as slide_each.lua tells it
 
     // Of a bucket: when it was full; 0 if there was none.
     [[nodiscard]] std::uint64_t full_us() const { return number == 0 ? 0 : number / kTenths + kPlainEpochUs; }
   };
   // That of the next meter.
   Value next();
+  // That of the next sliding window.
+  Value next_state();
 
  private:
   static constexpr std::size_t kDigitsMax = 20;

@@ -46,8 +46,6 @@ Error RedisStore::too_busy() {
   return base::unavailable("limits are being changed too fast for this operation: try again");
 }
 
-std::string RedisStore::floor_text() const { return std::to_string(session_.clock.floor_us()); }
-
 Result<wire::RespValue> RedisStore::run_command(std::string_view routing_key,
                                                 std::initializer_list<std::string_view> words) {
   Batch batch;
@@ -59,7 +57,7 @@ Result<wire::RespValue> RedisStore::run(Batch& batch) {
   Replies replies;
   link_->run(batch, replies);
   CHECK(replies.size() == 1);
-  return unless_error(std::move(replies[0]));
+  return unless_error(std::move(replies[0]), batch, 0);
 }
 
 Result<wire::RespValue> RedisStore::run_script(StoreScript which, std::span<const std::string> keys,
@@ -189,15 +187,16 @@ Result<RedisStore::Looked> RedisStore::look_once(Meters meters) {
   link_->run(batch, replies);
   Looked looked{.meters = std::move(meters), .now_us = 0, .values = {}, .images = {}};
   std::vector<FoundValue> found;
-  for (Result<wire::RespValue>& each : replies) {
-    auto reply = TRY(unless_error(std::move(each)));
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    auto reply = TRY(unless_error(std::move(replies[i]), batch, i));
     looked.now_us = TRY(saw(element(reply, 0)));
     if (!add_found(reply, found)) return unexpected_reply("an answer to a script");
   }
   if (found.size() != looked.meters.list.size()) return unexpected_reply("an answer to a script");
   for (std::size_t i = 0; i < looked.meters.list.size(); ++i) {
     const Charged& meter = looked.meters.list[i];
-    auto image = TRY(MeterImage::found(*meter.limit, meter.key, found[i].text, found[i].parts, looked.now_us));
+    auto image = TRY(MeterImage::found(*meter.limit, meter.key, found[i].text, found[i].parts, looked.now_us)
+                         .map_error(naming(meter.name)));
     looked.images.push_back(std::move(image));
     if (looked.images.back() == nullptr) break;
     looked.images.back()->access().cost = meter.cost;
@@ -212,7 +211,8 @@ Result<bool> RedisStore::replace(const Looked& looked) {
   MeterImage& image = *looked.images[0];
   MeterImage::Text text = image.text(*meter.limit);
   std::vector<std::string> arguments = {looked.values[0], image.parts_version(), std::move(text.value),
-                                        text.until_us ? std::to_string(*text.until_us) : std::string()};
+                                        text.until_us ? std::to_string(*text.until_us) : std::string(),
+                                        session_.bounds_text()};
   for (std::string& part : text.parts) arguments.push_back(std::move(part));
   const auto reply = TRY(run_script(StoreScript::kReplace, {&meter.name, 1}, arguments));
   return reply.integer == 1;

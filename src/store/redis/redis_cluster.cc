@@ -27,34 +27,62 @@ namespace mete::store::redis {
 
 namespace {
 
-std::string text_of(const core::Verdict& verdict) {
-  std::string text;
-  for (const std::int64_t number :
-       {std::int64_t{verdict.is_allowed}, std::int64_t{verdict.violated}, verdict.taken, verdict.remaining,
-        verdict.limit, verdict.retry_after.ns(), verdict.reset_after.ns()}) {
-    text += (text.empty() ? "" : " ") + std::to_string(number);
-  }
-  return text;
-}
-
-std::optional<core::Verdict> parse_verdict(const std::string& text) {
-  std::array<std::int64_t, 7> numbers{};
+// Numbers with a space between each two; none if that is something else.
+std::optional<std::vector<std::int64_t>> parse_numbers(std::string_view text) {
+  std::vector<std::int64_t> numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
-  for (std::int64_t& number : numbers) {
-    if (&number != &numbers.front() && (at == end || *at++ != ' ')) return std::nullopt;
-    const auto read = std::from_chars(at, end, number);
+  while (numbers.empty() || at != end) {
+    if (!numbers.empty() && *at++ != ' ') return std::nullopt;
+    const auto read = std::from_chars(at, end, numbers.emplace_back());
     if (read.ec != std::errc{}) return std::nullopt;
     at = read.ptr;
   }
-  if (at != end) return std::nullopt;
-  return core::Verdict{.is_allowed = numbers[0] == 1,
-                       .violated = static_cast<std::uint16_t>(numbers[1]),
-                       .taken = numbers[2],
-                       .remaining = numbers[3],
-                       .limit = numbers[4],
-                       .retry_after = Duration::from_ns(numbers[5]),
-                       .reset_after = Duration::from_ns(numbers[6])};
+  return numbers;
+}
+
+std::string text_of(std::span<const std::int64_t> numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+std::string text_of(const core::Verdict& verdict) {
+  return text_of(std::array{std::int64_t{verdict.is_allowed}, std::int64_t{verdict.violated}, verdict.taken,
+                            verdict.remaining, verdict.limit, verdict.retry_after.ns(), verdict.reset_after.ns()});
+}
+
+std::optional<core::Verdict> parse_verdict(std::string_view text) {
+  constexpr std::size_t kNumbers = 7;
+  const auto numbers = parse_numbers(text);
+  if (!numbers || numbers->size() != kNumbers) return std::nullopt;
+  return core::Verdict{.is_allowed = (*numbers)[0] == 1,
+                       .violated = static_cast<std::uint16_t>((*numbers)[1]),
+                       .taken = (*numbers)[2],
+                       .remaining = (*numbers)[3],
+                       .limit = (*numbers)[4],
+                       .retry_after = Duration::from_ns((*numbers)[5]),
+                       .reset_after = Duration::from_ns((*numbers)[6])};
+}
+
+// How a hold on several nodes has ended, and the amounts that it was committed with, if some were told.
+struct Ending {
+  Settlement answer;
+  std::vector<Amount> amounts;
+};
+
+std::string text_of(const Settlement& answer, std::span<const Amount> amounts) {
+  std::vector<std::int64_t> numbers = {answer.amount, answer.remaining, answer.limit};
+  numbers.insert(numbers.end(), amounts.begin(), amounts.end());
+  return text_of(numbers);
+}
+
+std::optional<Ending> parse_ending(std::string_view text) {
+  constexpr std::size_t kAnswerNumbers = 3;
+  const auto numbers = parse_numbers(text);
+  if (!numbers || numbers->size() < kAnswerNumbers) return std::nullopt;
+  return Ending{{.amount = (*numbers)[0], .remaining = (*numbers)[1], .limit = (*numbers)[2]},
+                {numbers->begin() + kAnswerNumbers, numbers->end()}};
 }
 
 Parameters parameters_of_take(const Take& request) {
@@ -82,11 +110,13 @@ struct RedisStore::Group {
   std::vector<std::size_t> indexes;  // in the operation
 };
 
-// fingerprint, which key each charge is on (a letter each), the answer, and the keys; in lines.
+// fingerprint, which key each charge is on (a letter each), the answer, and the keys; in lines. Of a hold on several
+// nodes that has ended the answer to that follows its own: "|", its amount, what remained, the limit, and the amounts.
 struct RedisStore::Locator {
   std::string fingerprint;
   std::string order;
   std::string answer = {};
+  std::string ending = {};
   std::vector<std::string> homes;
   bool is_new = false;  // not in its text: the operation that has just written it is the first one of its id
 
@@ -101,7 +131,7 @@ struct RedisStore::Locator {
   }
 
   [[nodiscard]] std::string text() const {
-    std::string text = fingerprint + "\n" + order + "\n" + answer + "\n";
+    std::string text = fingerprint + "\n" + order + "\n" + answer + (ending.empty() ? "" : "|") + ending + "\n";
     for (const std::string& home : homes) text += (text.ends_with('\n') ? "" : "}") + escape_key(home);
     return text;
   }
@@ -113,6 +143,10 @@ struct RedisStore::Locator {
       if (end == std::string_view::npos) return std::nullopt;
       *line = text.substr(0, end);
       text.remove_prefix(end + 1);
+    }
+    if (const std::size_t bar = locator.answer.find('|'); bar != std::string::npos) {
+      locator.ending = locator.answer.substr(bar + 1);
+      locator.answer.resize(bar);
     }
     for (const std::string& home : split(text, '}')) {
       auto key = unescape_key(home);
@@ -177,6 +211,16 @@ Result<std::optional<RedisStore::Locator>> RedisStore::locate(std::string_view i
 
 Result<void> RedisStore::keep_answer(std::string_view id, Locator locator, const core::Verdict& verdict) {
   locator.answer = text_of(verdict);
+  return keep_locator_text(id, locator);
+}
+
+Result<void> RedisStore::keep_ending(std::string_view id, Locator locator, const Settlement& answer,
+                                     std::span<const Amount> amounts) {
+  locator.ending = text_of(answer, amounts);
+  return keep_locator_text(id, locator);
+}
+
+Result<void> RedisStore::keep_locator_text(std::string_view id, const Locator& locator) {
   const std::string key = locator_key(id);
   const std::string text = std::to_string(book()->epoch()) + "\n" + locator.text();
   TRY(run_command(key, {"SET", key, text, "KEEPTTL"}));
@@ -376,6 +420,7 @@ Result<std::optional<RedisStore::FoundHold>> RedisStore::find_in_cluster(std::st
     whole.parts.push_back(parts[index].parts[next[index]++]);
     if (parts[index].state != HoldState::kHeld) whole.state = parts[index].state;
   }
+  whole.is_of_all = std::all_of(parts.begin(), parts.end(), [](const FoundHold& part) { return part.is_of_all; });
   return whole;
 }
 
@@ -392,10 +437,18 @@ Result<Settlement> RedisStore::close_in_cluster(std::string_view id, const Closi
     const auto closed = TRY(close_at_home(id, at_home));
     settlement = closed;
   } else {
-    if (hold.state != HoldState::kHeld) return core::not_open(id, hold.state);
-    TRY(check_amounts(hold, closing));
+    if (const auto earlier = parse_ending(locator->ending)) {
+      // What went beyond the hold is not in the parts of all nodes.
+      const bool is_same = !closing.amounts.empty() && std::ranges::equal(closing.amounts, earlier->amounts);
+      if (!is_same) TRY(check_repeated(id, hold, closing));
+      return earlier->answer;
+    }
+    // Where a node was lost on the way it has ended on some of them: the same end again completes it.
+    if (hold.state != HoldState::kHeld && !closing.leads_to(hold.state)) return core::not_open(id, hold.state);
+    if (hold.state == HoldState::kHeld) TRY(check_amounts(hold, closing));
     const auto closed = TRY(close_across(id, hold, *locator, closing));
     settlement = closed;
+    if (closing.operation != "extend") TRY(keep_ending(id, *locator, settlement, closing.amounts));
   }
   TRY(keep_locator(id, Duration(std::chrono::microseconds(closing.ttl_us))));
   if (!hold.tag.empty()) {

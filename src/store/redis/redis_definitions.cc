@@ -17,6 +17,9 @@ namespace {
 // A change elsewhere is heard of by a message; and where that is lost, by asking so often.
 constexpr Duration kPollEvery = std::chrono::milliseconds(500);
 
+// Fields of mete.limits and their new texts in turn.
+using Fields = Result<std::vector<std::string>>;
+
 }  // namespace
 
 Result<void> RedisStore::refresh_book() {
@@ -44,6 +47,7 @@ void RedisStore::keep_book_fresh() {
     (void)link_->wait_for_message(kLimitsKey, kPollEvery);
     if (is_stopping_.load()) return;
     (void)refresh_book_if_changed();  // unreachable: the next round asks again
+    (void)census_.go_on({.epoch = book()->epoch(), .now_us = session_.clock.floor_us()});
     if (sweep_cursor == 0 && !has_leftovers_.exchange(false)) continue;
     if (sweep_cursor == 0) (void)keys_.sweep();
     sweep_cursor = sweep_leftovers(sweep_cursor).value_or(0);
@@ -56,6 +60,7 @@ Result<const KnownLimit*> RedisStore::find_limit(Book& known, std::string_view n
   if (limit != nullptr) return limit;
   TRY(refresh_book_if_changed());
   Book newer = book();
+  if (const auto unreadable = newer->unreadable(name)) return *unreadable;
   if (newer == known || newer->find(name) == nullptr) return core::unknown_limit(name);
   // What was found in the older book goes with it: whoever looks for several begins again.
   known = std::move(newer);
@@ -67,7 +72,7 @@ Result<void> RedisStore::change_definitions(const Change& change) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     TRY(refresh_book_if_changed());
     const Book known = book();
-    std::vector<std::string> arguments = change(*known, session_.clock.floor_us());
+    auto arguments = TRY(change(*known, session_.clock.floor_us()));
     if (arguments.empty()) return {};
     arguments.insert(arguments.begin(), std::to_string(known->generation()));
     const std::string key(kLimitsKey);
@@ -82,13 +87,15 @@ Result<void> RedisStore::perform(const core::Define& define) {
   LimitEntry probe = redefined({}, define.limit, 0);
   TRY(KnownLimit::make(std::move(probe)));
   bool has_new_revision = false;
-  auto changed = change_definitions([&](const LimitBook& known, std::uint64_t now_us) -> std::vector<std::string> {
+  auto changed = change_definitions([&](const LimitBook& known, std::uint64_t now_us) -> Fields {
+    // What its meters may be written in is not known, so it cannot be replaced either.
+    if (const auto unreadable = known.unreadable(define.limit.name())) return *unreadable;
     const auto found = known.entries().find(define.limit.name());
     const LimitEntry before = found == known.entries().end() ? LimitEntry() : found->second;
     const LimitEntry after = redefined(before, define.limit, now_us);
     has_new_revision = before.definition && after.rev != before.rev;
-    if (after == before) return {};
-    return {define.limit.name(), to_text(after)};
+    if (after == before) return std::vector<std::string>();
+    return std::vector<std::string>{define.limit.name(), to_text(after)};
   });
   if (changed && has_new_revision) return keep_meters(define.limit.name());
   return changed;
@@ -96,10 +103,11 @@ Result<void> RedisStore::perform(const core::Define& define) {
 
 Result<bool> RedisStore::perform(const core::Drop& drop) {
   bool is_dropped = false;
-  TRY(change_definitions([&](const LimitBook& known, std::uint64_t now_us) -> std::vector<std::string> {
+  TRY(change_definitions([&](const LimitBook& known, std::uint64_t now_us) -> Fields {
+    if (const auto unreadable = known.unreadable(drop.name)) return *unreadable;
     is_dropped = known.find(drop.name) != nullptr;
-    if (!is_dropped) return {};
-    return {std::string(drop.name), to_text(dropped(known.find(drop.name)->entry(), now_us))};
+    if (!is_dropped) return std::vector<std::string>();
+    return std::vector<std::string>{std::string(drop.name), to_text(dropped(known.find(drop.name)->entry(), now_us))};
   }));
   if (is_dropped) has_leftovers_.store(true);
   return is_dropped;
@@ -121,7 +129,14 @@ Result<void> RedisStore::perform(const core::Clear& /*clear*/) {
 Result<std::optional<Limit>> RedisStore::perform(const core::FindLimit& find) {
   TRY(refresh_book_if_changed());
   const Book known = book();
+  if (const auto unreadable = known->unreadable(find.name)) return *unreadable;
   const KnownLimit* limit = known->find(find.name);
+  return limit == nullptr ? std::nullopt : std::optional(limit->definition());
+}
+
+std::optional<Limit> RedisStore::known_limit(std::string_view name) const {
+  const Book known = book();
+  const KnownLimit* limit = known->find(name);
   return limit == nullptr ? std::nullopt : std::optional(limit->definition());
 }
 

@@ -1,7 +1,14 @@
 // What the files of RedisStore share about holds. Internal to them.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "store/redis/redis_store.h"
 
@@ -22,7 +29,19 @@ struct RedisStore::FoundHold {
   HoldState state = HoldState::kHeld;
   std::uint64_t expires_us = 0;
   std::string tag;
-  std::vector<Part> parts;
+  std::vector<Part> parts;  // their units: once it is committed, what was committed
+  // Of one that was committed or cancelled: how that was answered; nil if that was not kept then.
+  wire::RespValue ending;
+  bool is_of_all = false;  // committed to all that was held
+
+  [[nodiscard]] bool has_units(std::span<const Amount> amounts) const {
+    return std::ranges::equal(parts, amounts, {}, &Part::units);
+  }
+  [[nodiscard]] Amount units() const {
+    Amount units = 0;
+    for (const Part& part : parts) units += part.units;
+    return units;
+  }
 
   [[nodiscard]] HoldInfo info(std::string_view id) const {
     HoldInfo info{.id = std::string(id),
@@ -37,6 +56,22 @@ struct RedisStore::FoundHold {
   }
 };
 
+// Holds that were made through this store, so that their ends need no look at them. The latest of them; the others are
+// looked for. Thread safety: any thread.
+class RedisStore::RecentHolds {
+ public:
+  void put(std::string_view id, FoundHold hold);
+  [[nodiscard]] std::optional<FoundHold> find(std::string_view id) const;
+  void forget(std::string_view id);
+
+ private:
+  static constexpr std::size_t kHoldsMax = 10'000;
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, FoundHold> holds_;
+  std::deque<std::string> ids_;  // the oldest first; some of which are forgotten
+};
+
 // What is to become of an open hold.
 struct RedisStore::Closing {
   std::string_view operation;
@@ -46,6 +81,10 @@ struct RedisStore::Closing {
   std::string_view home = {};  // in a Cluster: the key that the hold's record lies with
 
   [[nodiscard]] bool is_commit() const { return operation == "commit"; }
+  // Whether that is how a hold has ended.
+  [[nodiscard]] bool leads_to(HoldState state) const {
+    return is_commit() ? state == HoldState::kCommitted : operation == "cancel" && state == HoldState::kCancelled;
+  }
 };
 
 }  // namespace mete::store::redis

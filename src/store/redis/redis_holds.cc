@@ -14,6 +14,11 @@ namespace mete::store::redis {
 
 namespace {
 
+// Of one charge: what the short scripts do.
+bool may_be_short(const KnownLimit& limit) {
+  return limit.rule().rule().kind != Kind::kSliding && !limit.definition().is_shadow();
+}
+
 HoldState state_of(std::string_view text) {
   return text == "committed" ? HoldState::kCommitted : text == "cancelled" ? HoldState::kCancelled : HoldState::kHeld;
 }
@@ -28,6 +33,7 @@ Result<core::Verdict> RedisStore::hold_at_home(const Hold& request) {
   const auto ttl_us = TRY(micros_of("ttl", request.ttl));
   const std::string fingerprint =
       fingerprint_of({.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
+  if (auto verdict = hold_shortly(request, static_cast<std::uint64_t>(ttl_us), fingerprint)) return std::move(*verdict);
   const auto write = [&](const Meters& meters, Call& call) {
     call.arguments.emplace_back("hold");
     call.arguments.push_back(std::to_string(meters.list.size()) + (request.usages.empty() ? " 0 " : " 1 ") +
@@ -49,7 +55,78 @@ Result<core::Verdict> RedisStore::hold_at_home(const Hold& request) {
   };
   const auto answer = TRY(settle_once(
       request.charges, {.id = request.id, .fingerprint = fingerprint, .home = request.charges[0].key}, write));
-  return read_decision(answer.reply, answer.meters, Mode::kTake, request.usages);
+  remember_hold(request, answer);
+  return read_decision(answer.reply, answer.meters, Mode::kTake, request.usages)
+      .map_error(naming(record_key(request.id, request.charges[0].key)));
+}
+
+ShortHold RedisStore::short_hold(const Book& known, const KnownLimit& limit, std::string_view key, std::string_view id,
+                                 std::string_view tag) const {
+  return {.limit = limit,
+          .key = key,
+          .id = id,
+          .tag = tag,
+          .meter_name = meter_key(limit.definition().name(), key),
+          .record_name = record_key(id, key),
+          .tag_name = tag.empty() ? std::string() : tag_key(tag),
+          .bounds = session_.clock.bounds(),
+          .now_us = us_of(now()),
+          .retention_us = static_cast<std::uint64_t>(id_retention_.ns() / kNsPerMicro),
+          .epoch = known->epoch()};
+}
+
+// None: it is settle.lua's.
+std::optional<Result<core::Verdict>> RedisStore::hold_shortly(const Hold& request, std::uint64_t ttl_us,
+                                                              const std::string& fingerprint) {
+  if (is_cluster_ || request.charges.size() != 1 || !request.usages.empty()) return std::nullopt;
+  const Charge& charge = request.charges[0];
+  const Book known = book();
+  const KnownLimit* const limit = known->find(charge.limit);
+  if (limit == nullptr || !may_be_short(*limit)) return std::nullopt;
+  Batch batch;
+  short_hold(known, *limit, charge.key, request.id, request.tag)
+      .write(ShortHold::Beginning{.ttl_us = ttl_us, .cost = charge.cost, .fingerprint = fingerprint}, batch);
+  auto reply = run(batch);
+  if (!reply) return reply.error();
+  if (reply->elements.empty()) return std::nullopt;
+  if (const auto seen = saw(element(*reply, 1)); !seen) return seen.error();
+  const Answer answer{meters_of(known, *limit, charge), std::move(*reply)};
+  remember_hold(request, answer);
+  return read_decision(answer.reply, answer.meters, Mode::kTake, {});
+}
+
+void RedisStore::remember_hold(const Hold& request, const Answer& answer) {
+  const auto made_us = read_natural(element(answer.reply, 1));
+  if (is_cluster_ || !made_us || element(answer.reply, 2).integer != 1 || !answer.meters.book) return;
+  FoundHold hold;
+  hold.made_us = *made_us;
+  hold.tag = request.tag;
+  for (const Charge& charge : request.charges) {
+    const KnownLimit* const limit = answer.meters.book->find(charge.limit);
+    if (limit == nullptr || limit->definition().is_shadow()) return;  // whether its part is held, a look tells
+    hold.parts.push_back({std::string(charge.limit), std::string(charge.key), charge.cost, true, limit->entry().born});
+  }
+  recent_holds_->put(request.id, std::move(hold));
+}
+
+void RedisStore::RecentHolds::put(std::string_view id, FoundHold hold) {
+  const std::lock_guard guard(mutex_);
+  ids_.emplace_back(id);
+  holds_.insert_or_assign(ids_.back(), std::move(hold));
+  if (ids_.size() <= kHoldsMax) return;
+  holds_.erase(ids_.front());
+  ids_.pop_front();
+}
+
+std::optional<RedisStore::FoundHold> RedisStore::RecentHolds::find(std::string_view id) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = holds_.find(std::string(id));
+  return found == holds_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void RedisStore::RecentHolds::forget(std::string_view id) {
+  const std::lock_guard guard(mutex_);
+  holds_.erase(std::string(id));
 }
 
 // Null if there is no hold of that id, or it was forgotten.
@@ -57,10 +134,15 @@ Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::stri
   const std::string key = record_key(id, home);
   const std::string arguments[] = {"hold"};
   const auto reply = TRY(run_script(StoreScript::kLook, {&key, 1}, arguments));
-  FoundHold hold;
-  hold.now_us = TRY(saw(element(reply, 0)));
+  const auto now_us = TRY(saw(element(reply, 0)));
   if (reply.elements.size() < 2) return std::nullopt;
-  const wire::RespValue& record = reply.elements[1];
+  return read_hold(reply.elements[1], now_us).map_error(naming(key));
+}
+
+Result<std::optional<RedisStore::FoundHold>> RedisStore::read_hold(const wire::RespValue& record,
+                                                                   std::uint64_t now_us) const {
+  FoundHold hold;
+  hold.now_us = now_us;
   if (element(record, 1).text != std::to_string(book()->epoch())) return std::nullopt;
   hold.made_us = TRY(read_natural(element(record, 0)));
   hold.state = state_of(element(record, 2).text);
@@ -76,55 +158,112 @@ Result<std::optional<RedisStore::FoundHold>> RedisStore::look_for_hold(std::stri
     const auto born = TRY(read_natural(element(part, 4)));
     hold.parts.push_back({element(part, 0).text, element(part, 1).text, units, element(part, 3).text == "1", born});
   }
+  hold.ending = element(record, 7);
+  hold.is_of_all = element(record, 8).integer == 1;
   return hold;
 }
 
 // What becomes of an open hold. The meters that it is on must be known before the script can be called, so the hold is
 // looked at first; the script sees whether it is still the same one.
 Result<Settlement> RedisStore::close_at_home(std::string_view id, const Closing& closing) {
+  if (auto settlement = close_recent(id, closing)) return std::move(*settlement);
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const auto found = TRY(look_for_hold(id, closing.home));
     if (!found) return core::no_hold(id);
     const FoundHold& hold = *found;
-    if (hold.state != HoldState::kHeld) return core::not_open(id, hold.state);
+    if (hold.state != HoldState::kHeld) return closed_before(id, hold, closing);
     TRY(check_amounts(hold, closing));
     auto answer = TRY(send_closing(id, hold, closing));
     const std::string& what = element(answer.reply, 0).text;
-    if (what == "ok") {
-      auto settlement = read_settlement(answer);
-      if (settlement && closing.is_commit()) settlement->amount = committed_amount(hold, closing);
-      return settlement;
-    }
+    if (what == "ok") return settlement_of(hold, closing, answer);
     if (what == "nohold") return core::no_hold(id);
     if (what == "expired") return core::not_open(id, HoldState::kExpired);
-    if (what == "final") {
-      return core::not_open(id, state_of(element(answer.reply, 2).text));
-    }
     if (what == "overage") {
       const auto index = static_cast<std::size_t>(element(answer.reply, 2).integer) - 1;
       if (index >= answer.meters.list.size()) return unexpected_reply("an answer to a script");
       const auto overage = TRY(read_units(element(answer.reply, 3)));
       return core::overage_does_not_fit(answer.meters.list[index].limit->definition().name(), overage);
     }
-    // "changed": another hold has taken its place in between.
+    // "changed": another hold has taken its place in between; "final": it has ended since it was looked at.
   }
   return too_busy();
+}
+
+Result<Settlement> RedisStore::settlement_of(const FoundHold& hold, const Closing& closing, const Answer& answer) {
+  auto settlement = read_settlement(answer);
+  if (settlement && closing.is_commit()) settlement->amount = committed_amount(hold, closing);
+  return settlement;
+}
+
+// None: whatever has become of the hold meanwhile, a look at it tells.
+std::optional<Result<Settlement>> RedisStore::close_recent(std::string_view id, const Closing& closing) {
+  const auto hold = recent_holds_->find(id);
+  if (!hold || !check_amounts(*hold, closing)) return std::nullopt;
+  if (closing.operation != "extend") recent_holds_->forget(id);
+  if (auto settlement = close_shortly(id, *hold, closing)) return settlement;
+  const auto answer = send_closing(id, *hold, closing);
+  if (!answer) return answer.error();
+  if (element(answer->reply, 0).text != "ok") return std::nullopt;
+  return settlement_of(*hold, closing, *answer);
+}
+
+std::optional<Result<Settlement>> RedisStore::close_shortly(std::string_view id, const FoundHold& hold,
+                                                            const Closing& closing) {
+  const bool is_one = hold.parts.size() == 1 && closing.operation != "extend" && !closing.allow_overage;
+  if (!is_one) return std::nullopt;
+  const FoundHold::Part& part = hold.parts[0];
+  const Book known = book();
+  const KnownLimit* const limit = known->find(part.limit);
+  if (limit == nullptr || limit->entry().born != part.born || !may_be_short(*limit)) return std::nullopt;
+  Amount committed = ShortHold::End::kNothing;
+  if (closing.is_commit()) committed = closing.amounts.empty() ? ShortHold::End::kAll : closing.amounts[0];
+  Batch batch;
+  short_hold(known, *limit, part.key, id, hold.tag)
+      .write(ShortHold::End{.made_us = hold.made_us, .committed = committed}, batch);
+  auto reply = run(batch);
+  if (!reply) return reply.error();
+  if (reply->elements.empty()) return std::nullopt;
+  if (const auto seen = saw(element(*reply, 1)); !seen) return seen.error();
+  const Charge charge{part.limit, part.key, 0};
+  return settlement_of(hold, closing, Answer{meters_of(known, *limit, charge), std::move(*reply)});
+}
+
+// The same end again gets the same answer.
+Result<void> RedisStore::check_repeated(std::string_view id, const FoundHold& hold, const Closing& closing) {
+  if (!closing.leads_to(hold.state)) return core::not_open(id, hold.state);
+  if (!closing.is_commit()) return {};
+  TRY(check_amount_count(hold, closing));
+  const bool is_same = closing.amounts.empty() ? hold.is_of_all : hold.has_units(closing.amounts);
+  if (!is_same) return core::committed_otherwise(id);
+  return {};
+}
+
+Result<Settlement> RedisStore::closed_before(std::string_view id, const FoundHold& hold, const Closing& closing) const {
+  if (hold.ending.elements.empty()) return core::not_open(id, hold.state);  // of an earlier version
+  TRY(check_repeated(id, hold, closing));
+  constexpr std::size_t kWordsBeforeMeters = 3;
+  Answer answer{.meters = {}, .reply = hold.ending};
+  const std::size_t words = answer.reply.elements.size();
+  answer.meters.list.resize(words - std::min(words, kWordsBeforeMeters));
+  auto settlement = TRY(read_settlement(answer).map_error(naming(record_key(id, closing.home))));
+  if (closing.is_commit()) settlement.amount = hold.units();
+  return settlement;
 }
 
 Amount RedisStore::committed_amount(const FoundHold& hold, const Closing& closing) {
   Amount committed = 0;
   for (const Amount amount : closing.amounts) committed += amount;
-  if (closing.amounts.empty()) {
-    for (const FoundHold::Part& part : hold.parts) committed += part.units;
-  }
-  return committed;
+  return closing.amounts.empty() ? hold.units() : committed;
+}
+
+Result<void> RedisStore::check_amount_count(const FoundHold& hold, const Closing& closing) {
+  if (closing.amounts.empty() || closing.amounts.size() == hold.parts.size()) return {};
+  return core::wrong_amount_count(hold.parts.size(), closing.amounts.size());
 }
 
 Result<void> RedisStore::check_amounts(const FoundHold& hold, const Closing& closing) {
+  TRY(check_amount_count(hold, closing));
   if (closing.amounts.empty()) return {};
-  if (closing.amounts.size() != hold.parts.size()) {
-    return core::wrong_amount_count(hold.parts.size(), closing.amounts.size());
-  }
   for (std::size_t i = 0; i < hold.parts.size() && !closing.allow_overage; ++i) {
     const FoundHold::Part& part = hold.parts[i];
     if (closing.amounts[i] > part.units) {
@@ -204,7 +343,7 @@ Result<std::vector<std::string>> RedisStore::perform(const core::ListTagged& lis
   const auto& fields = element(reply, 1).elements;
   std::vector<std::string> ids;
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-    const auto expires_us = TRY(read_natural(fields[i + 1]));
+    const auto expires_us = TRY(read_natural(fields[i + 1]).map_error(naming(key)));
     if (now_us < expires_us) ids.push_back(fields[i].text);
   }
   std::sort(ids.begin(), ids.end());

@@ -85,15 +85,15 @@ Amount remaining_of(KeyRecord& quota, Instant now) {
 void RedisKeys::add_call(Batch& batch, std::string_view key, std::string_view operation,
                          std::initializer_list<std::string_view> arguments) const {
   const std::string name = key_name(key, session_.epoch.load(std::memory_order_relaxed));
-  const std::string floor = std::to_string(session_.clock.floor_us());
-  std::vector<std::string_view> words = {name, operation, floor};
+  const std::string bounds = session_.bounds_text();
+  std::vector<std::string_view> words = {name, operation, bounds};
   words.insert(words.end(), arguments.begin(), arguments.end());
   batch.add_script(name, script(StoreScript::kKeys), 1, words);
 }
 
-Result<RedisKeys::Told> RedisKeys::told_by(Result<wire::RespValue> reply) {
+Result<RedisKeys::Told> RedisKeys::told_by(const Batch& batch, std::size_t index, Result<wire::RespValue> reply) {
   constexpr std::size_t kReplyParts = 4;
-  auto parts = TRY(unless_error(std::move(reply)));
+  auto parts = TRY(unless_error(std::move(reply), batch, index));
   if (parts.elements.size() != kReplyParts || parts.elements[0].integer < 0) {
     return unexpected_reply("a reply of the script for keys");
   }
@@ -103,10 +103,10 @@ Result<RedisKeys::Told> RedisKeys::told_by(Result<wire::RespValue> reply) {
   session_.clock.raise(now_us);
   Told told{.now = instant_of_micros(now_us), .before = {}, .wanted = {}, .fits = fits.integer != 0};
   if (before.type == wire::RespType::kBulk) {
-    told.before = TRY(read_key_record(before.text));
+    told.before = TRY(read_key_record(before.text).map_error(naming(batch.keys(index))));
   }
   if (wanted.type == wire::RespType::kBulk) {
-    told.wanted = TRY(read_key_record(wanted.text));
+    told.wanted = TRY(read_key_record(wanted.text).map_error(naming(batch.keys(index))));
   }
   return told;
 }
@@ -117,7 +117,7 @@ Result<RedisKeys::Told> RedisKeys::call(std::string_view key, std::string_view o
   add_call(batch, key, operation, arguments);
   Replies replies;
   link_.run(batch, replies);
-  return told_by(std::move(replies.front()));
+  return told_by(batch, 0, std::move(replies.front()));
 }
 
 Result<std::optional<std::int64_t>> RedisKeys::perform(const core::GetKey& get) {
@@ -161,35 +161,111 @@ Result<std::optional<std::int64_t>> RedisKeys::perform(const core::TakeOut& take
       });
 }
 
-Result<std::int64_t> RedisKeys::perform(const core::AddToCounter& add) {
-  const Result<void> is_consumable = core::validate_consumption(add.by);
-  return call(add.key, "add", {std::to_string(add.by), flag(is_consumable.has_value())})
-      .and_then([&](Told told) -> Result<std::int64_t> {
-        if (told.before.type == KeyType::kThrottle) return core::wrong_type();
-        if (told.before.type == KeyType::kQuota) {
-          if (!is_consumable) return is_consumable.error();
-          return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;
-        }
-        if (!told.wanted) return core::counter_overflow();
-        return told.wanted->value;
-      });
+// --- Steps, one by one or together -----------------------------------------------------------------------------------
+
+template <class Step>
+Result<typename Step::Answer> RedisKeys::ask(const Step& step) {
+  Batch batch;
+  TRY(add_step(batch, step));
+  Replies replies;
+  link_.run(batch, replies);
+  return answer_of(step, TRY(told_by(batch, 0, std::move(replies.front()))));
+}
+template Result<std::int64_t> RedisKeys::ask(const core::AddToCounter& step);
+template Result<BoundedSum> RedisKeys::ask(const core::AddBounded& step);
+template Result<Amount> RedisKeys::ask(const core::TakeQuota& step);
+template Result<core::Verdict> RedisKeys::ask(const core::Throttle& step);
+
+Result<void> RedisKeys::perform(const core::KeysEach& keys) {
+  Batch batch;
+  std::vector<std::size_t> sent;
+  for (std::size_t i = 0; i < keys.steps.size(); ++i) {
+    const auto added = std::visit([&](const auto& step) { return add_step(batch, step); }, keys.steps[i]);
+    if (added) {
+      sent.push_back(i);
+    } else {
+      keys.answers[i] = added.error();
+    }
+  }
+  Replies replies;
+  if (!sent.empty()) link_.run(batch, replies);
+  for (std::size_t call = 0; call < sent.size(); ++call) {
+    const auto read = [&](const auto& step) -> Result<core::KeyStepAnswer> {
+      return answer_of(step, TRY(told_by(batch, call, std::move(replies[call]))));
+    };
+    keys.answers[sent[call]] = std::visit(read, keys.steps[sent[call]]);
+  }
+  return {};
 }
 
-Result<BoundedSum> RedisKeys::perform(const core::AddBounded& add) {
+Result<void> RedisKeys::add_step(Batch& batch, const core::AddToCounter& add) const {
+  add_call(batch, add.key, "add", {std::to_string(add.by), flag(core::validate_consumption(add.by).has_value())});
+  return {};
+}
+
+Result<std::int64_t> RedisKeys::answer_of(const core::AddToCounter& add, Told told) {
+  if (told.before.type == KeyType::kThrottle) return core::wrong_type();
+  if (told.before.type == KeyType::kQuota) {
+    TRY(core::validate_consumption(add.by));
+    return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;
+  }
+  if (!told.wanted) return core::counter_overflow();
+  return told.wanted->value;
+}
+
+Result<void> RedisKeys::add_step(Batch& batch, const core::AddBounded& add) const {
   using Limits = std::numeric_limits<std::int64_t>;
   const auto expiry = TRY(words_of(add.expiry));
-  return call(add.key, "add_bounded",
-              {std::to_string(add.by), std::to_string(add.lower.value_or(Limits::min())),
-               std::to_string(add.upper.value_or(Limits::max())), flag(add.saturate), expiry.kind, expiry.micros,
-               flag(add.expiry_only_if_none)})
-      .and_then([&](const Told& told) -> Result<BoundedSum> {
-        if (!told.before.is_counter_or_none()) return core::wrong_type();
-        if (told.wanted) return BoundedSum{told.wanted->value, told.wanted->value - told.before.value};
-        // There always is a sum to saturate at; but what that adds may be more than a number can tell.
-        if (add.saturate) return core::counter_overflow();
-        return BoundedSum{.value = told.before.value, .applied = 0};
-      });
+  add_call(batch, add.key, "add_bounded",
+           {std::to_string(add.by), std::to_string(add.lower.value_or(Limits::min())),
+            std::to_string(add.upper.value_or(Limits::max())), flag(add.saturate), expiry.kind, expiry.micros,
+            flag(add.expiry_only_if_none)});
+  return {};
 }
+
+Result<BoundedSum> RedisKeys::answer_of(const core::AddBounded& add, const Told& told) {
+  if (!told.before.is_counter_or_none()) return core::wrong_type();
+  if (told.wanted) return BoundedSum{told.wanted->value, told.wanted->value - told.before.value};
+  // There always is a sum to saturate at; but what that adds may be more than a number can tell.
+  if (add.saturate) return core::counter_overflow();
+  return BoundedSum{.value = told.before.value, .applied = 0};
+}
+
+Result<void> RedisKeys::add_step(Batch& batch, const core::TakeQuota& take) const {
+  add_call(batch, take.key, "quota_take",
+           {std::to_string(take.rule.amount), window_text(take.rule), std::to_string(take.units)});
+  return {};
+}
+
+Result<Amount> RedisKeys::answer_of(const core::TakeQuota& /*take*/, Told told) {
+  if (told.before.type != KeyType::kNone && told.before.type != KeyType::kQuota) return core::wrong_type();
+  return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;
+}
+
+Result<void> RedisKeys::add_step(Batch& batch, const core::Throttle& throttle) const {
+  const auto period_us = TRY(micros_of("period", throttle.request.period));
+  add_call(batch, throttle.key, "throttle",
+           {std::to_string(throttle.request.capacity), std::to_string(throttle.request.count),
+            std::to_string(period_us), std::to_string(throttle.request.quantity)});
+  return {};
+}
+
+Result<core::Verdict> RedisKeys::answer_of(const core::Throttle& throttle, Told told) {
+  if (!told.wanted) return core::wrong_type();
+  KeyRecord& record = *told.wanted;
+  const core::Moment moment = record.settle(told.now);
+  core::Verdict verdict;
+  verdict.is_allowed = told.fits;
+  verdict.violated = told.fits ? 0 : 1;
+  verdict.taken = told.fits ? throttle.request.quantity : 0;
+  if (!told.fits) {
+    verdict.retry_after = core::wait_for(record.rule, record.state, throttle.request.quantity, moment);
+  }
+  core::tell_standing(record.rule, record.state, moment, verdict);
+  return verdict;
+}
+
+// --- Quotas and any key ----------------------------------------------------------------------------------------------
 
 Result<void> RedisKeys::perform(const core::SetQuota& set) {
   return call(set.key, "quota_set", {std::to_string(set.rule.amount), window_text(set.rule)})
@@ -215,36 +291,6 @@ Result<bool> RedisKeys::perform(const core::RemoveQuota& remove) {
     if (told.before.type != KeyType::kQuota) return core::wrong_type();
     return true;
   });
-}
-
-Result<Amount> RedisKeys::perform(const core::TakeQuota& take) {
-  return call(take.key, "quota_take",
-              {std::to_string(take.rule.amount), window_text(take.rule), std::to_string(take.units)})
-      .and_then([](Told told) -> Result<Amount> {
-        if (told.before.type != KeyType::kNone && told.before.type != KeyType::kQuota) return core::wrong_type();
-        return told.wanted ? remaining_of(*told.wanted, told.now) : core::kQuotaDenied;
-      });
-}
-
-Result<core::Verdict> RedisKeys::perform(const core::Throttle& throttle) {
-  const auto period_us = TRY(micros_of("period", throttle.request.period));
-  return call(throttle.key, "throttle",
-              {std::to_string(throttle.request.capacity), std::to_string(throttle.request.count),
-               std::to_string(period_us), std::to_string(throttle.request.quantity)})
-      .and_then([&](Told told) -> Result<core::Verdict> {
-        if (!told.wanted) return core::wrong_type();
-        KeyRecord& record = *told.wanted;
-        const core::Moment moment = record.settle(told.now);
-        core::Verdict verdict;
-        verdict.is_allowed = told.fits;
-        verdict.violated = told.fits ? 0 : 1;
-        verdict.taken = told.fits ? throttle.request.quantity : 0;
-        if (!told.fits) {
-          verdict.retry_after = core::wait_for(record.rule, record.state, throttle.request.quantity, moment);
-        }
-        core::tell_standing(record.rule, record.state, moment, verdict);
-        return verdict;
-      });
 }
 
 Result<KeyType> RedisKeys::perform(const core::TypeOfKey& find) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,15 @@ namespace mete::store::redis {
 //
 // Thread safety: any thread, at any time.
 struct Session {
+  // `step_max`: as RemoteClock has it.
+  explicit Session(Duration step_max = {}) : clock(step_max) {}
+
+  // What time it can be, as lua/clock.lua takes it.
+  [[nodiscard]] std::string bounds_text() const {
+    const TimeBounds bounds = clock.bounds();
+    return std::to_string(bounds.earliest_us) + " " + std::to_string(bounds.latest_us);
+  }
+
   RemoteClock clock;
   // How often everything was cleared. What was written under another epoch is as gone.
   std::atomic<std::uint64_t> epoch{0};
@@ -40,13 +50,15 @@ class RedisKeys {
   Result<std::optional<std::int64_t>> perform(const core::GetKey& get);
   Result<SetAnswer> perform(const core::SetCounter& set);
   Result<std::optional<std::int64_t>> perform(const core::TakeOut& take);
-  Result<std::int64_t> perform(const core::AddToCounter& add);
-  Result<BoundedSum> perform(const core::AddBounded& add);
+  Result<std::int64_t> perform(const core::AddToCounter& add) { return ask(add); }
+  Result<BoundedSum> perform(const core::AddBounded& add) { return ask(add); }
   Result<void> perform(const core::SetQuota& set);
   Result<std::optional<QuotaStanding>> perform(const core::GetQuota& get);
   Result<bool> perform(const core::RemoveQuota& remove);
-  Result<Amount> perform(const core::TakeQuota& take);
-  Result<core::Verdict> perform(const core::Throttle& throttle);
+  Result<Amount> perform(const core::TakeQuota& take) { return ask(take); }
+  Result<core::Verdict> perform(const core::Throttle& throttle) { return ask(throttle); }
+  // On one way there and back.
+  Result<void> perform(const core::KeysEach& keys);
   Result<KeyType> perform(const core::TypeOfKey& find);
   Result<bool> perform(const core::RemoveKey& remove);
   Result<std::optional<Instant>> perform(const core::FindExpiry& find);
@@ -70,10 +82,22 @@ class RedisKeys {
 
   void add_call(Batch& batch, std::string_view key, std::string_view operation,
                 std::initializer_list<std::string_view> arguments) const;
-  Result<Told> told_by(Result<wire::RespValue> reply);
+  Result<Told> told_by(const Batch& batch, std::size_t index, Result<wire::RespValue> reply);
   // Calls the script.
   Result<Told> call(std::string_view key, std::string_view operation,
                     std::initializer_list<std::string_view> arguments = {});
+  // The call of a step, and its answer by what that told.
+  Result<void> add_step(Batch& batch, const core::AddToCounter& add) const;
+  Result<void> add_step(Batch& batch, const core::AddBounded& add) const;
+  Result<void> add_step(Batch& batch, const core::TakeQuota& take) const;
+  Result<void> add_step(Batch& batch, const core::Throttle& throttle) const;
+  static Result<std::int64_t> answer_of(const core::AddToCounter& add, Told told);
+  static Result<BoundedSum> answer_of(const core::AddBounded& add, const Told& told);
+  static Result<Amount> answer_of(const core::TakeQuota& take, Told told);
+  static Result<core::Verdict> answer_of(const core::Throttle& throttle, Told told);
+  template <class Step>
+  Result<typename Step::Answer> ask(const Step& step);
+
   // A page of a listing, in all epochs, whether or not they have gone.
   struct NamePage {
     std::uint64_t cursor = 0;

@@ -41,7 +41,7 @@ Result<KeyPage> RedisKeys::perform(const core::ScanKeys& scan) {
   if (!batch.empty()) link_.run(batch, replies);
   KeyPage page{.cursor = names.cursor, .keys = {}};
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto told = TRY(told_by(std::move(replies[i])));
+    const auto told = TRY(told_by(batch, i, std::move(replies[i])));
     if (told.before.type != KeyType::kNone) page.keys.push_back({std::move(keys[i]), told.before.type});
   }
   return page;
@@ -55,7 +55,7 @@ Result<std::size_t> RedisKeys::perform(const core::CountKeys& /*count*/) {
   for (std::size_t node = 0; node < nodes; ++node) {
     Replies replies;
     nodes = TRY(link_.run_on_node(node, batch, replies));
-    const auto keys = TRY(unless_error(std::move(replies.front())));
+    const auto keys = TRY(unless_error(std::move(replies.front()), batch, 0));
     size += static_cast<std::size_t>(keys.integer);
   }
   return size;
@@ -71,8 +71,8 @@ Result<std::size_t> RedisKeys::unlink(const std::vector<KeyName>& names) {
   Replies replies;
   link_.run(batch, replies);
   std::size_t removed = 0;
-  for (auto& reply : replies) {
-    const auto count = TRY(unless_error(std::move(reply)));
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    const auto count = TRY(unless_error(std::move(replies[i]), batch, i));
     removed += static_cast<std::size_t>(count.integer);
   }
   return removed;

@@ -112,7 +112,7 @@ Result<std::uint64_t> RedisStore::sweep_leftovers(std::uint64_t cursor) {
       if (MeterImage::is_of_present_revision(*limit, value.text)) continue;
       TRY(catch_up(*limit, meter->key));
     } else {
-      const std::string arguments[] = {value.text, "", "", ""};
+      const std::string arguments[] = {value.text, "", "", "", ""};
       TRY(run_script(StoreScript::kReplace, {&name, 1}, arguments));
     }
   }

@@ -11,11 +11,11 @@
 namespace mete::store::redis {
 
 std::optional<Result<core::Verdict>> RedisStore::take_plainly(const Take& request, const Meters& meters) {
-  const std::uint64_t floor_us = session_.clock.floor_us();
+  const TimeBounds bounds = session_.clock.bounds();
   const bool may_be_plain = request.mode == Mode::kTake && request.id.empty() && request.usages.empty();
-  if (!may_be_plain || floor_us < kPlainEpochUs) return std::nullopt;
+  if (!may_be_plain || bounds.earliest_us < kPlainEpochUs) return std::nullopt;
   PlainCall call;
-  call.begin(floor_us);
+  call.begin(bounds);
   for (const Charged& meter : meters.list) {
     const auto charge_us = meter.limit->plain_charge_us(meter.cost);
     if (!charge_us) return std::nullopt;
@@ -26,12 +26,13 @@ std::optional<Result<core::Verdict>> RedisStore::take_plainly(const Take& reques
   const auto reply = run(batch);
   if (!reply) return reply.error();
   if (reply->type != wire::RespType::kBulk) return std::nullopt;
-  return read_plain_take(meters, reply->text, floor_us);
+  return read_plain_take(meters, reply->text, bounds);
 }
 
-Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us) {
+Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::string_view text,
+                                                  const TimeBounds& bounds) {
   PlainAnswer answer(text);
-  const std::uint64_t now_us = std::max(answer.now_us(), floor_us);
+  const std::uint64_t now_us = bounds.believed_us(answer.now_us());
   session_.clock.raise(now_us);
   engine::MeterAccesses accesses;
   for (const Charged& meter : meters.list) {
@@ -45,15 +46,16 @@ Result<core::Verdict> RedisStore::read_plain_take(const Meters& meters, std::str
         core::bucket::now_ticks(access.rule->rule(), instant_of(std::max(answer.next().full_us(), now_us))));
   }
   const core::Verdict verdict = engine::admit(accesses, Mode::kTake);
-  if (verdict.is_allowed == answer.is_denied()) return unexpected_reply(text);
+  if (verdict.is_allowed == answer.is_denied()) return unreadable_record(meters.list[0].name, text);
   return in_clock_steps(verdict);
 }
 
-Result<core::Verdict> RedisStore::read_plain_charge(const KnownLimit& limit, Amount cost,
+Result<core::Verdict> RedisStore::read_plain_charge(const KnownLimit& limit, const Charge& charge,
                                                     const PlainAnswer::Value& value, std::uint64_t now_us) {
   const core::Rule& rule = limit.rule().rule();
   core::State state;
   const core::Moment moment = limit.rule().moment(state, instant_of(now_us));
+  if (rule.kind == Kind::kSliding) return read_sliding_charge(limit, charge, value, moment);
   if (rule.kind == Kind::kBucket) {
     state.bucket.set_full_at(core::bucket::now_ticks(rule, instant_of(std::max(value.full_us(), now_us))));
   } else if (rule.kind == Kind::kStock) {
@@ -62,8 +64,26 @@ Result<core::Verdict> RedisStore::read_plain_charge(const KnownLimit& limit, Amo
     state.window = {moment.window.start, static_cast<Amount>(value.number)};
   }
   core::Verdict verdict;
-  if (core::take(rule, state, cost, moment, verdict) == value.is_denied) {
-    return unexpected_reply(std::to_string(value.number));
+  if (core::take(rule, state, charge.cost, moment, verdict) == value.is_denied) {
+    return unreadable_record(meter_key(charge.limit, charge.key), std::to_string(value.number));
+  }
+  core::tell_standing(rule, state, moment, verdict);
+  return in_clock_steps(verdict);
+}
+
+// A charge is in the state that is told, if it was made.
+Result<core::Verdict> RedisStore::read_sliding_charge(const KnownLimit& limit, const Charge& charge,
+                                                      const PlainAnswer::Value& value, const core::Moment& moment) {
+  const core::Rule& rule = limit.rule().rule();
+  const auto found = read_sliding(rule, value.state);
+  if (!found) return unreadable_record(meter_key(charge.limit, charge.key), value.state);
+  core::State state;
+  state.sliding = *found;
+  core::Verdict verdict{.is_allowed = !value.is_denied};
+  if (verdict.is_allowed) {
+    verdict.taken = charge.cost;
+  } else if (core::take(rule, state, charge.cost, moment, verdict)) {
+    return unreadable_record(meter_key(charge.limit, charge.key), value.state);
   }
   core::tell_standing(rule, state, moment, verdict);
   return in_clock_steps(verdict);
@@ -85,20 +105,28 @@ struct RedisStore::Together {
   // Calls that are not in the batch yet, and the numbers of their takes.
   PlainCall plain;
   std::vector<std::size_t> plain_takes;
-  CountCall counted;
+  CountCall counted{StoreScript::kCountEach};
   std::vector<std::size_t> counted_takes;
+  CountCall sliding{StoreScript::kSlideEach};
+  std::vector<std::size_t> sliding_takes;
 
-  void begin_calls(std::uint64_t floor_us, std::uint64_t now_us) {
-    plain.begin(std::max(floor_us, kPlainEpochUs));
-    counted.begin(floor_us, now_us);
+  [[nodiscard]] std::size_t longest_call() const { return std::max({plain.size(), counted.size(), sliding.size()}); }
+
+  void begin_calls(const TimeBounds& bounds, std::uint64_t now_us) {
+    plain.begin({std::max(bounds.earliest_us, kPlainEpochUs), std::max(bounds.latest_us, kPlainEpochUs)});
+    counted.begin(bounds, now_us);
+    sliding.begin(bounds, now_us);
     plain_takes.clear();
     counted_takes.clear();
+    sliding_takes.clear();
   }
   void write_calls() {
     for (const std::size_t take : plain_takes) takes[take].command = batch.size();
     if (!plain_takes.empty()) plain.write(StoreScript::kChargeEach, batch);
     for (const std::size_t take : counted_takes) takes[take].command = batch.size();
     if (!counted_takes.empty()) counted.write(batch);
+    for (const std::size_t take : sliding_takes) takes[take].command = batch.size();
+    if (!sliding_takes.empty()) sliding.write(batch);
   }
 };
 
@@ -117,10 +145,10 @@ void RedisStore::take_each(const core::TakeEach& takes) {
     }
   }
   while (!together.takes.empty()) {
-    const std::uint64_t floor_us = session_.clock.floor_us();
-    write_each(together, {known, takes.charges, floor_us});
+    const TimeBounds bounds = session_.clock.bounds();
+    write_each(together, {known, takes.charges, bounds});
     link_->run(together.batch, together.replies);
-    read_each(together, {known, takes.charges, floor_us}, takes.answers);
+    read_each(together, {known, takes.charges, bounds}, takes.answers);
   }
 }
 
@@ -129,17 +157,18 @@ void RedisStore::write_each(Together& together, const EachContext& context) cons
   together.batch.clear();
   const std::uint64_t now_us = us_of(now());
   const std::size_t call_size_max = link_->is_cluster() ? 1 : kCallMetersMax;
-  together.begin_calls(context.floor_us, now_us);
+  together.begin_calls(context.bounds, now_us);
   for (std::size_t i = 0; i < together.takes.size(); ++i) {
     Together::Take& take = together.takes[i];
     const Charge& charge = context.charges[take.index];
-    const bool may_be_plain = take.may_be_short && context.floor_us >= kPlainEpochUs;
+    const bool may_be_plain = take.may_be_short && context.bounds.earliest_us >= kPlainEpochUs;
     const auto charge_us = may_be_plain ? take.limit->plain_charge_us(charge.cost) : std::nullopt;
     const bool is_counted = take.may_be_short && take.limit->is_counted();
-    take.is_short = charge_us || is_counted;
-    if (!take.is_short || std::max(together.plain.size(), together.counted.size()) == call_size_max) {
+    const bool is_sliding = take.may_be_short && take.limit->is_sliding(charge.cost);
+    take.is_short = charge_us || is_counted || is_sliding;
+    if (!take.is_short || together.longest_call() == call_size_max) {
       together.write_calls();
-      together.begin_calls(context.floor_us, now_us);
+      together.begin_calls(context.bounds, now_us);
     }
     if (charge_us) {
       together.plain.add({.limit = *take.limit, .key = charge.key, .charge_us = *charge_us});
@@ -147,6 +176,9 @@ void RedisStore::write_each(Together& together, const EachContext& context) cons
     } else if (is_counted) {
       together.counted.add(*take.limit, charge);
       together.counted_takes.push_back(i);
+    } else if (is_sliding) {
+      together.sliding.add(*take.limit, charge);
+      together.sliding_takes.push_back(i);
     } else {
       take.command = together.batch.size();
       add_take({.charges = {&charge, 1}}, meters_of(context.book, *take.limit, charge), now_us, together.batch);
@@ -165,11 +197,14 @@ void RedisStore::read_each(Together& together, const EachContext& context, std::
     const Result<wire::RespValue>& reply = together.replies[take.command];
     std::optional<PlainAnswer>& answer = told[take.command];
     if (!answer && take.is_short && reply && reply->type == wire::RespType::kBulk) answer.emplace(reply->text);
-    const auto value = answer ? answer->next() : PlainAnswer::Value{.is_plain = false};
+    const bool is_sliding = take.limit->rule().rule().kind == Kind::kSliding;
+    const auto value = !answer      ? PlainAnswer::Value{.is_plain = false}
+                       : is_sliding ? answer->next_state()
+                                    : answer->next();
     if (value.is_plain) {
-      const std::uint64_t now_us = std::max(answer->now_us(), context.floor_us);
+      const std::uint64_t now_us = context.bounds.believed_us(answer->now_us());
       session_.clock.raise(now_us);
-      answers[take.index] = read_plain_charge(*take.limit, charge.cost, value, now_us);
+      answers[take.index] = read_plain_charge(*take.limit, charge, value, now_us);
     } else if (take.is_short && reply && !reply->is_error()) {
       take.may_be_short = false;
       together.takes[again++] = take;

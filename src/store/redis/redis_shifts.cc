@@ -52,7 +52,7 @@ Result<void> RedisStore::shift_together(const ShiftUsage& shifts) {
   Replies replies;
   link_->run(batch, replies);
   for (std::size_t i = 0; i < replies.size(); ++i) {
-    read_shifts(shifts.part(i * together, together), unless_error(std::move(replies[i])));
+    read_shifts(shifts.part(i * together, together), unless_error(std::move(replies[i]), batch, i));
   }
   return {};
 }

@@ -7,12 +7,17 @@
 #include "base/try.h"
 #include "core/refusals.h"
 #include "store/redis/names.h"
+#include "store/redis/redis_hold.h"
 #include "store/redis/replies.h"
 
 namespace mete::store::redis {
 
 RedisStore::RedisStore(std::unique_ptr<Link> link, const Options& options)
-    : link_(std::move(link)), is_cluster_(link_->is_cluster()), id_retention_(options.id_retention) {}
+    : link_(std::move(link)),
+      is_cluster_(link_->is_cluster()),
+      session_(options.clock_step_max),
+      id_retention_(options.id_retention),
+      recent_holds_(std::make_unique<RecentHolds>()) {}
 
 Result<std::unique_ptr<Store>> RedisStore::open(std::string_view url, const Options& options) {
   if (options.clock != nullptr) {
@@ -39,7 +44,7 @@ Instant RedisStore::now() const { return session_.clock.now(); }
 std::string RedisStore::retention_text() const { return std::to_string(id_retention_.ns() / 1000); }
 
 Result<StoreStatistics> RedisStore::perform(const core::ReadStatistics& /*read*/) {
-  StoreStatistics statistics;
+  StoreStatistics statistics = census_.counts();
   statistics.limits = book()->names().size();
   statistics.id_retention = id_retention_;
   return statistics;

@@ -20,6 +20,7 @@
 
 #include "net/fiber_mutex.h"
 #include "store/network/lone_takes.h"
+#include "store/redis/census/census.h"
 #include "store/redis/client/link.h"
 #include "store/redis/limit_book.h"
 #include "store/redis/meter_image.h"
@@ -35,7 +36,9 @@ class RedisStore final : public StoreOf<RedisStore> {
   ~RedisStore() override;
 
   [[nodiscard]] Instant now() const override;
+  [[nodiscard]] ClockStatus clock_status() const override { return session_.clock.status(); }
   [[nodiscard]] std::optional<RemoteStatus> remote() const override { return link_->status(); }
+  [[nodiscard]] std::optional<Limit> known_limit(std::string_view name) const override;
 
  private:
   friend class StoreOf<RedisStore>;
@@ -60,6 +63,7 @@ class RedisStore final : public StoreOf<RedisStore> {
     std::vector<Charged> list;
   };
   struct FoundHold;
+  class RecentHolds;
   using Images = std::vector<std::unique_ptr<MeterImage>>;
 
   RedisStore(std::unique_ptr<Link> link, const Options& options);
@@ -102,7 +106,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   Result<void> refresh_book();
   Result<void> refresh_book_if_changed();
   void keep_book_fresh();
-  using Change = std::function<std::vector<std::string>(const LimitBook&, std::uint64_t now_us)>;
+  using Change = std::function<Result<std::vector<std::string>>(const LimitBook&, std::uint64_t now_us)>;
   Result<void> change_definitions(const Change& change);
   // Null: the book is replaced by a newer one, and what was found in it before must be looked for again.
   Result<const KnownLimit*> find_limit(Book& known, std::string_view name);
@@ -139,7 +143,6 @@ class RedisStore final : public StoreOf<RedisStore> {
   static Error too_busy();
   // How often an operation is tried again because something was put out of its way.
   static constexpr int kAttemptsMax = 32;
-  [[nodiscard]] std::string floor_text() const;
 
   [[nodiscard]] std::string retention_text() const;
 
@@ -163,10 +166,12 @@ class RedisStore final : public StoreOf<RedisStore> {
   // Takes by the short scripts, and takes that have arrived together (redis_plain_takes.cc).
   // None if it is no such take, or the meters are not in that form.
   std::optional<Result<core::Verdict>> take_plainly(const Take& request, const Meters& meters);
-  Result<core::Verdict> read_plain_take(const Meters& meters, std::string_view text, std::uint64_t floor_us);
+  Result<core::Verdict> read_plain_take(const Meters& meters, std::string_view text, const TimeBounds& bounds);
   // The same for one charge of several that have arrived together.
-  static Result<core::Verdict> read_plain_charge(const KnownLimit& limit, Amount cost, const PlainAnswer::Value& value,
-                                                 std::uint64_t now_us);
+  static Result<core::Verdict> read_plain_charge(const KnownLimit& limit, const Charge& charge,
+                                                 const PlainAnswer::Value& value, std::uint64_t now_us);
+  static Result<core::Verdict> read_sliding_charge(const KnownLimit& limit, const Charge& charge,
+                                                   const PlainAnswer::Value& value, const core::Moment& moment);
   // Never waits for other callers, as those may wait for this one.
   Result<core::Verdict> take_alone(const Take& request) {
     return is_cluster_ ? take_in_cluster(request) : take_at_home(request);
@@ -176,7 +181,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   struct EachContext {
     const Book& book;
     std::span<const Charge> charges;
-    std::uint64_t floor_us = 0;
+    TimeBounds bounds;
   };
   void write_each(Together& together, const EachContext& context) const;
   void read_each(Together& together, const EachContext& context, std::span<Result<core::Verdict>> answers);
@@ -207,10 +212,24 @@ class RedisStore final : public StoreOf<RedisStore> {
 
   // Holds (redis_holds.cc).
   Result<std::optional<FoundHold>> look_for_hold(std::string_view id, std::string_view home);
+  [[nodiscard]] Result<std::optional<FoundHold>> read_hold(const wire::RespValue& record, std::uint64_t now_us) const;
   struct Closing;
   static Amount committed_amount(const FoundHold& hold, const Closing& closing);
+  static Result<void> check_amount_count(const FoundHold& hold, const Closing& closing);
   static Result<void> check_amounts(const FoundHold& hold, const Closing& closing);
+  static Result<void> check_repeated(std::string_view id, const FoundHold& hold, const Closing& closing);
+  [[nodiscard]] Result<Settlement> closed_before(std::string_view id, const FoundHold& hold,
+                                                 const Closing& closing) const;
   Result<Answer> send_closing(std::string_view id, const FoundHold& hold, const Closing& closing);
+  static Result<Settlement> settlement_of(const FoundHold& hold, const Closing& closing, const Answer& answer);
+  // By the short scripts, where they do it; and without a look, of a hold that was made here.
+  std::optional<Result<core::Verdict>> hold_shortly(const Hold& request, std::uint64_t ttl_us,
+                                                    const std::string& fingerprint);
+  void remember_hold(const Hold& request, const Answer& answer);
+  [[nodiscard]] ShortHold short_hold(const Book& known, const KnownLimit& limit, std::string_view key,
+                                     std::string_view id, std::string_view tag) const;
+  std::optional<Result<Settlement>> close_shortly(std::string_view id, const FoundHold& hold, const Closing& closing);
+  std::optional<Result<Settlement>> close_recent(std::string_view id, const Closing& closing);
   Result<Settlement> close_hold(std::string_view id, const Closing& closing);
 
   // Where all keys of an operation lie on one node (redis_takes.cc, redis_holds.cc): one script.
@@ -247,6 +266,9 @@ class RedisStore final : public StoreOf<RedisStore> {
   Result<std::optional<Locator>> locate(std::string_view id);
   Result<void> keep_locator(std::string_view id, Duration keep);
   Result<void> keep_answer(std::string_view id, Locator locator, const core::Verdict& verdict);
+  Result<void> keep_ending(std::string_view id, Locator locator, const Settlement& answer,
+                           std::span<const Amount> amounts);
+  Result<void> keep_locator_text(std::string_view id, const Locator& locator);
   Result<core::Verdict> stand(const Take& request, core::Verdict verdict);
   Result<void> tag_if_open(std::string_view id, const Locator& locator);
   Result<void> tag_hold(std::string_view tag, std::string_view id, std::uint64_t expires_us);
@@ -261,7 +283,9 @@ class RedisStore final : public StoreOf<RedisStore> {
   Session session_;
   RedisKeys keys_{*link_, session_};
   LoneTakes lone_takes_;
+  Census census_{*link_};
   const Duration id_retention_;
+  const std::unique_ptr<RecentHolds> recent_holds_;
   std::shared_ptr<const LimitBook> book_ = std::make_shared<const LimitBook>();
   net::FiberMutex refresh_mutex_;           // held while the limits are read
   std::atomic<bool> has_leftovers_{false};  // meters of earlier revisions, or that nobody can reach any more

@@ -64,9 +64,9 @@ Result<core::Verdict> RedisStore::take_at_home(const Take& request) {
 void RedisStore::add_take(const Take& request, const Meters& meters, std::uint64_t window_us, Batch& batch) const {
   const std::string fingerprint = request.id.empty() ? "-" : fingerprint_of(parameters_of(request));
   std::vector<std::string> arguments = {
-      floor_text(), std::string(1, letter_of(request.mode)) + (request.usages.empty() ? " 0 " : " 1 ") + fingerprint +
-                        " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
-                        (request.remembers_denial ? " 1" : " 0")};
+      session_.bounds_text(), std::string(1, letter_of(request.mode)) + (request.usages.empty() ? " 0 " : " 1 ") +
+                                  fingerprint + " " + retention_text() + " " + std::to_string(meters.book->epoch()) +
+                                  (request.remembers_denial ? " 1" : " 0")};
   for (const Charged& meter : meters.list) arguments.push_back(meter.terms(window_us));
   std::vector<std::string_view> words;
   for (const Charged& meter : meters.list) words.push_back(meter.name);
@@ -84,7 +84,10 @@ std::optional<Result<core::Verdict>> RedisStore::read_take(const Take& request, 
   if (const auto seen = saw(element(reply, 1)); !seen) return seen.error();
   const std::string& what = reply.elements[0].text;
   if (what == "mismatch") return core::id_mismatch(request.id);
-  if (what == "again") return read_decision(element(reply, 2), meters, request.mode, {});
+  if (what == "again") {
+    return read_decision(element(reply, 2), meters, request.mode, {})
+        .map_error(naming(record_key(request.id, meters.list[0].key)));
+  }
   if (what != "ok") return std::nullopt;
   return read_decision(reply, meters, request.mode, request.usages);
 }
@@ -92,6 +95,8 @@ std::optional<Result<core::Verdict>> RedisStore::read_take(const Take& request, 
 // A decision that a script has made, with how the meters stand. One that was made earlier is told by the terms of then.
 Result<core::Verdict> RedisStore::read_decision(const wire::RespValue& reply, const Meters& meters, Mode mode,
                                                 std::span<Usage> usages) {
+  const bool is_decision = element(reply, 0).text == "ok" && element(reply, 2).type == wire::RespType::kInteger;
+  if (!is_decision) return unexpected_reply("something as the answer to an operation");
   const auto images = TRY(read_meters(reply, meters, mode == Mode::kUpTo));
   engine::MeterAccesses accesses;
   core::Verdict verdict{.is_allowed = element(reply, 2).integer == 1};
@@ -122,7 +127,8 @@ Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply,
   for (std::size_t i = 0; i < meters.list.size(); ++i) {
     const Charged& meter = meters.list[i];
     const wire::RespValue& told = element(reply, 3 + i);
-    auto image = TRY(MeterImage::told(meter.limit_name, meter.key, element(told, 2).text, element(told, 3), now_us));
+    auto image = TRY(MeterImage::told(meter.limit_name, meter.key, element(told, 2).text, element(told, 3), now_us)
+                         .map_error(naming(meter.name)));
     image->access().cost = meter.cost;
     if (is_reduced) image->access().cost = TRY(read_units(element(told, 1)));
     image->access().charges = meter.charges;
@@ -133,7 +139,7 @@ Result<RedisStore::Images> RedisStore::read_meters(const wire::RespValue& reply,
 
 Result<std::optional<wire::RespValue>> RedisStore::recall_answer(const Identity& identity) {
   const std::string key = record_key(identity.id, identity.home);
-  const std::string arguments[] = {"answer", std::to_string(book()->epoch()), retention_text(), floor_text()};
+  const std::string arguments[] = {"answer", std::to_string(book()->epoch()), retention_text(), session_.bounds_text()};
   auto reply = TRY(run_script(StoreScript::kLook, {&key, 1}, arguments));
   TRY(saw(element(reply, 0)));
   if (reply.elements.size() < 3) return std::nullopt;
@@ -150,7 +156,8 @@ Result<std::optional<core::Verdict>> RedisStore::recall_at_home(const Take& requ
   const auto answer =
       TRY(recall_answer({.id = request.id, .fingerprint = fingerprint, .home = request.charges[0].key}));
   if (!answer) return std::nullopt;
-  const auto verdict = TRY(read_decision(*answer, merge_names(request.charges), request.mode, {}));
+  const auto verdict = TRY(read_decision(*answer, merge_names(request.charges), request.mode, {})
+                               .map_error(naming(record_key(request.id, request.charges[0].key))));
   return verdict;
 }
 
@@ -175,7 +182,8 @@ Result<Settlement> RedisStore::give_at_home(std::span<const Charge> charges, std
     if (!id.empty()) call.keys.push_back(record_key(id, charges[0].key));
   };
   const auto answer = TRY(settle_once(charges, {.id = id, .fingerprint = fingerprint, .home = charges[0].key}, write));
-  return read_settlement(answer);
+  auto given = read_settlement(answer);
+  return id.empty() ? given : std::move(given).map_error(naming(record_key(id, charges[0].key)));
 }
 
 // As settle(), for operations with an id: an answer that was given outlives its limits.
@@ -235,7 +243,7 @@ Result<RedisStore::Answer> RedisStore::settle(std::span<const Charge> charges, c
 
 void RedisStore::add_settle(const Meters& meters, const WriteCall& write, std::uint64_t window_us, Batch& batch) const {
   Call call;
-  call.arguments.push_back(floor_text());
+  call.arguments.push_back(session_.bounds_text());
   write(meters, call);
   std::vector<std::string> terms;
   for (const Charged& meter : meters.list) terms.push_back(meter.terms(window_us));

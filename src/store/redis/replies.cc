@@ -26,27 +26,47 @@ std::uint64_t cursor_after(std::uint64_t master, std::uint64_t own_cursor, std::
   return master + 1 < masters ? (master + 1) << kMasterShift : 0;
 }
 
+constexpr std::string_view kNotOurs = "which is not of Mete's making";
+
+// Whatever somebody has put there: so much of it is told.
+std::string shortened(std::string_view text) {
+  constexpr std::size_t kToldBytesMax = 200;
+  if (text.size() <= kToldBytesMax) return std::string(text);
+  return std::string(text.substr(0, kToldBytesMax)) + "…";
+}
+
 template <class Number>
 Result<Number> read_number(const wire::RespValue& value) {
   Number number = 0;
   const char* const end = value.text.data() + value.text.size();
   const auto read = std::from_chars(value.text.data(), end, number);
   if (read.ec == std::errc{} && read.ptr == end) return number;
-  return unexpected_reply("'" + value.text + "' where a number should be");
+  return unexpected_reply("'" + shortened(value.text) + "' where a number should be");
 }
 
 }  // namespace
 
-Result<wire::RespValue> unless_error(Result<wire::RespValue> reply) {
+Result<wire::RespValue> unless_error(Result<wire::RespValue> reply, const Batch& batch, std::size_t index) {
   if (!reply || !reply->is_error()) return reply;
-  if (reply->text.starts_with("OOM ")) {
-    return base::out_of_memory("Redis has no memory left: raise its maxmemory; it says: " + reply->text);
+  std::string said = shortened(reply->text);
+  if (said.starts_with("OOM ")) {
+    return base::out_of_memory("Redis has no memory left: raise its maxmemory; it says: " + said);
   }
-  return base::unavailable("Redis refuses: " + reply->text);
+  if (const std::size_t end = said.find(kNotOurs); end != std::string::npos) {
+    said.resize(end + kNotOurs.size());  // Of lua/foreign.lua, which has named the record itself.
+    return base::unavailable("Redis refuses: " + said);
+  }
+  const std::string keys = shortened(batch.keys(index));
+  return base::unavailable("Redis refuses: " + said + (keys.empty() ? "" : ", for " + keys));
 }
 
 Error unexpected_reply(std::string_view what) {
-  return base::unavailable("Redis has " + std::string(what) + ", which is not of Mete's making");
+  return base::unavailable("Redis has " + shortened(what) + ", " + std::string(kNotOurs));
+}
+
+Error unreadable_record(std::string_view name, std::string_view text) {
+  return base::unavailable("Redis has '" + shortened(text) + "' in " + std::string(name) + ", " +
+                           std::string(kNotOurs));
 }
 
 const wire::RespValue& element(const wire::RespValue& reply, std::size_t index) {
@@ -56,7 +76,11 @@ const wire::RespValue& element(const wire::RespValue& reply, std::size_t index) 
 
 Result<std::uint64_t> read_natural(const wire::RespValue& value) { return read_number<std::uint64_t>(value); }
 
-Result<Amount> read_units(const wire::RespValue& value) { return read_number<Amount>(value); }
+Result<Amount> read_units(const wire::RespValue& value) {
+  const auto units = TRY(read_number<Amount>(value));
+  if (units < 0 || units > kAmountMax) return unexpected_reply("'" + value.text + "' where an amount should be");
+  return units;
+}
 
 Result<ScanPage> scan_masters(Link& link, std::string_view pattern, std::uint64_t cursor, std::size_t count) {
   const std::uint64_t master = cursor >> kMasterShift;
@@ -64,7 +88,7 @@ Result<ScanPage> scan_masters(Link& link, std::string_view pattern, std::uint64_
   batch.add({}, {"SCAN", std::to_string(cursor & kOwnCursorMax), "MATCH", pattern, "COUNT", std::to_string(count)});
   Replies replies;
   const auto masters = TRY(link.run_on_node(master, batch, replies));
-  auto reply = TRY(unless_error(std::move(replies.front())));
+  auto reply = TRY(unless_error(std::move(replies.front()), batch, 0));
   if (reply.elements.size() != 2) return unexpected_reply("a reply to SCAN");
   const auto own_cursor = TRY(read_number<std::uint64_t>(reply.elements[0]));
   if (own_cursor > kOwnCursorMax) return unexpected_reply("the cursor " + reply.elements[0].text);

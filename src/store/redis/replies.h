@@ -16,11 +16,21 @@
 
 namespace mete::store::redis {
 
-// The reply, if it is none of an error: else kOutOfMemory, or kUnavailable with Redis's words.
-Result<wire::RespValue> unless_error(Result<wire::RespValue> reply);
+// The reply to a command of a batch, if it is none of an error: else kOutOfMemory, or kUnavailable with Redis's words
+// and the names of the keys that the command was for.
+Result<wire::RespValue> unless_error(Result<wire::RespValue> reply, const Batch& batch, std::size_t index);
 
 // What to say of a reply, or of what is in Redis, that is not as this program makes it.
 Error unexpected_reply(std::string_view what);
+// The same of a record, or of something in it, by the record's name in Redis.
+Error unreadable_record(std::string_view name, std::string_view text);
+// An error about what was found in a record says where that is.
+inline auto naming(std::string_view name) {
+  return [name](Error error) {
+    error.message.append(" (in ").append(name).append(")");
+    return error;
+  };
+}
 
 // An element of a reply, nil where there is none: a reply has the shape that the other side gave it.
 const wire::RespValue& element(const wire::RespValue& reply, std::size_t index);

@@ -12,12 +12,16 @@ enum class StoreScript : std::uint8_t {
   kCharge,      // a take on buckets in their plain form: one charge or several
   kChargeEach,  // takes on such buckets, of one charge each
   kCountEach,   // takes on windows, calendars and stocks, of one charge each
+  kSlideEach,   // takes on sliding windows, of one charge each
   kTake,        // any take: one charge or several
   kSettle,      // gives, holds, and what becomes of holds
+  kHoldOne,     // a hold of one charge
+  kCloseOne,    // its end, by commit or cancel
   kLook,        // reads meters, and changes nothing
   kReplace,     // a meter as it was read becomes another one, if nobody was there in between
   kDefine,      // limits, likewise
   kKeys,        // counters, quotas and throttles
+  kCensus,      // counts what there is
 };
 
 // All of them, by their number.

@@ -79,6 +79,11 @@ static void take_and_give(mete_limiter* limiter) {
   both[0].cost = 100;
   EXPECT(mete_take(limiter, both, 1, &options, &decision) == METE_OK && decision.taken == 47);
 
+  /* Two charges on one limit: the bit is of the key that did not fit. */
+  both[1] = charge_of("credits", "carol", 51);
+  both[0].cost = 0;
+  EXPECT(mete_peek(limiter, both, 2, &decision) == METE_OK && !decision.allowed && decision.violated == 2);
+
   mete_settlement settlement = METE_SETTLEMENT_INIT;
   both[0].cost = 50;
   EXPECT(mete_give(limiter, both, 1, "given", &settlement) == METE_OK && settlement.amount == 50);
@@ -124,6 +129,28 @@ static void hold_and_settle(mete_limiter* limiter) {
   EXPECT(id[0] == '\0');
 }
 
+/* Without a size there is no place for the answer: nothing has happened then. */
+static void refuse_bad_sizes(mete_limiter* limiter) {
+  mete_decision decision = {0};
+  mete_settlement settlement = {0};
+  mete_usage before = METE_USAGE_INIT;
+  mete_usage after = METE_USAGE_INIT;
+  char id[METE_ID_BYTES];
+  mete_charge charge = charge_of("credits", "dave", 5);
+  EXPECT(mete_take(limiter, &charge, 1, NULL, NULL) == METE_OK);
+  EXPECT(mete_hold(limiter, &charge, 1, 3600 * METE_SECOND, NULL, NULL, id) == METE_OK);
+  EXPECT(mete_read_usage(limiter, &charge, &before) == METE_OK && before.used == 5 && before.held == 5);
+  char second[METE_ID_BYTES];
+  EXPECT(mete_take(limiter, &charge, 1, NULL, &decision) == METE_INVALID);
+  EXPECT(mete_hold(limiter, &charge, 1, METE_SECOND, NULL, &decision, second) == METE_INVALID);
+  EXPECT(mete_give(limiter, &charge, 1, NULL, &settlement) == METE_INVALID);
+  EXPECT(mete_commit(limiter, id, NULL, 0, 0, &settlement) == METE_INVALID);
+  EXPECT(mete_cancel(limiter, id, &settlement) == METE_INVALID);
+  EXPECT(mete_read_usage(limiter, &charge, &after) == METE_OK && after.used == 5 && after.held == 5);
+  after.size = 0;
+  EXPECT(mete_read_usage(limiter, &charge, &after) == METE_INVALID);
+}
+
 static void make_mistakes(mete_limiter* limiter) {
   mete_decision decision = METE_DECISION_INIT;
   mete_charge charge = charge_of("nothing", "alice", 1);
@@ -160,8 +187,7 @@ static void make_mistakes(mete_limiter* limiter) {
   decision.size = offsetof(mete_decision, remaining);
   decision.remaining = 77;
   EXPECT(mete_take(limiter, &charge, 1, NULL, &decision) == METE_OK && decision.taken == 1 && decision.remaining == 77);
-  decision.size = 0;
-  EXPECT(mete_take(limiter, &charge, 1, NULL, &decision) == METE_INVALID);
+  refuse_bad_sizes(limiter);
 
   int was_defined = 0;
   EXPECT(mete_drop(limiter, "bad", &was_defined) == METE_OK && was_defined);

@@ -82,6 +82,8 @@ class Hold:
     hours: int      # 0: it is over before anybody looks
     tag: str
     state: str = "held"
+    held: tuple = ()       # the amounts, before it was committed to others
+    answer: object = None  # that its commit or cancel got
 
 
 def split(words):
@@ -312,10 +314,13 @@ class Book:
         _, id, *amounts = words
         has_overage = "OVERAGE" in amounts
         amounts = [amount for amount in amounts if amount != "OVERAGE"]
-        hold = self._open_hold(id)
-        if hold is None:
+        hold = self.holds.get(id)
+        if hold is None or hold.state not in ("held", "committed"):
             return Refusal("NOHOLD")
-        amounts = amounts or [cost for _, _, cost in hold.charges]
+        costs = tuple(cost for _, _, cost in hold.charges)
+        if hold.state == "committed":
+            return hold.answer if (tuple(amounts) or hold.held) == costs else Refusal("MISMATCH")
+        amounts = amounts or list(costs)
         more = [(limit, key, amount - cost) for (limit, key, cost), amount in zip(hold.charges, amounts) if amount > cost]
         if more and (not has_overage or self._violated(more)):
             return Refusal("EXCEEDS")
@@ -323,20 +328,24 @@ class Book:
             self._charge((limit, key), amount - cost)
             self._set_aside((limit, key), -cost)
         final = tuple((limit, key, amount) for (limit, key, _), amount in zip(hold.charges, amounts))
-        self.holds[id] = replace(hold, charges=final, state="committed")
+        answer = [sum(amounts), *self._tightest(hold.charges)]
+        self.holds[id] = replace(hold, charges=final, state="committed", held=costs, answer=answer)
         self._changed()
-        return [sum(amounts), *self._tightest(hold.charges)]
+        return answer
 
     def _cancel(self, words):
-        hold = self._open_hold(words[1])
-        if hold is None:
+        hold = self.holds.get(words[1])
+        if hold is None or hold.state not in ("held", "cancelled"):
             return Refusal("NOHOLD")
+        if hold.state == "cancelled":
+            return hold.answer
         for limit, key, cost in hold.charges:
             self._charge((limit, key), -cost)
             self._set_aside((limit, key), -cost)
-        self.holds[words[1]] = replace(hold, state="cancelled")
+        answer = [sum(cost for _, _, cost in hold.charges), *self._tightest(hold.charges)]
+        self.holds[words[1]] = replace(hold, state="cancelled", answer=answer)
         self._changed()
-        return [sum(cost for _, _, cost in hold.charges), *self._tightest(hold.charges)]
+        return answer
 
     def _extend(self, words):
         _, id, _, ttl = words

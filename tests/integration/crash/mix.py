@@ -116,7 +116,9 @@ class Mix:
         open_ids = [id for id, hold in self.book.holds.items() if hold.state == "held"]
         if not open_ids:
             return self.hold()
-        id = self.random.choice(open_ids)
+        ended_ids = [id for id, hold in self.book.holds.items() if hold.answer]
+        # Now and then one that has ended: the same again, or another end.
+        id = self.random.choice(ended_ids if ended_ids and self.random.randrange(5) == 0 else open_ids)
         kind = self.random.randrange(8)
         if kind == 0:
             return ("EXTEND", id, "TTL", self.random.choice(("20h", "30h")))

@@ -142,7 +142,7 @@ class Oracle:
             reply = connection.ask(*sent.words)
             self.tally.resent += 1
             if sent.is_of_pool:
-                if problem := client.member.note(sent.words, reply, is_again=True):
+                if problem := client.member.note(sent.words, reply):
                     self._tell_wrong(client, sent.words, problem)
                 continue
             agreeing = [book for book in candidates if book.apply(sent.words) == reply]

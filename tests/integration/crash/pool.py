@@ -69,12 +69,10 @@ class Member:
         (_, key, units), = split(words)[0]
         return (key, *{"TAKE": (units, 0), "GIVE": (-units, 0), "HOLD": (0, units)}[words[0]])
 
-    def note(self, words, reply, is_again=False):
+    def note(self, words, reply):
         """Books the answer; tells what is wrong with it, if anything is."""
         key, used, held = self.effect(words)
-        # The first attempt has ended the hold, and was not answered.
-        was_ended = is_again and words[0] in ("COMMIT", "CANCEL") and getattr(reply, "code", "") == "NOHOLD"
-        if not isinstance(reply, list) and not was_ended:
+        if not isinstance(reply, list):
             return f"an error: {reply}"
         if words[0] in ("TAKE", "HOLD") and reply[0] == 0:
             return None

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <string>
 #include <thread>
@@ -142,6 +143,52 @@ TEST(Log, HoldsRepeatedMessagesBackAndCountsThem) {
   captured.text();
   log.write_at({later + std::chrono::seconds(5), LogLevel::kError, "json"}, {});
   EXPECT_NE(captured.text().find(R"("message":"json","suppressed":2})"), std::string::npos);
+}
+
+TEST(Log, WaitsForNobodyWhoReadsItAndTellsWhatItDropped) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ends), 0);
+  std::string read;
+  {
+    Log log(ends[1], LogFormat::kJson, LogLevel::kInfo);
+    log.write_beside();
+    // More than the pipe and the buffer hold, by a megabyte; each message is another, so that none is held back.
+    const std::string filler(1000, 'x');
+    for (int count = 0; count < 4000; ++count) log.info("line " + std::to_string(count), {{"filler", filler}});
+    // Somebody reads on at last.
+    std::array<char, 65536> bytes{};
+    while (read.find("were dropped") == std::string::npos) {
+      const ssize_t got = ::read(ends[0], bytes.data(), bytes.size());
+      ASSERT_GT(got, 0);
+      read.append(bytes.data(), static_cast<std::size_t>(got));
+    }
+    log.info("after it");
+  }
+  ::close(ends[1]);
+  std::array<char, 65536> bytes{};
+  for (ssize_t got = 0; (got = ::read(ends[0], bytes.data(), bytes.size())) > 0;) {
+    read.append(bytes.data(), static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  EXPECT_NE(read.find("\"after it\""), std::string::npos);
+  const auto written = std::count(read.begin(), read.end(), '\n');
+  const std::size_t told = read.find("\"lines\":");
+  ASSERT_NE(told, std::string::npos);
+  // All are accounted for: those that were written, but for the one that tells and the one after it; and the dropped.
+  EXPECT_EQ(written - 2 + std::stoi(read.substr(told + 8)), 4000);
+}
+
+TEST(Log, EndsThoughNobodyReadsIt) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ends), 0);
+  {
+    Log log(ends[1], LogFormat::kJson, LogLevel::kInfo);
+    log.write_beside();
+    for (int count = 0; count < 200; ++count)
+      log.info("line " + std::to_string(count), {{"filler", std::string(1000, 'x')}});
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(Log, LinesOfManyThreadsStayWhole) {

@@ -24,13 +24,17 @@ TEST(MigrateCommandTest, InstallsTheSchemaOnceAndTakesItAway) {
   } rows[] = {
       {{"migrate", server.url(), "--to", "0"}, where + " is not installed\n"},
       {{"migrate", server.url()},
-       "version 1, tables and functions: installed\nversion 2, exact sliding windows: installed\n" + where +
-           " is at version 2\n"},
-      {{"migrate", server.url()}, where + " is at version 2 already\n"},
-      {{"migrate", server.url(), "--to", "2"}, where + " is at version 2 already\n"},
+       "version 1, tables and functions: installed\nversion 2, exact sliding windows: installed\n"
+       "version 3, commits and cancels again: installed\nversion 4, a schema for private functions: installed\n" +
+           where + " is at version 4\n"},
+      {{"migrate", server.url()}, where + " is at version 4 already\n"},
+      {{"migrate", server.url(), "--check"}, where + " is at version 4\n"},
+      {{"migrate", server.url(), "--to", "4"}, where + " is at version 4 already\n"},
       {{"migrate", server.url(), "--to=0"},
-       "version 2, exact sliding windows: taken back\nversion 1, tables and functions: taken back\n" + where +
-           " is gone\n"},
+       "version 4, a schema for private functions: taken back\nversion 3, commits and cancels again: taken back\n"
+       "version 2, exact sliding windows: taken back\nversion 1, "
+       "tables and functions: taken back\n" +
+           where + " is gone\n"},
   };
   for (const auto& row : rows) {
     const Ran ran = mete(row.words);
@@ -52,7 +56,9 @@ TEST(MigrateCommandTest, TellsWhatIsWrong) {
     std::string_view reason;
   } rows[] = {
       {{"migrate"}, "the argument URL is missing"},
-      {{"migrate", "redis://host"}, "it begins with postgres://"},
+      {{"migrate", "mysql://host"}, "it begins with postgres://"},
+      {{"migrate", "redis://127.0.0.1:1"}, "127.0.0.1:1"},
+      {{"migrate", "redis://127.0.0.1:1", "--to", "3"}, "--to is 0 (nothing installed) or 2"},
       {{"migrate", "postgres://u:SECRET@127.0.0.1:1/db"}, "cannot connect: "},
       {{"migrate", "postgres://host", "--to", "99"}, "--to is a version, 0 (nothing installed) to "},
       {{"migrate", "postgres://host", "--to", "-1"}, "--to is a version, 0 (nothing installed) to "},

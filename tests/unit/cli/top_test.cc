@@ -195,7 +195,7 @@ TEST(TopFrame, ANodeThatCannotDrawSaysSo) {
   frame.reading.cluster.state = "unreachable";
   EXPECT_THAT(texts(render(frame, {}))[3], StartsWith("*SHARED STORE UNREACHABLE: "));
   frame.reading.cluster.halted = "the store was wiped\n";
-  EXPECT_EQ(texts(render(frame, {}))[3], R"(*NOTHING IS DRAWN ANY MORE: the store was wiped\n)");
+  EXPECT_EQ(texts(render(frame, {}))[3], R"(*NOTHING IS DRAWN: the store was wiped\n)");
 }
 
 TEST(TopFrame, AsJsonOnlyANodeHasACluster) {

@@ -113,7 +113,7 @@ TEST(Bucket, AWaitBeyondTheLastInstantIsToldInFull) {
   const Moment moment = moment_at(rule, k2500);
   charge(rule, state, 10, moment);
   const std::vector<HeldPart> parts = {{1, k2500, k2500 + kPeriodMax}};  // refilled by the time it expires
-  EXPECT_EQ(wait_for(rule, state, 1, moment, parts).ns(), kPeriodMax.ns() * 10);
+  EXPECT_EQ(wait_for(rule, state, 1, moment, parts, parts.size()).ns(), kPeriodMax.ns() * 10);
 }
 
 TEST(Bucket, ForcedBeyondItsCapacityComesBackAtTheSameRate) {

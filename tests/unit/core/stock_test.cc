@@ -54,7 +54,7 @@ TEST(Stock, WaitsForTheHoldThatMakesRoom) {
   } rows[] = {{0, 0ns}, {1, 50s}, {2, 50s}, {3, 290s}, {5, 290s}, {6, 3590s}, {7, kNever}, {10, kNever}, {11, kNever}};
   for (const auto& row : rows) {
     SCOPED_TRACE(row.cost);
-    EXPECT_EQ(wait_for(rule, state, row.cost, moment, parts).ns(), row.wait.ns());
+    EXPECT_EQ(wait_for(rule, state, row.cost, moment, parts, parts.size()).ns(), row.wait.ns());
     expect_exact_wait(rule, state, row.cost, moment.now, parts);
   }
 }

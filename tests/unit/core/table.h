@@ -49,7 +49,7 @@ inline bool fits_after(const Rule& rule, State state, Amount cost, Instant at, c
 // The wait that wait_for() tells is enough, and one nanosecond less is not.
 inline void expect_exact_wait(const Rule& rule, const State& state, Amount cost, Instant now,
                               const std::vector<HeldPart>& parts = {}) {
-  const Duration wait = wait_for(rule, state, cost, moment_at(rule, now), parts);
+  const Duration wait = wait_for(rule, state, cost, moment_at(rule, now), parts, parts.size());
   if (wait.is_never()) {
     const Instant late = parts.empty() ? now : parts.back().expires_at;
     EXPECT_FALSE(fits_after(rule, state, cost, late, parts));

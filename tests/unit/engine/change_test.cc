@@ -109,12 +109,14 @@ TEST(Change, OfALimitHasEveryField) {
 }
 
 TEST(Change, OfAHoldHasEveryField) {
-  HoldRecord hold{.serial = 5,
-                  .state = HoldState::kCommitted,
-                  .expires_at = Instant::from_ns(50),
-                  .final_at = Instant::from_ns(40),
-                  .tag = "tag",
-                  .charges = {{.limit = "credits", .key = "alice", .generation = 2, .units = 3, .is_backed = false}}};
+  HoldRecord hold{
+      .serial = 5,
+      .state = HoldState::kCommitted,
+      .expires_at = Instant::from_ns(50),
+      .final_at = Instant::from_ns(40),
+      .end = {.answer = {.amount = 16 * kAmountMax, .remaining = -7, .limit = 9}, .is_known = true, .is_of_all = true},
+      .tag = "tag",
+      .charges = {{.limit = "credits", .key = "alice", .generation = 2, .units = 3, .is_backed = false}}};
   const OperationRecord operation{.fingerprint = 17,
                                   .made_at = Instant::from_ns(30),
                                   .verdict = {.is_allowed = true, .violated = 1, .taken = 16 * kAmountMax},
@@ -132,6 +134,24 @@ TEST(Change, OfAHoldHasEveryField) {
   EXPECT_EQ(change.hold->state, HoldState::kCommitted);
   EXPECT_EQ(change.hold->charges.at(0).units, 3);
   EXPECT_FALSE(change.hold->charges.at(0).is_backed);
+  EXPECT_EQ(change.hold->end.answer, hold.end.answer);
+  EXPECT_TRUE(change.hold->end.is_known);
+  EXPECT_TRUE(change.hold->end.is_of_all);
+}
+
+// As records were written before the answer was kept.
+TEST(Change, OfAHoldMayLackItsEnd) {
+  HoldRecord hold;
+  hold.state = HoldState::kCancelled;
+  hold.charges.push_back({.limit = "credits", .key = "a"});
+  Encoder record;
+  write_operation(record, "id", {.hold = &hold});
+  write_change(record, DropChange{9});
+  Collector found;
+  ASSERT_TRUE(read_changes(record.view(), found));
+  EXPECT_EQ(found.operations.at(0).hold->state, HoldState::kCancelled);
+  EXPECT_FALSE(found.operations.at(0).hold->end.is_known);
+  EXPECT_EQ(found.drops.size(), 1U);
 }
 
 // A take with a key of nineteen bytes, and the header of its record, must stay below 64 bytes.

@@ -65,7 +65,7 @@ TEST_F(KeysMemory, DistinctRulesCount) {
 }
 
 TEST_F(KeysMemory, NothingIsLeftBehind) {
-  const std::size_t bytes = subject.statistics().memory_bytes;
+  const std::size_t bytes = *subject.statistics().memory_bytes;
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < 1000; ++i) {
       keys.set({.key = "c" + key_of(i), .value = 1, .expiry = Expiry::in(1s)}, subject.now).value();

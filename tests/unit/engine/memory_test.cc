@@ -94,6 +94,23 @@ TEST_F(Memory, FreshMetersAreEvictedAndNoOthers) {
   EXPECT_EQ(subject_.usage("api", "vip").limit, 50);
 }
 
+// Looking for room costs more than what is refused: so after a look in vain the next ones are refused without.
+TEST_F(Memory, ARefusalDoesNotLookForRoomAgainAndAgain) {
+  const std::size_t count = fill("storage");
+  const auto refuse = [&] { ASSERT_FALSE(subject_.try_take("storage", key_of(count), 1).has_value()); };
+  // Each look is a step of the sweep: so a meter that has become fresh stays where nobody looks.
+  for (int i = 0; i < 10; ++i) {
+    refuse();
+    subject_.now = subject_.now + 100ms;
+  }
+  refuse();
+  for (std::size_t i = 0; i < count; ++i) subject_.give("storage", key_of(i));
+  for (int i = 0; i < 1000; ++i) refuse();
+  EXPECT_EQ(subject_.statistics().meters, count) << "no meter was looked at";
+  subject_.now = subject_.now + 100ms;
+  EXPECT_TRUE(subject_.try_take("storage", key_of(count), 1).has_value());
+}
+
 TEST_F(Memory, OldIdsMakeRoomToo) {
   std::size_t count = 0;
   while (subject_.try_take("storage", "a", 0, key_of(count)).has_value()) ++count;

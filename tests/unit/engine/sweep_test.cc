@@ -1,4 +1,6 @@
 // Sweep: what time has made needless goes away, a bucket at a time, and nothing else.
+#include <algorithm>
+
 #include "unit/engine/engine_fixture.h"
 
 namespace mete::engine {
@@ -18,7 +20,7 @@ TEST(Sweep, FreshMetersAreForgottenAndTheirMemoryReturns) {
     SCOPED_TRACE(limit.name());
     Subject subject;
     subject.engine.define(limit, subject.now).value();
-    const std::size_t bytes = subject.statistics().memory_bytes;
+    const std::size_t bytes = *subject.statistics().memory_bytes;
     const std::size_t buckets = subject.engine.buckets();
     for (std::size_t i = 0; i < 30'000; ++i) subject.take(limit.name(), key_of(i), 10);
     EXPECT_EQ(subject.statistics().meters, 30'000U);
@@ -73,9 +75,9 @@ TEST(Sweep, OneStepIsOneBucket) {
   const std::size_t steps = subject.engine.buckets();
   std::size_t largest = 0;
   for (std::size_t i = 0; i < steps; ++i) {
-    const std::size_t before = subject.statistics().meters;
+    const std::size_t before = *subject.statistics().meters;
     subject.engine.sweep(1, subject.now);
-    largest = std::max(largest, before - subject.statistics().meters);
+    largest = std::max(largest, before - *subject.statistics().meters);
   }
   EXPECT_EQ(subject.statistics().meters, 0U) << "one round is enough";
   EXPECT_GT(largest, 0U);
@@ -130,7 +132,7 @@ TEST(Sweep, AHoldLeavesNothingBehind) {
   Subject subject;
   subject.engine.define(stock("credits").amount(kAmountMax), subject.now).value();
   subject.take("credits", "a");
-  const std::size_t bytes = subject.statistics().memory_bytes;
+  const std::size_t bytes = *subject.statistics().memory_bytes;
   constexpr std::size_t kHolds = 5000;
   for (std::size_t i = 0; i < kHolds; ++i) {
     EXPECT_TRUE(subject.try_hold({"credits", "a", 1}, 1h, key_of(i), "tag").value().is_allowed);
@@ -177,6 +179,25 @@ TEST(Sweep, ALimitThatChangesItsKindBetweenSweeps) {
     EXPECT_EQ(subject.usage("api", key_of(0)).held, 5);
     EXPECT_EQ(subject.usage("api", key_of(499)).used, 5);
   }
+}
+
+TEST(Tags, AreListedWhole) {
+  Subject subject;
+  subject.engine.define(stock("storage").amount(kAmountMax), subject.now).value();
+  std::vector<std::string> open;
+  constexpr std::size_t kHolds = 2 * HoldTags::kPageHolds + 500;
+  for (std::size_t i = 0; i < kHolds; ++i) {
+    const Duration ttl = i % 3 == 0 ? Duration(1s) : Duration(1h);
+    subject.try_hold({"storage", "a", 1}, ttl, key_of(i), "tag").value();
+    if (i % 3 != 0) open.push_back(key_of(i));
+  }
+  subject.now = subject.now + 2s;
+  std::sort(open.begin(), open.end());
+  EXPECT_EQ(subject.engine.holds_tagged("tag", subject.now), open);
+  EXPECT_TRUE(subject.engine.holds_tagged("no such tag", subject.now).empty());
+  subject.engine.clear();
+  EXPECT_TRUE(subject.engine.holds_tagged("tag", subject.now).empty());
+  EXPECT_EQ(subject.usage("storage", "a").held, 0);
 }
 
 }  // namespace

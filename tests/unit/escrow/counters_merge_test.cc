@@ -6,7 +6,7 @@
 
 #include "escrow/counters/codec.h"
 #include "escrow/counters/counter.h"
-#include "unit/escrow/peers_fixture.h"
+#include "unit/escrow/counters_fixture.h"
 
 namespace mete::escrow {
 namespace {
@@ -251,7 +251,7 @@ TEST(CounterCodec, RefusesWhatNoNodeWrites) {
     return states ? std::string("none") : states.error().message;
   };
   const auto with_slots = [](const std::vector<Slot>& slots) {
-    return Counter{.epoch = {}, .expiry = {}, .slots = slots};
+    return Counter{.epoch = {}, .expiry = {}, .slots = {slots.begin(), slots.end()}};
   };
   const auto with_epoch = [](const Stamp& stamp) {
     return Counter{.epoch = {.stamp = stamp}, .expiry = {}, .slots = {}};

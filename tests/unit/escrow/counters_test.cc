@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "unit/escrow/peers_fixture.h"
+#include "unit/escrow/counters_fixture.h"
 
 namespace mete::escrow {
 namespace {
@@ -50,7 +50,7 @@ TEST_F(CountersTest, AddsSetsAndRemoves) {
   EXPECT_EQ(a.add("k", 0, kNow).value(), 0);
   EXPECT_EQ(a.type("k", kNow), KeyType::kCounter);
   EXPECT_EQ(a.add("k", -7, kNow).value(), -7);
-  EXPECT_EQ(a.set({.key = "k", .value = 5}, kNow), (core::SetAnswer{.is_set = true, .old = -7}));
+  EXPECT_EQ(a.set({.key = "k", .value = 5}, kNow).value(), (core::SetAnswer{.is_set = true, .old = -7}));
   EXPECT_EQ(a.add("k", 1, kNow).value(), 6);
   EXPECT_EQ(a.size(), 1U);
   EXPECT_EQ(a.take_out("k", kNow), 6);
@@ -62,9 +62,10 @@ TEST_F(CountersTest, AddsSetsAndRemoves) {
 }
 
 TEST_F(CountersTest, SetsOnCondition) {
-  EXPECT_FALSE(a.set({.key = "k", .value = 1, .condition = SetCondition::kIfPresent}, kNow).is_set);
-  EXPECT_TRUE(a.set({.key = "k", .value = 2, .condition = SetCondition::kIfAbsent}, kNow).is_set);
-  EXPECT_EQ(a.set({.key = "k", .value = 3, .condition = SetCondition::kIfAbsent}, kNow), (core::SetAnswer{.old = 2}));
+  EXPECT_FALSE(a.set({.key = "k", .value = 1, .condition = SetCondition::kIfPresent}, kNow)->is_set);
+  EXPECT_TRUE(a.set({.key = "k", .value = 2, .condition = SetCondition::kIfAbsent}, kNow)->is_set);
+  EXPECT_EQ(a.set({.key = "k", .value = 3, .condition = SetCondition::kIfAbsent}, kNow).value(),
+            (core::SetAnswer{.old = 2}));
   EXPECT_EQ(a.get("k", kNow), 2);
 }
 
@@ -103,7 +104,7 @@ TEST_F(CountersTest, AddsWithinBounds) {
 }
 
 TEST_F(CountersTest, ExpiresAtTheNanosecond) {
-  a.set({.key = "k", .value = 5, .expiry = Expiry::in(10ns)}, kNow);
+  EXPECT_TRUE(a.set({.key = "k", .value = 5, .expiry = Expiry::in(10ns)}, kNow).has_value());
   EXPECT_EQ(a.expires_at("k", kNow), kNow + 10ns);
   EXPECT_EQ(a.get("k", kNow + 9ns), 5);
   EXPECT_EQ(a.get("k", kNow + 10ns), std::nullopt);
@@ -235,7 +236,7 @@ TEST_F(CountersTest, WhoSendsAnOldStateIsToldTheNewOne) {
 TEST_F(CountersTest, DeletedAndExpiredCountersAreForgottenInTime) {
   EXPECT_EQ(a.add("deleted", 5, kNow).value(), 5);
   EXPECT_TRUE(a.remove("deleted", kNow));
-  a.set({.key = "expired", .value = 1, .expiry = Expiry::in(1s)}, kNow);
+  EXPECT_TRUE(a.set({.key = "expired", .value = 1, .expiry = Expiry::in(1s)}, kNow).has_value());
   a.sweep(kNow + 30s);
   EXPECT_EQ(a.count_changes({}, kNobody), 2U);
   a.sweep(kNow + 61s);
@@ -256,14 +257,14 @@ TEST_F(CountersTest, WhatIsForgottenEverywhereIsNotLearnedAgain) {
 }
 
 TEST_F(CountersTest, AnOldEndIsNotTheEndOfANewCounter) {
-  a.set({.key = "k", .value = 1, .expiry = Expiry::in(1s)}, kNow);
+  EXPECT_TRUE(a.set({.key = "k", .value = 1, .expiry = Expiry::in(1s)}, kNow).has_value());
   EXPECT_EQ(b.add("k", 7, kNow + 3min).value(), 7);
   EXPECT_EQ(bring(a, b, kNow + 3min, {}, 150s), 1U);
   EXPECT_EQ(b.get("k", kNow + 3min), 7);
 }
 
 TEST_F(CountersTest, NodesWhoseClocksDifferAgreeOnAnEnd) {
-  a.set({.key = "k", .value = 1, .expiry = Expiry::in(1s)}, kNow);
+  EXPECT_TRUE(a.set({.key = "k", .value = 1, .expiry = Expiry::in(1s)}, kNow).has_value());
   bring(a, b);
   // By the clock of b, a minute has passed and the counter is forgotten; by that of a it has not.
   EXPECT_EQ(b.add("k", 7, kNow + 62s).value(), 7);
@@ -294,6 +295,46 @@ TEST_F(CountersTest, ThreadsAddAndMergeAtOnce) {
   bring(b, a);
   EXPECT_EQ(a.get("k0", kNow), 3 * kAdds / 5 + 200);
   EXPECT_EQ(b.get("k4", kNow), 3 * kAdds / 5);
+}
+
+TEST(CountersCeiling, NoMoreAreMadeAndWhatIsThereGoesOn) {
+  Counters full({"a", 1}, 2);
+  EXPECT_EQ(full.add("one", 1, kNow).value(), 1);
+  EXPECT_TRUE(full.set({.key = "two", .value = 2}, kNow).has_value());
+  const auto refused = full.add("three", 1, kNow);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(refused.error().message,
+            "there are 2 counters already, which is the most that a node of a cluster keeps: delete some, or let them "
+            "expire");
+  EXPECT_EQ(full.set({.key = "three", .value = 1}, kNow).error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(full.add_bounded({.key = "three", .by = 1}, kNow).error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(full.add("one", 1, kNow).value(), 2);
+
+  Counters other({"b", 1});
+  EXPECT_TRUE(other.add("three", 5, kNow).has_value());
+  bring(other, full);
+  EXPECT_EQ(full.get("three", kNow), 5) << "what another node has made is taken in";
+
+  // But not without end.
+  EXPECT_TRUE(other.add("four", 5, kNow).has_value());
+  bring(other, full);
+  EXPECT_EQ(full.refused(), 0U);
+  EXPECT_TRUE(other.add("five", 5, kNow).has_value());
+  EXPECT_TRUE(other.add("three", 5, kNow).has_value());
+  bring(other, full);
+  EXPECT_EQ(full.get("five", kNow), std::nullopt);
+  EXPECT_EQ(full.get("three", kNow), 10) << "what is there goes on";
+  EXPECT_EQ(full.refused(), 1U);
+
+  // One that is deleted is remembered for an hour, and takes its room as long.
+  EXPECT_TRUE(full.remove("one", kNow));
+  EXPECT_TRUE(full.remove("two", kNow));
+  EXPECT_TRUE(full.remove("three", kNow));
+  EXPECT_TRUE(full.remove("four", kNow));
+  EXPECT_FALSE(full.add("six", 1, kNow).has_value());
+  full.sweep(kNow + kDeletedKept + 1s);
+  EXPECT_TRUE(full.add("six", 1, kNow + kDeletedKept + 1s).has_value());
 }
 
 }  // namespace

@@ -244,11 +244,26 @@ TEST_F(EscrowStoreTest, NamesAndScopesThatCannotBeAreRefused) {
   const auto a = node("a");
   EXPECT_THAT(a->define(hourly("mete.nodes", 1)).error().message, HasSubstr("must not start with 'mete.'"));
   ASSERT_TRUE(a->define(hourly("api", 10)));
-  EXPECT_THAT(a->define(window("api").amount(1).per(1h)).error().message, HasSubstr("has scope escrow"));
+  ASSERT_TRUE(a->define(window("here").amount(1).per(1h)));
+  EXPECT_THAT(a->define(hourly("here", 1)).error().message, HasSubstr("has scope node, and what is used of it cannot"));
   EXPECT_THAT(a->define(window("decade").amount(1).per(24h * 3650).scope(Scope::kEscrow)).error().message,
               HasSubstr("within 366 days"));
   EXPECT_EQ(take(*a, "nothing").error().code, ErrorCode::kNoLimit);
-  EXPECT_THAT(a->limits().value(), ElementsAre("api"));
+  EXPECT_THAT(a->limits().value(), ElementsAre("api", "here"));
+}
+
+TEST_F(EscrowStoreTest, ALimitOfAllNodesStaysOneWhenItsScopeIsNode) {
+  const auto a = node("a");
+  ASSERT_TRUE(a->define(hourly("api", 10)));
+  ASSERT_TRUE(take(*a, "api", 3).value().is_allowed);
+  const auto b = node("b");
+  for (const Scope scope : {Scope::kNode, Scope::kShared, Scope::kNode, Scope::kEscrow}) {
+    ASSERT_TRUE(a->define(window("api").amount(10).per(1h).scope(scope)));
+    EXPECT_TRUE(support::becomes_true(10s, [&] { return b->limit("api").value()->scope() == scope; }));
+    EXPECT_TRUE(take(*b, "api").value().is_allowed);
+    EXPECT_TRUE(support::becomes_true(10s, [&] { return used(*a, "api") == used(*b, "api"); }));
+  }
+  EXPECT_EQ(used(*b, "api"), 7);
 }
 
 TEST_F(EscrowStoreTest, QuotaKeysAreLimitsOfAllNodes) {

@@ -38,16 +38,6 @@ TEST_F(LotTest, DiesWithItsWindowAndAThousandthEarlier) {
   EXPECT_EQ(lot.usable(lot.dies_at), 0);
 }
 
-TEST_F(LotTest, OfASlidingWindowDiesWithTheSlotItWasChargedIn) {
-  const Limit limit = sliding("s").amount(100).per(60s);
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(draw(limit, 10).dies_at, kSent) << "it has its exact time: what is spent later would count too short";
-    clock.advance(1s);
-  }
-  // A slot has 480 ms. The store's time is 15 s after a minute, and so 120 ms after the beginning of one.
-  EXPECT_EQ(draw(limit, 10).dies_at, kSent + Duration(360ms - 360us));
-}
-
 TEST_F(LotTest, OfACalendarIsNotKeptLong) {
   EXPECT_EQ(draw(calendar("c").amount(100).per(Unit::kHour).zone("UTC"), 10).dies_at, kSent + kLotAgeMax);
 }

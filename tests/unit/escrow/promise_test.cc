@@ -1,108 +1,19 @@
 // The promise of escrow, and what has broken it before: nodes over one shared store, on clocks that the test sets.
-#include "escrow/escrow_store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <atomic>
 
-#include "base/errors.h"
 #include "net/fiber.h"
-#include "serving/fickle_store.h"
 #include "serving/mete_server.h"
-#include "store/embedded/embedded_store.h"
 #include "store/open.h"
 #include "support/redis_client.h"
-#include "support/simulated_disk.h"
+#include "unit/escrow/promise_fixture.h"
 
 namespace mete::escrow {
 namespace {
 
-using namespace std::chrono_literals;
-using serving::Mood;
 using ::testing::HasSubstr;
-
-// A node's way to a store that others use too.
-class WayToShared final : public store::StoreOf<WayToShared> {
- public:
-  WayToShared(store::Store& to, std::function<Mood(std::string_view operation)>& mood) : to_(to), mood_(mood) {}
-  [[nodiscard]] Instant now() const override { return to_.now(); }
-
- private:
-  friend class store::StoreOf<WayToShared>;
-  template <class What>
-  Result<typename What::Answer> perform(const What& operation, store::Execution& execution) {
-    const Mood now = mood_ ? mood_(What::kTraits.name) : Mood::kWell;
-    if (now == Mood::kAway) return base::unavailable("it is away");
-    auto answer = to_.run(operation, execution);
-    if (now == Mood::kMute) return base::unavailable("the answer was lost");
-    return answer;
-  }
-
-  store::Store& to_;
-  std::function<Mood(std::string_view operation)>& mood_;
-};
-
-class EscrowPromise : public ::testing::Test {
- protected:
-  using Node = std::unique_ptr<EscrowStore>;
-
-  Result<Node> open(std::string name, std::unique_ptr<store::Store> local) {
-    EscrowParts parts;
-    parts.local = std::move(local);
-    parts.shared = std::make_unique<WayToShared>(shared, mood);
-    parts.node = std::move(name);
-    parts.incarnation = ++incarnation;
-    parts.clock = &clock;
-    parts.has_threads = false;
-    return EscrowStore::open(std::move(parts));
-  }
-  Node node(std::string name) {
-    return open(std::move(name), std::make_unique<store::EmbeddedStore>(Options{.clock = &clock})).value();
-  }
-  static bool take(store::Store& store, std::string_view limit, Amount cost = 1) {
-    const Charge charge{limit, "k", cost};
-    const auto verdict = store.take({.charges = {&charge, 1}});
-    EXPECT_TRUE(verdict.has_value()) << verdict.error().message;
-    return verdict.has_value() && verdict->is_allowed;
-  }
-  // Units that the store admits, one by one, until it denies for good.
-  Amount take_all(EscrowStore& store, std::string_view limit) {
-    Amount admitted = 0;
-    for (int denials = 0; denials < 3;) {
-      if (take(store, limit)) {
-        ++admitted;
-      } else {
-        ++denials;
-        clock.advance(1ms);
-        store.tend();
-      }
-    }
-    return admitted;
-  }
-  // A store of the node's own, with what the disk has.
-  std::unique_ptr<store::Store> on_disk() {
-    return store::EmbeddedStore::open({.directory = "/data", .files = disk.get(), .has_threads = false},
-                                      {.clock = &clock})
-        .value();
-  }
-  // It says nothing more to anybody.
-  void kill(Node& killed) {
-    auto found = disk->kill_process();
-    mood = [](std::string_view /*operation*/) { return Mood::kAway; };
-    killed.reset();
-    mood = nullptr;
-    disk = std::move(found);
-  }
-  Usage there(std::string_view limit) { return shared.usage({limit, "k"}).value(); }
-  Amount charged(std::string_view limit) { return there(limit).used + there(limit).held; }
-
-  ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
-  store::EmbeddedStore shared{Options{.clock = &clock}};
-  std::function<Mood(std::string_view operation)> mood;
-  std::unique_ptr<support::SimulatedDisk> disk = std::make_unique<support::SimulatedDisk>();
-  std::uint64_t incarnation = 0;
-};
 
 // --- What is undone --------------------------------------------------------------------------------------------------
 
@@ -339,7 +250,57 @@ TEST_F(EscrowPromise, AStopWaitsForNoSharedStoreThatIsAway) {
   };
   const auto started = std::chrono::steady_clock::now();
   a.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - started, 15s) << "4,000 keys one after the other take ten minutes";
+  EXPECT_LT(std::chrono::steady_clock::now() - started, 10s) << "4,000 keys one after the other take ten minutes";
+}
+
+// The shared store is far away: all limits, read one after the other, take forty seconds.
+class FarFromAThousandLimits : public EscrowPromise {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < 1000; ++i) {
+      shared.define(window("limit" + std::to_string(i)).amount(10).per(1h).scope(Scope::kEscrow)).value();
+    }
+    mood = [this](std::string_view operation) {
+      if (is_far) {
+        reads += operation == "LIMIT" ? 1 : 0;
+        net::pause_for(20ms);
+      }
+      return Mood::kWell;
+    };
+    EscrowParts parts;
+    parts.local = std::make_unique<store::EmbeddedStore>(Options{});
+    parts.shared = std::make_unique<WayToShared>(shared, mood);
+    parts.node = "a";
+    parts.incarnation = 1;
+    a = EscrowStore::open(std::move(parts)).value();
+    is_far = true;
+    // Another node has defined something: all are read again.
+    const Charge one{"mete.definitions", "version", 1};
+    shared.take({.charges = {&one, 1}, .mode = Mode::kForce}).value();
+    while (reads == 0) net::pause_for(1ms);
+  }
+
+  std::atomic<bool> is_far = false;
+  std::atomic<int> reads = 0;
+  Node a;
+};
+
+TEST_F(FarFromAThousandLimits, ANodeStopsAtOnceWhileItReadsThem) {
+  const auto started = std::chrono::steady_clock::now();
+  a.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - started, 5s);
+}
+
+TEST_F(FarFromAThousandLimits, NobodyWaitsUntilAllAreRead) {
+  shared.define(window("new").amount(10).per(1h)).value();
+  const int before = reads;
+  const auto started = std::chrono::steady_clock::now();
+  EXPECT_TRUE(take(*a, "new"));
+  a->define(window("mine").amount(10).per(1h).scope(Scope::kEscrow)).value();
+  EXPECT_LT(std::chrono::steady_clock::now() - started, 2s);
+  EXPECT_LT(before, 1000) << "it was too fast to show anything";
+  while (reads < 1000) net::pause_for(1ms);
+  EXPECT_TRUE(take(*a, "mine")) << "what was defined meanwhile stays";
 }
 
 }  // namespace

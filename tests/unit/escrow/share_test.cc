@@ -20,7 +20,8 @@ class ShareTest : public ::testing::Test {
  protected:
   Share::Outcome take(Amount cost) { return share.take(cost, Mode::kTake, now, verdict); }
   void grant(const Order& order, Amount remaining, Duration reset_after = 50s) {
-    share.granted(order, {.is_allowed = true, .remaining = remaining, .limit = 1000, .reset_after = reset_after}, now);
+    share.granted(order, {.is_allowed = true, .remaining = remaining, .limit = 1000, .reset_after = reset_after}, 0,
+                  now);
   }
   std::vector<Order> tend() {
     std::vector<Order> orders;
@@ -167,11 +168,23 @@ TEST_F(BucketShare, AnAnswerMayBeYoungerThanTheTimeOfATake) {
   EXPECT_FALSE(share.wants_draw(before)) << "who asks once need not ask again";
 }
 
+// What would be drawn of one has to be spent within its slot, mostly at once.
+TEST(SlidingShare, DrawsNothing) {
+  Share share("limit", "key", terms_for(sliding("limit").amount(1000).per(24h)));
+  core::Verdict verdict;
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(share.take(1, Mode::kTake, kStart, verdict), Share::Outcome::kAsk);
+    const core::Verdict yes = {.is_allowed = true, .remaining = 900, .limit = 1000, .reset_after = 24h};
+    share.answered(share.ask(kStart), yes, kStart);
+    EXPECT_FALSE(share.wants_draw(kStart));
+  }
+}
+
 TEST_F(BucketShare, GivesNothingBack) {
   ask(999);
   ask(998);
   const Order order = share.draw(names, kStart);
-  share.granted(order, {.is_allowed = true, .remaining = 0, .limit = 1000, .reset_after = 60s}, kStart);
+  share.granted(order, {.is_allowed = true, .remaining = 0, .limit = 1000, .reset_after = 60s}, 0, kStart);
   ASSERT_EQ(share.take(1, Mode::kTake, kStart, verdict), Share::Outcome::kDecided);
   std::vector<Order> orders;
   share.tend(names, kStart + 10s, orders);

@@ -107,6 +107,18 @@ TEST_F(PosixFileSystemTest, LockKeepsOthersOutAndNamesItsHolder) {
   EXPECT_TRUE(files_.lock(directory_));
 }
 
+TEST_F(PosixFileSystemTest, LockHoldsThoughItsFileIsDeleted) {
+  auto lock = files_.lock(directory_).value();
+  ASSERT_TRUE(files_.remove(directory_ + "/lock"));
+  const auto second = files_.lock(directory_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message,
+            directory_ + " is in use by another process; stop it first, or use another directory");
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/lock"));
+  lock.reset();
+  EXPECT_TRUE(files_.lock(directory_));
+}
+
 TEST_F(PosixFileSystemTest, LockEndsWithItsProcess) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -98,8 +98,7 @@ TEST(ClusterPlan, OverEtcd) {
   EXPECT_EQ(plan.nodes[1].address(), "127.0.0.1:7001");
   EXPECT_THAT(plan.nodes[1].process.words,
               ElementsAre("/bin/mete", "serve", "--resp", "127.0.0.1:7001", "--http", "off", "--data", "/tmp/c/node-2",
-                          "--escrow-shared", "etcd://127.0.0.1:9000", "--escrow-node", "node-2", "--escrow-listen",
-                          "127.0.0.1:9003"));
+                          "--escrow-shared", "etcd://127.0.0.1:9000", "--escrow-node", "node-2"));
 }
 
 TEST(ClusterPlan, OverMete) {
@@ -109,7 +108,7 @@ TEST(ClusterPlan, OverMete) {
   EXPECT_THAT(plan.shared->words, ElementsAre("/bin/mete", "serve", "--resp", "127.0.0.1:9000", "--http", "off",
                                               "--data", "/tmp/c/shared"));
   ASSERT_EQ(plan.nodes.size(), 1U);
-  EXPECT_EQ(plan.nodes[0].process.words.back(), "127.0.0.1:9001");
+  EXPECT_EQ(plan.nodes[0].process.words.back(), "node-1");
 }
 
 TEST(ClusterPlan, WhatRunsAlreadyIsNotStarted) {

@@ -41,12 +41,14 @@ class AnotherServer {
   int asking_ = 0;
 };
 
-// Answers each line: "echo X" with X, "big N" with N bytes; "need N" is the ticket that the answers of the batch wait
-// for; "block" blocks, "close" closes, "wait" blocks as one does who must not wait for a client that has gone; "ask X"
-// waits for another server, which answers X (on a fiber alone).
+// Answers each line: "echo X" with X, and so "question X", which everybody may ask; "big N" with N bytes; "need N" is
+// the ticket that the answers of the batch wait for; "block" blocks, "close" closes, "wait" blocks as one does who must
+// not wait for a client that has gone; "ask X" waits for another server, which answers X (on a fiber alone); "known"
+// makes a stranger known.
 class LineSession final : public Session {
  public:
-  LineSession(std::string& log, AnotherServer& server) : log_(log), server_(server) {}
+  LineSession(std::string& log, AnotherServer& server, bool is_stranger, const bool& is_known_valid)
+      : log_(log), server_(server), is_stranger_(is_stranger), is_known_valid_(is_known_valid) {}
   ~LineSession() override { log_ += "gone "; }
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override {
@@ -59,6 +61,9 @@ class LineSession final : public Session {
       received.consumed += end + 1;
       if (line.starts_with("echo ")) {
         output.append(line.substr(5));
+      } else if (line.starts_with("question ")) {
+        output.append(line.substr(9));
+        received.is_question_answered = true;
       } else if (line.starts_with("big ")) {
         output.append(std::string(std::stoul(std::string(line.substr(4))), 'x'));
       } else if (line.starts_with("need ")) {
@@ -68,6 +73,8 @@ class LineSession final : public Session {
         output.append(line.substr(4));
       } else if (line == "listen") {
         may_be_silent_ = true;
+      } else if (line == "known") {
+        is_stranger_ = false;
       } else if (line == "close") {
         received.next = Next::kClose;
       } else {
@@ -81,12 +88,15 @@ class LineSession final : public Session {
   void on_timeout(base::Output& output) override { output.append("late"); }
   void on_overflow(base::Output& output) override { output.append("long"); }
   void on_lost(base::Output& output) override { output.append("lost"); }
+  [[nodiscard]] bool is_stranger() const override { return is_stranger_ || !is_known_valid_; }
   [[nodiscard]] bool may_be_silent() const override { return may_be_silent_; }
   [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
 
  private:
   std::string& log_;
   AnotherServer& server_;
+  bool is_stranger_;
+  const bool& is_known_valid_;
   bool may_be_silent_ = false;
   bool is_waiting_ = false;
 };
@@ -95,14 +105,17 @@ class ConnectionFixture : public ::testing::Test {
  protected:
   explicit ConnectionFixture(bool has_fibers) : set(loop, has_fibers ? &fibers : nullptr) {
     protocol.make_session = [this](ConnectionSet&, std::uint64_t, int) {
-      return std::make_unique<LineSession>(log, server);
+      return std::make_unique<LineSession>(log, server, clients_are_strangers, is_known_valid);
     };
-    protocol.on_closed = [this] { log += "closed "; };
+    protocol.on_closed = [this](std::uint64_t) { log += "closed "; };
     protocol.limits.input_max = 1000;
     protocol.limits.output_max = 10'000;
     protocol.limits.idle_max = 60s;
     protocol.limits.request_max = 10s;
     protocol.limits.stall_max = 20s;
+    protocol.limits.stranger_input_max = 100;
+    protocol.limits.stranger_output_max = 200;
+    protocol.limits.stranger_max = 5s;
   }
 
   void connect() {
@@ -150,6 +163,8 @@ class ConnectionFixture : public ::testing::Test {
     settle();
   }
 
+  bool clients_are_strangers = false;
+  bool is_known_valid = true;  // what clients have shown
   std::string log;
   AnotherServer server;
   EventLoop loop;

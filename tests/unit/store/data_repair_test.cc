@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr Instant kNow = Instant::from_unix_seconds(1'800'000'000);
+constexpr Instant kNow = Instant::from_unix_seconds(1'700'000'000);
 
 class DataRepairTest : public DataTest {
  protected:
@@ -81,7 +81,7 @@ TEST_F(DataRepairTest, KeepsWhatIsWhole) {
   EXPECT_EQ(findings.audit.limits.size(), 2U);
   EXPECT_EQ(findings.audit.open_holds, 0U);
   const std::string moved_to = repair->carry_out(kNow).value();
-  EXPECT_EQ(moved_to, "damaged-20270115T080000.000Z");
+  EXPECT_EQ(moved_to, "damaged-20231114T221320.000Z");
   EXPECT_TRUE(snapshot_of_files(data + "/" + moved_to) == before);
 }
 
@@ -96,6 +96,52 @@ TEST_F(DataRepairTest, IsWholeAfterwards) {
 }
 
 // The snapshot has the limits first; without them nobody knows what the meters are.
+// Written while the machine's clock was a year ahead.
+TEST_F(DataRepairTest, WhatIsAheadOfTheClockIsRefusedAndBroughtBack) {
+  const Instant now = Instant::from_ns(static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count()));
+  ManualClock ahead(now + 24h * 365);
+  {
+    const Options options{.clock = &ahead};
+    Opened opened(open_store("embedded:" + data, options).value());
+    Limiter& limiter = opened.limiter;
+    limiter.define(bucket("api").amount(100).per(24h)).value();
+    limiter.define(calendar("links").amount(20).per(Unit::kMonth)).value();
+    limiter.define(stock("gpu").amount(10)).value();
+    limiter.override_amount("gpu", "bob", 50).value();
+    limiter.take("api", "alice", 30).value();
+    limiter.take("links", "alice", 7).value();
+    limiter.take("gpu", "bob", 40).value();
+    limiter.take("gpu", "full", 9).value();
+    limiter.hold({{"gpu", "alice", 2}, {"links", "alice", 1}}, 1h, {.id = "job", .tag = "batch"}).value();
+    limiter.take({{"gpu", "full", 9}}, {.mode = Mode::kForce}).value();
+  }
+  const auto refused = open_store("embedded:" + data, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("mete repair --clock " + data));
+
+  auto repair = prepare();
+  EXPECT_TRUE(repair->findings().is_healthy());
+  EXPECT_GT(repair->latest_time().value() - now, Duration(24h * 364));
+  const TurnedBack turned = repair->bring_back_to(now).value();
+  EXPECT_EQ(turned.holds, 1U);
+  EXPECT_EQ(turned.holds_lost, 0U);
+  EXPECT_THAT(repair->carry_out(now).value(), HasSubstr("ahead-"));
+  repair.reset();
+
+  Opened opened(data);
+  Limiter& limiter = opened.limiter;
+  EXPECT_EQ(limiter.usage("api", "alice")->used, 30);
+  EXPECT_EQ(limiter.usage("links", "alice")->used, 7);
+  EXPECT_EQ(limiter.usage("links", "alice")->held, 1);
+  EXPECT_EQ(limiter.usage("gpu", "bob")->remaining, 10);
+  EXPECT_EQ(limiter.usage("gpu", "full")->used, 18);
+  EXPECT_EQ(limiter.usage("gpu", "alice")->held, 2);
+  EXPECT_TRUE(limiter.commit("job").has_value());
+  EXPECT_EQ(limiter.usage("gpu", "alice")->used, 2);
+}
+
 TEST_F(DataRepairTest, TellsOfMetersWhoseLimitIsLost) {
   {
     Opened opened = filled(data);

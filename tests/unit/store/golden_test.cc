@@ -1,8 +1,8 @@
 // Data directories as they are checked in, with every kind of change in their snapshots and in the journals behind
-// them: every later version must read them. store-v1 has sliding meters of two windows, store-v2 of charges. If the
-// format changes, these stay, and a new one is added.
+// them: every later version must read them. store-v1 has sliding meters of two windows, store-v2 of charges; since
+// store-v3 a hold keeps how it ended. If the format changes, these stay, and a new one is added.
 //
-// The last one was written by:  METE_REGENERATE=1 build/tests/mete_unit_store_tests --gtest_filter='*StoreGolden*v2'
+// The last one was written by:  METE_REGENERATE=1 build/tests/mete_unit_store_tests --gtest_filter='*StoreGolden*v3'
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
 std::filesystem::path golden(std::string_view name) { return support::repository() / "tests/golden" / name; }
-constexpr std::string_view kLast = "store-v2";
+constexpr std::string_view kLast = "store-v3";
 constexpr Instant kWrittenAt = Instant::from_unix_seconds(1'700'000'000);
 
 std::unique_ptr<Store> open_at(const std::filesystem::path& directory, const Clock& clock) {
@@ -99,6 +99,23 @@ void expect_used(Store& store, const std::string& key) {
   EXPECT_EQ(keys.type("gone-" + key).value(), KeyType::kNone);
 }
 
+// Where the answer was not kept, a commit or cancel again is refused, as it was then.
+void expect_ended(Store& store, const std::string& key, bool is_kept) {
+  const std::string committed = "committed-" + key;
+  const std::string cancelled = "cancelled-" + key;
+  const Amount amount = 15;
+  const auto commit = store.commit({.id = committed, .amounts = {&amount, 1}});
+  const auto cancel = store.cancel(cancelled);
+  if (is_kept) {
+    EXPECT_EQ(commit.value(), (Settlement{.amount = 15, .remaining = 72, .limit = 100}));
+    EXPECT_EQ(cancel.value(), (Settlement{.amount = 30, .remaining = 72, .limit = 100}));
+    EXPECT_EQ(store.commit({.id = committed}).error().code, ErrorCode::kMismatch);
+  } else {
+    EXPECT_EQ(commit.error().code, ErrorCode::kNoHold);
+    EXPECT_EQ(cancel.error().code, ErrorCode::kNoHold);
+  }
+}
+
 class StoreGolden : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(StoreGolden, IsRead) {
@@ -114,11 +131,13 @@ TEST_P(StoreGolden, IsRead) {
   EXPECT_EQ(store->limit("redefined").value()->kind(), Kind::kStock);
   expect_used(*store, "a");
   expect_used(*store, "b");
+  for (const char* key : {"a", "b"}) expect_ended(*store, key, GetParam() == kLast);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, StoreGolden, ::testing::Values("store-v1", kLast), [](const auto& tested) {
-  return std::string(tested.param.substr(std::string_view("store-").size()));
-});
+INSTANTIATE_TEST_SUITE_P(Versions, StoreGolden, ::testing::Values("store-v1", "store-v2", kLast),
+                         [](const auto& tested) {
+                           return std::string(tested.param.substr(std::string_view("store-").size()));
+                         });
 
 }  // namespace
 }  // namespace mete::store

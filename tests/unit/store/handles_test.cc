@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "store/embedded/embedded_store.h"
+
 namespace mete {
 namespace {
 
@@ -174,6 +176,23 @@ TEST(Handles, AreMadeInAStartedCall) {
                 [&](Result<MeterDecision> decision) { answer.set_value(decision->allowed()); });
   EXPECT_TRUE(answer.get_future().get());
   EXPECT_FALSE(limiter.allow("credits", "alice"));
+}
+
+// As every other call: what nodes keep for themselves is no limit to a program.
+TEST(Handles, ReachNoReservedLimit) {
+  auto store = std::make_unique<store::EmbeddedStore>(Options());
+  store::EmbeddedStore& kept = *store;
+  ASSERT_TRUE(kept.define(stock("mete.nodes").amount(10)).has_value());
+  Limiter limiter(std::move(store));
+  EXPECT_EQ(limiter.usage("mete.nodes", "a").error().code, ErrorCode::kNoLimit);
+  EXPECT_EQ(limiter.take("mete.nodes", "a").error().code, ErrorCode::kNoLimit);
+  EXPECT_THROW(std::ignore = limiter.allow("mete.nodes", "a"), Failure);
+  EXPECT_EQ(limiter.limit("mete.nodes").take("a").error().code, ErrorCode::kNoLimit);
+  EXPECT_THROW(std::ignore = limiter.limit("mete.nodes").allow("a"), Failure);
+  EXPECT_EQ(limiter.meter("mete.nodes", "a").take().error().code, ErrorCode::kNoLimit);
+  EXPECT_THROW(std::ignore = limiter.meter("mete.nodes", "a").allow(), Failure);
+  EXPECT_EQ((*limiter.take_each({{"mete.nodes", "a"}}))[0].error().code, ErrorCode::kNoLimit);
+  EXPECT_EQ(kept.usage({"mete.nodes", "a"})->used, 0);
 }
 
 TEST(TakeEach, AnswersEachByItself) {

@@ -111,6 +111,65 @@ TEST_P(SystemClockTest, StaysWithTheWallClock) {
 INSTANTIATE_TEST_SUITE_P(Carriers, SystemClockTest, ::testing::Bool(),
                          [](const auto& carrier) { return carrier.param ? "Counter" : "Monotonic"; });
 
+// A wall clock that steps when it is told to.
+std::atomic<std::int64_t> step_ns{0};
+std::uint64_t stepping_wall_ns() { return wall_clock().ns() + static_cast<std::uint64_t>(step_ns.load()); }
+
+class SteppingClockTest : public ::testing::TestWithParam<bool> {
+ protected:
+  ~SteppingClockTest() override { step_ns = 0; }
+  void SetUp() override {
+    if (GetParam() && base::ProcessorClock::get() == nullptr) GTEST_SKIP() << "no counter that is safe";
+  }
+  static void step(Duration by) { step_ns += by.ns(); }
+  // Reads the clock until it has looked at the wall clock several times.
+  void read_on() {
+    const auto started = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - started < 350ms) std::ignore = clock_.now();
+  }
+  [[nodiscard]] Duration ahead() const { return clock_.now() - wall_clock(); }
+
+  const SystemClock clock_{GetParam() ? base::ProcessorClock::get() : nullptr, Duration(10min), stepping_wall_ns};
+};
+
+TEST_P(SteppingClockTest, AYearAheadForASecondChangesNothing) {
+  step(24h * 365);
+  read_on();
+  EXPECT_LT(ahead(), Duration(10s));
+  EXPECT_EQ(clock_.status().refused_steps, 1U);
+  EXPECT_GT(clock_.status().refused_by, Duration(24h * 364));
+  read_on();
+  EXPECT_EQ(clock_.status().refused_steps, 1U) << "it is the same step";
+  step(-24h * 365);
+  read_on();
+  EXPECT_EQ(clock_.status().refused_by, Duration());
+  EXPECT_LT(ahead(), Duration(10s));
+  EXPECT_GT(ahead(), Duration(-10s));
+  step(24h * 365);
+  read_on();
+  EXPECT_EQ(clock_.status().refused_steps, 2U);
+}
+
+TEST_P(SteppingClockTest, AYearBackDoesNotLetTimeStandStill) {
+  step(-24h * 365);
+  read_on();
+  const Instant before = clock_.now();
+  read_on();
+  EXPECT_GT(clock_.now() - before, Duration(200ms));
+  EXPECT_EQ(clock_.status().refused_steps, 1U);
+  EXPECT_LT(clock_.status().refused_by, Duration());
+}
+
+TEST_P(SteppingClockTest, ASmallStepIsFollowed) {
+  step(5min);
+  read_on();
+  EXPECT_GT(ahead(), Duration(4min));
+  EXPECT_EQ(clock_.status().refused_steps, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Carriers, SteppingClockTest, ::testing::Bool(),
+                         [](const auto& carrier) { return carrier.param ? "Counter" : "Monotonic"; });
+
 // A counter that is not what it was, as after the machine was suspended: it is noticed, and nobody was ever told a time
 // that is further ahead than one look at the wall clock is from the next.
 TEST(SystemClock, GivesUpACounterThatGoesWrong) {

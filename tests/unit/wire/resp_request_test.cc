@@ -201,8 +201,8 @@ TEST(RequestParser, KeepsToItsLimits) {
     std::string expected;
   } before_authentication[] = {
       {"*11\r\n", "error: unauthenticated multibulk length"},
-      {"*1\r\n$16385\r\n", "error: unauthenticated bulk length"},
-      {"*1\r\n$16384\r\n", "more"},
+      {"*1\r\n$4097\r\n", "error: unauthenticated bulk length"},
+      {"*1\r\n$4096\r\n", "more"},
       {"AUTH secret\r\n", "\"AUTH\" \"secret\" \n"},
   };
   for (const auto& row : before_authentication) {

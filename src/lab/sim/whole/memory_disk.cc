@@ -9,28 +9,53 @@ namespace mete::sim {
 
 namespace {
 
+bool are_zeros(std::string_view bytes) {
+  return bytes.empty() || (bytes[0] == '\0' && bytes.substr(1) == bytes.substr(0, bytes.size() - 1));
+}
+
+// Zeros behind everything else are a number alone: a journal reserves a megabyte of them in each of its files.
 class MemoryFile final : public journal::File {
  public:
   explicit MemoryFile(std::shared_ptr<MemoryDisk::Content> content) : content_(std::move(content)) {}
 
   Result<std::size_t> write(std::uint64_t offset, std::string_view bytes) override {
-    std::string& all = content_->written;
+    std::string& all = content_->written.bytes;
+    std::uint64_t& size = content_->written.size;
+    size = std::max(size, offset + bytes.size());
+    if (offset >= all.size() && are_zeros(bytes)) return bytes.size();
     if (all.size() < offset + bytes.size()) all.resize(offset + bytes.size());
     std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(offset));
+    content_->changed_from = std::min<std::size_t>(content_->changed_from, offset);
+    content_->changed_to = std::max<std::size_t>(content_->changed_to, offset + bytes.size());
     return bytes.size();
   }
   Result<std::size_t> read(std::uint64_t offset, std::span<char> to) override {
-    const std::string& all = content_->written;
-    if (offset >= all.size()) return std::size_t{0};
-    return all.copy(to.data(), to.size(), offset);
+    const auto& [all, size] = content_->written;
+    if (offset >= size) return std::size_t{0};
+    const std::size_t count = std::min<std::size_t>(to.size(), size - offset);
+    const std::size_t found = offset < all.size() ? all.copy(to.data(), count, offset) : 0;
+    std::fill(to.begin() + static_cast<std::ptrdiff_t>(found), to.begin() + static_cast<std::ptrdiff_t>(count), '\0');
+    return count;
   }
-  Result<std::uint64_t> size() override { return std::uint64_t{content_->written.size()}; }
+  Result<std::uint64_t> size() override { return content_->written.size; }
   Result<void> truncate(std::uint64_t size) override {
-    content_->written.resize(size);
+    MemoryDisk::Image& image = content_->written;
+    image.size = size;
+    if (image.bytes.size() > size) image.bytes.resize(size);
+    content_->changed_from = std::min<std::size_t>(content_->changed_from, size);
     return {};
   }
+  // Of most files the end is all that has changed.
   Result<void> sync() override {
-    content_->synced = content_->written;
+    MemoryDisk::Content& its = *content_;
+    const std::string& all = its.written.bytes;
+    its.synced.size = its.written.size;
+    its.synced.bytes.resize(all.size());
+    if (its.changed_from < std::min(its.changed_to, all.size())) {
+      all.copy(its.synced.bytes.data() + its.changed_from, its.changed_to - its.changed_from, its.changed_from);
+    }
+    its.changed_from = std::string::npos;
+    its.changed_to = 0;
     return {};
   }
 
@@ -45,7 +70,7 @@ Error no_file(const std::string& path) { return base::unavailable(path + ": ther
 std::unique_ptr<MemoryDisk> MemoryDisk::after(End end) const {
   auto next = std::make_unique<MemoryDisk>();
   for (const auto& [path, content] : files_) {
-    const std::string& found = end == End::kKilled ? content->written : content->synced;
+    const Image& found = end == End::kKilled ? content->written : content->synced;
     next->files_.emplace(path, std::make_shared<Content>(Content{found, found}));
   }
   return next;

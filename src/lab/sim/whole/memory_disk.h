@@ -25,9 +25,15 @@ class MemoryDisk final : public journal::FileSystem {
   Result<void> sync_directory(const std::string& /*path*/) override { return {}; }
   [[nodiscard]] Result<std::unique_ptr<journal::DirectoryLock>> lock(const std::string& directory) override;
 
+  struct Image {
+    std::string bytes;       // up to the last that is not zero, or further
+    std::uint64_t size = 0;  // with the zeros behind them
+  };
   struct Content {
-    std::string written;
-    std::string synced;
+    Image written;
+    Image synced;
+    std::size_t changed_from = std::string::npos;  // of what was written since the last sync
+    std::size_t changed_to = 0;
   };
 
  private:

@@ -143,8 +143,8 @@ void WholeCluster::tend_again_and_again(std::size_t index) {
   if (is_over_) return;
   NodeOf& node = *nodes_[index];
   tend(node);
-  const bool keeps_old = random_.chance(50) && node.disk != nullptr;
-  if (keeps_old) node.old_disk = node.disk->after(MemoryDisk::End::kKilled);
+  const bool needs_old = has(WholeBug::kBooksOld) || has(WholeBug::kBooksUnsynced);
+  if (random_.chance(50) && needs_old) node.old_disk = node.disk->after(MemoryDisk::End::kKilled);
   events_.emplace(clock_.now() + kTendEvery, [this, index] { tend_again_and_again(index); });
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/try.h"
+#include "server/doors/http/browsers.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "wire/text.h"
 
@@ -46,7 +47,7 @@ Match find_route(std::string_view method, std::span<const std::string> segments)
   for (const Route& route : http_routes()) {
     if (!matches(route.path, segments)) continue;
     const bool is_get = route.method == "GET";
-    if (method == route.method || (is_get && method == "HEAD")) match.route = &route;
+    if (method == route.method || route.method == "*" || (is_get && method == "HEAD")) match.route = &route;
     match.allowed_methods += (match.allowed_methods.empty() ? "" : ", ") + std::string(route.method);
     if (is_get) match.allowed_methods += ", HEAD";
   }
@@ -59,15 +60,23 @@ wire::HttpResponse unauthorized(std::string_view challenge, std::string_view det
   return response;
 }
 
-std::optional<std::string_view> bearer_token(const wire::HttpRequest& request) {
-  constexpr std::string_view kScheme = "Bearer ";
-  const auto value = request.header("Authorization");
-  if (!value || !wire::equals_ignoring_case(value->substr(0, kScheme.size()), kScheme)) return std::nullopt;
-  return value->substr(kScheme.size());
+constexpr std::string_view kChallenge = R"(Bearer realm="mete")";
+
+wire::HttpResponse refuse_token(const Admission& admission) {
+  constexpr std::string_view kInvalid = R"(Bearer realm="mete", error="invalid_token")";
+  if (admission.outcome != Admission::Outcome::kNotLookedAt) {
+    return unauthorized(kInvalid, "the token is not a password here");
+  }
+  const std::string seconds = std::to_string(admission.wait.seconds());
+  auto response = unauthorized(
+      kInvalid,
+      "there were too many wrong tokens from this address: this one was not looked at; try again in " + seconds + "s");
+  response.add_header("Retry-After", seconds);
+  return response;
 }
 
 Result<std::vector<wire::QueryParameter>> read_query(std::string_view query, const Route& route) {
-  auto parameters = TRY(wire::split_query(query));
+  auto parameters = TRY(wire::split_query(query, route.has_groups ? wire::Names::kMayRepeat : wire::Names::kOnce));
   for (const wire::QueryParameter& parameter : parameters) {
     if (std::none_of(route.query.begin(), route.query.end(),
                      [&](const QuerySpec& spec) { return spec.name == parameter.name; })) {
@@ -111,7 +120,7 @@ std::optional<wire::HttpResponse> refuse_form(const wire::HttpRequest& request) 
 }
 
 Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
-  if (body.empty() && !route.needs_body) return wire::JsonValue{wire::JsonObject()};
+  if (route.method == "*" || (body.empty() && !route.needs_body)) return wire::JsonValue{wire::JsonObject()};
   if (body.empty()) {
     return base::invalid(route.is_list ? "the body is missing: it must be a JSON array"
                                        : "the body is missing: it must be a JSON object");
@@ -124,26 +133,57 @@ Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
 
 }  // namespace
 
-bool HttpApi::is_slow(const wire::HttpRequest& request) const {
-  if (request.method == "GET" || request.method == "POST" || request.method == "HEAD") return false;
-  const auto target = wire::split_target(request.target);
-  const auto segments = target ? wire::split_path(target->path) : target.error();
-  if (!segments) return false;
-  const Match match = find_route(request.method, *segments);
-  // Who may not do it is refused on the spot: that is quick, and a wrong password is seen to there.
-  return match.route != nullptr && match.route->access == Access::kAdmin && !refuse(request, Access::kAdmin);
+std::optional<std::string_view> bearer_token(const wire::HttpRequest& request) {
+  constexpr std::string_view kScheme = "Bearer ";
+  const auto value = request.header("Authorization");
+  if (!value || !wire::equals_ignoring_case(value->substr(0, kScheme.size()), kScheme)) return std::nullopt;
+  return value->substr(kScheme.size());
 }
 
-wire::HttpResponse HttpApi::handle(const wire::HttpRequest& request, DecisionObserver& observer,
-                                   store::Execution& execution) const {
-  auto response = answer(request, observer, execution);
+HttpCaller HttpApi::identify(const wire::HttpRequest& request, const GuessSource& source) const {
+  HttpCaller caller;
+  if (hooks_.doorkeeper == nullptr || !hooks_.doorkeeper->is_needed()) {
+    caller.is_admin = true;
+  } else if (const auto token = bearer_token(request)) {
+    caller.has_shown_token = true;
+    caller.admission = hooks_.doorkeeper->admit(*token, source);
+  }
+  return caller;
+}
+
+const Route* HttpApi::slow_route(const wire::HttpRequest& request, const HttpCaller& caller) const {
+  if (request.method == "POST") return nullptr;
+  const auto target = wire::split_target(request.target);
+  const auto segments = target ? wire::split_path(target->path) : target.error();
+  if (!segments) return nullptr;
+  const Route* const route = find_route(request.method, *segments).route;
+  // Who may not do it is refused on the spot: that is quick, and a wrong password is seen to there.
+  return route != nullptr && route->is_slow && !refuse(request, caller, *route) ? route : nullptr;
+}
+
+std::optional<wire::HttpResponse> HttpApi::refuse_head(const wire::HttpRequest& request,
+                                                       const HttpCaller& caller) const {
+  const auto target = wire::split_target(request.target);
+  const auto segments = target ? wire::split_path(target->path) : target.error();
+  const Match match = segments ? find_route(request.method, *segments) : Match{};
+  // What is no route is said once the request is whole, to whom it may concern.
+  if (match.route == nullptr) {
+    return caller.role() ? std::nullopt : std::optional(unauthorized(kChallenge, "no body is read without a password"));
+  }
+  if (match.route->access == Access::kAnyone) return problem(413, "nothing is read here without a password");
+  return refuse(request, caller, *match.route);
+}
+
+wire::HttpResponse HttpApi::handle(const wire::HttpRequest& request, const HttpCaller& caller,
+                                   DecisionObserver& observer, store::Execution& execution) const {
+  auto response = answer(request, caller, observer, execution);
   // A decision that a cache repeats is none.
   response.add_header("Cache-Control", "no-store");
   return response;
 }
 
-wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObserver& observer,
-                                   store::Execution& execution) const {
+wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, const HttpCaller& caller,
+                                   DecisionObserver& observer, store::Execution& execution) const {
   const auto target = wire::split_target(request.target);
   if (!target) return problem(target.error());
   auto segments = wire::split_path(target->path);
@@ -156,7 +196,7 @@ wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObs
     return response;
   }
   const Route& route = *match.route;
-  if (auto refusal = refuse(request, route.access)) return *std::move(refusal);
+  if (auto refusal = refuse(request, caller, route)) return *std::move(refusal);
   auto query = read_query(target->query, route);
   if (!query) return problem(query.error());
   if (!request.body.empty() && route.body != nullptr) {
@@ -164,29 +204,56 @@ wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, DecisionObs
   }
   auto body = read_body(request.body, route);
   if (!body) return problem(body.error());
-  HttpCall call{.store = {store_, execution},
+  HttpCall call{.store = {hooks_.waits, store_, execution},
                 .hooks = hooks_,
                 .observer = observer,
+                .request = request,
                 .parameters = take_parameters(route.path, *std::move(segments)),
                 .query = *std::move(query),
+                .role = caller.role().value_or(Role::kLook),
                 .body = *std::move(body)};
   auto response = route.handle(call);
-  if (request.method != "GET" && hooks_.on_change) hooks_.on_change();
   return response ? *std::move(response) : problem(response.error());
 }
 
-std::optional<wire::HttpResponse> HttpApi::refuse(const wire::HttpRequest& request, Access access) const {
-  if (access == Access::kAnyone || !hooks_.needs_authentication) return std::nullopt;
-  const auto token = bearer_token(request);
-  if (!token) {
-    return unauthorized(R"(Bearer realm="mete")", "send the password as Authorization: Bearer PASSWORD");
+std::optional<wire::HttpResponse> HttpApi::refuse(const wire::HttpRequest& request, const HttpCaller& caller,
+                                                  const Route& route) const {
+  if (route.access == Access::kAnyone) return std::nullopt;
+  const auto role = caller.role();
+  if (!role && !caller.has_shown_token) {
+    return unauthorized(kChallenge, "send the password as Authorization: Bearer PASSWORD");
   }
-  const auto role = hooks_.authenticate(*token);
-  if (!role) return unauthorized(R"(Bearer realm="mete", error="invalid_token")", "the token is not a password here");
-  if (access == Access::kAdmin && *role != Role::kAdmin) {
-    return problem(403, "the token may use limits, not change them: this takes the admin's", "NOPERM");
+  if (!role) return refuse_token(caller.admission);
+  if (!allows(*role, route.access)) {
+    return problem(403,
+                   "the token may " + std::string(*role == Role::kLook ? "look" : "use limits") +
+                       " and no more: this takes another one",
+                   "NOPERM");
   }
-  return std::nullopt;
+  const bool is_for_reserve = caller.has_shown_password() ? *role == Role::kAdmin : route.access == Access::kAdmin;
+  if (caller.is_reserved && !is_for_reserve) {
+    return problem(503, "all connections are in use: see server.max_connections", "UNAVAILABLE");
+  }
+  if (caller.has_shown_password()) return std::nullopt;
+  if (!caller.may_be_named && !names_this_server(request.header("Host").value_or("localhost"), hooks_.hosts)) {
+    return problem(421,
+                   "this server does not know itself by the name in Host: server.http_hosts says by which names "
+                   "it is called",
+                   "NOPERM");
+  }
+  return refuse_page(request, route);
+}
+
+std::optional<wire::HttpResponse> HttpApi::refuse_page(const wire::HttpRequest& request, const Route& route) const {
+  if (!route.changes) return std::nullopt;
+  const auto reason = foreign_page(request);
+  if (!reason) return std::nullopt;
+  // What a proxy asks for its clients has their headers, and is meant for pages of all kinds.
+  if (route.method == "*" && is_from_proxy(request)) return std::nullopt;
+  return problem(403,
+                 "the page of another origin has sent this (" + *reason +
+                     "): a server with a password takes it from whoever shows that",
+                 "NOPERM");
 }
 
 }  // namespace mete::server

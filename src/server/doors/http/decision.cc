@@ -35,9 +35,20 @@ std::optional<std::int64_t> window_seconds(const Limit& limit) {
   return std::nullopt;
 }
 
-// What comes back in a window. Of a bucket with a burst the capacity does not tell.
-Amount quota(store::Caller& store, const Charge& charge, const Limit& limit, Amount capacity) {
+// The limit that a decision has gone by.
+Result<std::optional<Limit>> limit_of(WakingStore& store, std::string_view name) {
+  if (auto known = store.store().known_limit(name)) return known;
+  return store.limit(name);
+}
+
+// What comes back in a window. A key's own amount scales the burst of a bucket, rounded up: so the capacity tells it,
+// unless the burst is less than the amount, where several amounts have one capacity, or there is more than can be told.
+Amount quota(WakingStore& store, const Charge& charge, const Limit& limit, Amount capacity) {
   if (!limit.burst()) return capacity;
+  if (*limit.burst() >= limit.amount() && capacity < kAmountMax) {
+    const auto scaled = base::multiply(base::to_unsigned(capacity), base::to_unsigned(limit.amount()));
+    return base::saturate(base::div_floor(scaled, base::to_unsigned(*limit.burst())));
+  }
   const auto own = store.override_of({charge.limit, charge.key});
   return own.has_value() && *own ? **own : limit.amount();
 }
@@ -81,7 +92,7 @@ void add_policy_headers(HttpCall& call, const HttpDecision& decision, wire::Http
     const auto name = structured_string(charge.limit);
     if (!name) continue;
     // The limit may have gone since the decision: then there is nothing left to say about it.
-    const auto limit = call.store.limit(charge.limit);
+    const auto limit = limit_of(call.store, charge.limit);
     const auto standing = standing_of(call, decision, index);
     if (!limit.has_value() || !*limit || !standing) continue;
     headers.add(*name, **limit, quota(call.store, charge, **limit, standing->capacity), *standing);

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/monotonic.h"
 #include "server/doors/http/fields_and_answers.h"
+#include "server/doors/turn.h"
 
 namespace mete::server {
 
@@ -18,8 +19,10 @@ wire::HttpDelivery delivery_of(const wire::HttpRequest& request) {
 HttpSession::Received HttpSession::receive(std::string_view input, base::Output& output, std::size_t output_max) {
   const std::uint64_t started_ns = base::monotonic_ns();
   requests_ = 0;
+  is_question_answered_ = false;
   execution_ = {.waits_for_disk = false};
   Received received = answer_all(input, output, output_max);
+  received.is_question_answered = is_question_answered_;
   if (later_.gate != nullptr) received.ticket = later_.gate->needed(execution_.ticket);
   if (requests_ > 0) metrics_.latency.observe(base::monotonic_ns() - started_ns, requests_);
   return received;
@@ -27,9 +30,12 @@ HttpSession::Received HttpSession::receive(std::string_view input, base::Output&
 
 HttpSession::Received HttpSession::answer_all(std::string_view input, base::Output& output, std::size_t output_max) {
   std::size_t consumed = 0;
-  while (output.size() < output_max) {
+  if (closes_after_answer_) return {input.size(), Next::kClose};
+  const std::uint64_t turn_ends_ns = base::monotonic_ns() + static_cast<std::uint64_t>(kTurn.ns());
+  while (output.size() < output_max && (requests_ == 0 || base::monotonic_ns() < turn_ends_ns)) {
     switch (parser_.parse(input.substr(consumed))) {
       case wire::HttpRequestParser::Outcome::kNeedsMore:
+        if (Next next = Next::kRead; refuse_body(input.substr(consumed), output, next)) return {input.size(), next};
         if (parser_.wants_continue() && !has_continued_) {
           has_continued_ = true;
           output.append(wire::kContinueResponse);
@@ -45,6 +51,7 @@ HttpSession::Received HttpSession::answer_all(std::string_view input, base::Outp
         consumed += parser_.consumed();
         parser_.reset();
         has_continued_ = false;
+        caller_.reset();
         if (next == Next::kClose) return {input.size(), next};
         if (next == Next::kBlock) return {consumed, next};
         break;
@@ -67,34 +74,90 @@ net::Session::Next HttpSession::answer_request(std::string_view bytes, base::Out
   metrics_.http_requests.add();
   ++requests_;
   const wire::HttpRequest& request = parser_.request();
-  if (later_.run_beside && request.keeps_alive && api_.is_slow(request) && answer_beside(bytes)) return Next::kBlock;
+  const HttpCaller caller = caller_ ? *caller_ : identify(request);
+  if (later_.run_beside && !client_.is_reserved) {
+    const Route* const slow = api_.slow_route(request, caller);
+    if (slow != nullptr && answer_beside(bytes, *slow, caller)) {
+      closes_after_answer_ = !request.keeps_alive;
+      return Next::kBlock;
+    }
+  }
   execution_.now = api_.now();
-  const wire::HttpResponse response = api_.handle(request, metrics_, execution_);
+  return finish(request, caller, api_.handle(request, caller, metrics_, execution_), output);
+}
+
+net::Session::Next HttpSession::finish(const wire::HttpRequest& request, const HttpCaller& caller,
+                                       const wire::HttpResponse& response, base::Output& output) {
   const std::size_t start = output.size();
-  write(response, delivery_of(request), output);
+  wire::HttpDelivery delivery = delivery_of(request);
+  delivery.keeps_alive = delivery.keeps_alive && !client_.is_reserved;
+  write(response, delivery, output);
+  is_question_answered_ = is_question_answered_ || response.status < 400 || response.status == 503;  // not ready
+  const bool is_guess = caller.has_shown_token && !caller.has_shown_password();
   // Who sends no password at all may just not know that there is one.
-  if (response.status == 401 && request.header("Authorization") && reports_.wrong_password) reports_.wrong_password();
-  if (!request.keeps_alive) return Next::kClose;
-  if (response.status != 401 || !later_.answer_late) return Next::kRead;
+  if (is_guess && reports_.wrong_password) reports_.wrong_password(caller.admission.outcome);
+  if (response.status != 401 || !later_.answer_late) return delivery.keeps_alive ? Next::kRead : Next::kClose;
   later_.answer_late(std::string(output.view().substr(start)));
   output.cut_to(start);
+  closes_after_answer_ = !delivery.keeps_alive;
   return Next::kBlock;
 }
 
+HttpCaller HttpSession::identify(const wire::HttpRequest& request) {
+  HttpCaller caller;
+  const Doorkeeper* const doorkeeper = api_.doorkeeper();
+  const auto token = bearer_token(request);
+  const bool is_known = token && known_.is_any() && doorkeeper->still_holds(known_) &&
+                        Authentication::credential_of(*token) == known_.identity.credential;
+  if (is_known) {
+    caller.has_shown_token = true;
+    caller.admission = {.outcome = Admission::Outcome::kRight, .shown = known_};
+  } else {
+    caller = api_.identify(request, client_.source);
+  }
+  if (caller.has_shown_password()) known_ = caller.admission.shown;
+  caller.is_reserved = client_.is_reserved;
+  caller.may_be_named = client_.may_be_named;
+  return caller;
+}
+
+// A connection that is kept for the admin has to be the admin's.
+bool HttpSession::is_stranger() const {
+  const Doorkeeper* const doorkeeper = api_.doorkeeper();
+  const bool is_known = known_.is_any() && doorkeeper->still_holds(known_);
+  if (client_.is_reserved) return !is_known || known_.identity.role != Role::kAdmin;
+  return !is_known && doorkeeper != nullptr && doorkeeper->is_needed();
+}
+
+bool HttpSession::refuse_body(std::string_view input, base::Output& output, Next& next) {
+  if (!is_stranger() || caller_ || !parser_.has_head()) return false;
+  const wire::HttpRequest& request = parser_.read_head(input);
+  caller_ = identify(request);
+  const auto refusal = api_.refuse_head(request, *caller_);
+  if (!refusal) return false;
+  metrics_.http_requests.add();
+  ++requests_;
+  wire::HttpRequest last = request;  // The rest of it is not read.
+  last.keeps_alive = false;
+  next = finish(last, *caller_, *refusal, output);
+  return true;
+}
+
 // The request is read again from a copy of its bytes: the input buffer is not its own.
-bool HttpSession::answer_beside(std::string_view bytes) {
-  return later_.run_beside([&api = api_, limits = limits_, copy = std::string(bytes)] {
-    wire::HttpRequestParser parser(limits);
-    CHECK(parser.parse(copy) == wire::HttpRequestParser::Outcome::kComplete);
-    NoDecisions decisions;
-    wire::HttpDate date;
-    wire::HttpDelivery delivery = delivery_of(parser.request());
-    delivery.date = date.at(api.now());
-    std::string answer;
-    store::Execution execution;
-    wire::write_response(api.handle(parser.request(), decisions, execution), delivery, answer);
-    return answer;
-  });
+bool HttpSession::answer_beside(std::string_view bytes, const Route& route, const HttpCaller& caller) {
+  return later_.run_beside(
+      route.access == Access::kAdmin, [&api = api_, caller, limits = limits_, copy = std::string(bytes)] {
+        wire::HttpRequestParser parser(limits);
+        CHECK(parser.parse(copy) == wire::HttpRequestParser::Outcome::kComplete);
+        NoDecisions decisions;
+        wire::HttpDate date;
+        wire::HttpDelivery delivery = delivery_of(parser.request());
+        delivery.date = date.at(api.now());
+        std::string answer;
+        store::Execution execution;
+        wire::write_response(api.handle(parser.request(), caller, decisions, execution), delivery, answer);
+        return answer;
+      });
 }
 
 void HttpSession::answer_failure(base::Output& output) {

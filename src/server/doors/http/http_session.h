@@ -18,40 +18,56 @@ namespace mete::server {
 
 // How a session gets answers to its connection that do not come at once; without these, all do.
 struct HttpLater {
-  // Runs `work` beside the event loop, and sends what it returns; false if too much is waiting already.
-  std::function<bool(std::function<std::string()> work)> run_beside;
+  // Runs `work` beside the event loop, and sends what it returns; false if too much is waiting already. `is_admins`:
+  // the admin alone may ask for it.
+  std::function<bool(bool is_admins, std::function<std::string()> work)> run_beside;
   // Sends the bytes after a while: guessing passwords takes time.
   std::function<void(std::string bytes)> answer_late;
   // Answers wait here for what they tell of to be on disk.
   SyncGate* gate = nullptr;
 };
 
+// What is known of a client before its first request.
+struct HttpClient {
+  GuessSource source = {};
+  bool is_reserved = false;   // see HttpCaller
+  bool may_be_named = false;  // see HttpCaller
+};
+
 // Whom a session tells what its client does that it should not.
 struct HttpReports {
-  std::function<void()> wrong_password;
+  std::function<void(Admission::Outcome outcome)> wrong_password;
   std::function<void(std::string_view reason)> protocol_error;
 };
 
 class HttpSession final : public net::Session {
  public:
   HttpSession(const HttpApi& api, LoopMetrics& metrics, const wire::HttpLimits& limits = {}, HttpLater later = {},
-              HttpReports reports = {})
+              HttpReports reports = {}, const HttpClient& client = {})
       : api_(api),
         metrics_(metrics),
         limits_(limits),
         parser_(limits),
         later_(std::move(later)),
-        reports_(std::move(reports)) {}
+        reports_(std::move(reports)),
+        client_(client) {}
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
   // A request that never came to its end is answered with 408; a client that was idle just sees the connection close.
   void on_timeout(base::Output& output) override;
   void on_lost(base::Output& output) override;
+  [[nodiscard]] bool is_stranger() const override;
 
  private:
   Received answer_all(std::string_view input, base::Output& output, std::size_t output_max);
   Next answer_request(std::string_view bytes, base::Output& output);
-  bool answer_beside(std::string_view bytes);
+  // Who sends this request. The token of the last one is not looked at again.
+  HttpCaller identify(const wire::HttpRequest& request);
+  // Whether a body that has begun to come is not wanted: then the answer is on its way.
+  bool refuse_body(std::string_view input, base::Output& output, Next& next);
+  Next finish(const wire::HttpRequest& request, const HttpCaller& caller, const wire::HttpResponse& response,
+              base::Output& output);
+  bool answer_beside(std::string_view bytes, const Route& route, const HttpCaller& caller);
   void answer_failure(base::Output& output);
   void write(const wire::HttpResponse& response, const wire::HttpDelivery& delivery, base::Output& output);
 
@@ -61,11 +77,17 @@ class HttpSession final : public net::Session {
   wire::HttpRequestParser parser_;
   HttpLater later_;
   HttpReports reports_;
+  const HttpClient client_;
+  mutable Shown known_ = {};          // the right token of the last request
+  std::optional<HttpCaller> caller_;  // of the request under way, once its head has been looked at
+  bool closes_after_answer_ = false;  // which comes late
   wire::HttpDate date_;
   std::string buffer_;  // an answer on its way to the output; kept for its memory
   bool has_continued_ = false;
   store::Execution execution_;  // of the requests of that call
-  std::uint64_t requests_ = 0;  // of the call of receive() that is under way
+  // Of the call of receive() that is under way.
+  std::uint64_t requests_ = 0;
+  bool is_question_answered_ = false;  // something was asked that the client may ask
 };
 
 }  // namespace mete::server

@@ -1,26 +1,20 @@
 // About the server itself.
-#include <fmt/format.h>
-
 #include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
 #include "server/doors/http/route.h"
 
 namespace mete::server {
 
-Result<wire::HttpResponse> handle_health(HttpCall& /*call*/) {
+Result<wire::HttpResponse> handle_health(HttpCall& call) {
+  if (const store::Persistence* const persistence = call.store.store().persistence()) {
+    if (const auto failure = persistence->failure()) return *failure;  // nothing but a new start helps
+  }
   return json_answer([](wire::JsonWriter& writer) { writer.member("status", "ok"); });
 }
 
 Result<wire::HttpResponse> handle_readiness(HttpCall& call) {
-  if (!call.hooks.is_ready()) {
-    return problem(503, "the server is not ready: it is starting or stopping", to_string(ErrorCode::kUnavailable));
-  }
-  if (const store::Persistence* const persistence = call.store.store().persistence()) {
-    if (const auto failure = persistence->failure()) return *failure;
-  }
-  if (const auto remote = call.store.store().remote(); remote && !remote->is_reachable) {
-    return problem(503, "the store does not answer: " + fmt::format("{}", fmt::join(remote->nodes, ", ")),
-                   to_string(ErrorCode::kUnavailable));
+  if (const auto reason = call.hooks.why_not_ready ? call.hooks.why_not_ready() : std::nullopt) {
+    return problem(503, *reason, to_string(ErrorCode::kUnavailable));
   }
   return json_answer([](wire::JsonWriter& writer) { writer.member("status", "ready"); });
 }

@@ -154,8 +154,11 @@ void write_response(const Route& route, int status, JsonWriter& writer) {
 
 std::vector<int> statuses_of(const Route& route) {
   std::vector<int> statuses = {route.status, 400, 503};
-  if (route.access != Access::kAnyone) statuses.push_back(401);
-  if (route.access == Access::kAdmin) statuses.push_back(403);
+  if (route.access != Access::kAnyone) {
+    statuses.push_back(401);
+    statuses.push_back(421);
+  }
+  if (route.access == Access::kAdmin || route.access == Access::kUse) statuses.push_back(403);
   for (const int status : route.others) {
     if (status != 0) statuses.push_back(status);
   }
@@ -164,7 +167,8 @@ std::vector<int> statuses_of(const Route& route) {
 }
 
 void write_operation(const Route& route, JsonWriter& writer) {
-  std::string method(route.method);
+  // Of any method the one that is meant for questions stands for all.
+  std::string method(route.method == "*" ? "GET" : route.method);
   std::transform(method.begin(), method.end(), method.begin(),
                  [](char letter) { return static_cast<char>(letter | 32); });
   writer.name(method).begin_object().member("operationId", route.name).member("summary", route.summary);

@@ -26,6 +26,15 @@ Mode mode_of(const wire::JsonValue& body) {
   return base::named<Mode>(schema::kModes, text_field(body, "mode")).value_or(Mode::kTake);
 }
 
+// Takes by force and gives are a choice of whoever runs the server.
+bool may_take(const HttpCall& call, Mode mode) {
+  const Doorkeeper* const doorkeeper = call.hooks.doorkeeper;
+  return mode != Mode::kForce || doorkeeper == nullptr || doorkeeper->may_force(call.role);
+}
+wire::HttpResponse refuse_force() {
+  return problem(403, "the token may not take by force: see server.use_without_force", "NOPERM");
+}
+
 // One of a list of takes, and its answer.
 struct ListedTake {
   explicit ListedTake(const wire::JsonValue& body) : charges(charges_field(body)), mode(mode_of(body)) {
@@ -82,6 +91,7 @@ Result<wire::HttpResponse> handle_take(HttpCall& call) {
   const auto charges = charges_field(call.body);
   ChargeUsages usages;
   core::Take request = {charges, mode_of(call.body), id};
+  if (!may_take(call, request.mode)) return refuse_force();
   if (charges.size() > 1) request.usages = std::span(usages).first(charges.size());
   const auto verdict = TRY(call.store.take(request));
   observe(call, request, verdict);
@@ -98,6 +108,9 @@ Result<wire::HttpResponse> handle_takes(HttpCall& call) {
   std::vector<ListedTake> takes;
   takes.reserve(bodies.size());
   for (const wire::JsonValue& body : bodies) takes.emplace_back(body);
+  for (const ListedTake& take : takes) {
+    if (!may_take(call, take.mode)) return refuse_force();
+  }
   for (std::size_t first = 0; first < takes.size();) first += take_next(call, std::span(takes).subspan(first));
   wire::HttpResponse response{.status = 200, .content_type = kJsonContentType};
   wire::JsonWriter writer(response.body);
@@ -107,23 +120,83 @@ Result<wire::HttpResponse> handle_takes(HttpCall& call) {
   return response;
 }
 
+namespace {
+
+// What a proxy's question says of one charge.
+struct Asked {
+  const std::string* limit = nullptr;
+  const std::string* key = nullptr;
+  const std::string* cost = nullptr;
+
+  const std::string*& member(std::string_view name) { return name == "limit" ? limit : name == "key" ? key : cost; }
+};
+
+// A parameter that is there already begins the next group: limit=a&key=x&limit=b&key=y.
+std::vector<Asked> groups_of(std::span<const wire::QueryParameter> query) {
+  std::vector<Asked> groups(1);
+  for (const wire::QueryParameter& parameter : query) {
+    if (groups.back().member(parameter.name) != nullptr) groups.emplace_back();
+    groups.back().member(parameter.name) = &parameter.value;
+  }
+  return groups;
+}
+
+// The headers' values, which fill in what the query has left out. Where the query has a key none of them counts: a
+// proxy that says it all in the query may pass on the headers of its clients.
+Result<std::array<std::string, 3>> read_check_headers(const wire::HttpRequest& request) {
+  constexpr std::array<std::string_view, 3> kHeaders = {"Mete-Limit", "Mete-Key", "Mete-Cost"};
+  std::array<std::string, 3> values;
+  for (const wire::HttpHeader& header : request.headers) {
+    for (std::size_t i = 0; i < kHeaders.size(); ++i) {
+      if (!wire::equals_ignoring_case(header.name, kHeaders[i])) continue;
+      if (!values[i].empty()) return base::invalid(std::string(kHeaders[i]) + " is there twice");
+      values[i] = header.value;
+    }
+  }
+  return values;
+}
+
+Result<Charge> charge_of(const Asked& asked) {
+  if (asked.limit == nullptr) return base::invalid("limit is missing, in the query or as Mete-Limit");
+  if (asked.key == nullptr) return base::invalid("key is missing, in the query or as Mete-Key");
+  const auto cost = asked.cost == nullptr ? std::optional<std::int64_t>(1) : wire::parse_integer(*asked.cost);
+  // A cost of 0 would pass whoever can write it behind a key.
+  if (!cost || *cost < 1) return base::invalid("cost must be an integer from 1, not " + wire::quote(*asked.cost));
+  return Charge{*asked.limit, *asked.key, *cost};
+}
+
+}  // namespace
+
 // For proxies that ask with a request of their own whether to let another one pass: status and headers say it all.
 Result<wire::HttpResponse> handle_check(HttpCall& call) {
-  const std::string* cost_text = call.find_query("cost");
-  const auto cost = cost_text == nullptr ? std::optional<std::int64_t>(1) : wire::parse_integer(*cost_text);
-  if (!cost) {
-    return base::invalid("cost must be an integer, not " + wire::quote(*cost_text));
+  std::vector<Asked> groups = groups_of(call.query);
+  const auto headers = TRY(read_check_headers(call.request));
+  if (groups.size() == 1 && groups[0].key == nullptr) {
+    const auto fill = [](const std::string*& member, const std::string& value) {
+      if (member == nullptr && !value.empty()) member = &value;
+    };
+    fill(groups[0].limit, headers[0]);
+    fill(groups[0].key, headers[1]);
+    fill(groups[0].cost, headers[2]);
   }
-  const std::array charges = {Charge{*call.find_query("limit"), *call.find_query("key"), *cost}};
-  const core::Take request = {charges};
+  std::vector<Charge> charges;
+  for (const Asked& asked : groups) charges.push_back(TRY(charge_of(asked)));
+  static_assert(wire::kQueryParametersMax / 2 <= kChargesMax, "a charge has a limit and a key");
+  ChargeUsages usages;
+  core::Take request = {charges};
+  if (charges.size() > 1) request.usages = std::span(usages).first(charges.size());
   const auto verdict = TRY(call.store.take(request));
   observe(call, request, verdict);
   wire::HttpResponse response{.status = verdict.is_allowed ? 200 : 429};
-  add_decision_headers(call, {verdict, charges}, response);
+  add_decision_headers(call, {verdict, charges, false, request.usages}, response);
   return response;
 }
 
 Result<wire::HttpResponse> handle_give(HttpCall& call) {
+  const Doorkeeper* const doorkeeper = call.hooks.doorkeeper;
+  if (doorkeeper != nullptr && !doorkeeper->may_give(call.role)) {
+    return problem(403, "the token may not give back: see server.use_without_give", "NOPERM");
+  }
   const auto id = TRY(id_field(call.body));
   return settlement_answer(call.store.give(charges_field(call.body), id), "returned");
 }

@@ -9,8 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/key_operations.h"
 #include "server/doors/authentication.h"
 #include "wire/argument.h"
+#include "wire/resp_writer.h"
 
 namespace mete::server {
 
@@ -38,13 +40,20 @@ enum CommandFlag : std::uint32_t {
   kFast = 4,       // constant time, or nearly: not timed one by one
   kSlow = 8,       // takes time in proportion to all there is: runs beside the event loops
   kSecret = 16,    // its arguments are never shown
-  kTogether = 32,  // requests that have arrived together, each a charge and nothing else, are served together
+  kTogether = 32,  // requests that have arrived together, each a charge and nothing else or a step, are served together
   kInMulti = 64,   // carried out between MULTI and EXEC too
 };
 
 class Arguments;
 struct CommandContext;
 using Handler = void (*)(CommandContext& context);
+
+// How a command that is one step on a key is served together with others. `words` are behind its name.
+struct StepForm {
+  // False if the request is of another shape than nearly all are, or wrong: then its handler serves it.
+  bool (*read)(std::span<const std::string_view> words, core::KeyStep& step);
+  void (*write)(wire::RespWriter& reply, const core::KeyStepAnswer& answer);
+};
 
 struct Command {
   std::string_view name;  // "TAKE"; a subcommand with its container in front: "LIMIT SET"
@@ -54,7 +63,8 @@ struct Command {
   std::span<const Argument> arguments;
   Handler handler;
   std::string_view summary;
-  std::string_view reply;  // what it answers, in a few words
+  std::string_view reply;          // what it answers, in a few words
+  const StepForm* step = nullptr;  // of a command that is kTogether, and no take
 
   [[nodiscard]] bool has(CommandFlag flag) const { return (flags & flag) != 0; }
   // The first word behind its name is a key.

@@ -25,8 +25,8 @@ other, `…` means one or more.
   `NOPERM`, `WRONGTYPE`, `OOM`, or `ERR` for the rest. An error changes nothing. After a `Protocol error` the connection is
   closed.
 - **Maps** are flat arrays of names and values in RESP2.
-- **Who**: with passwords set, `anyone` may run a command before authentication, `use` with either password, `admin` with
-  the admin's.
+- **Who**: with passwords set, `anyone` may run a command before authentication, `look` with any password, `use` with that
+  for use or the admin's, `admin` with the admin's.
 
 What each operation does, to the unit and the nanosecond: [semantics.md](semantics.md).
 
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, kGroups> kTitles = {
 
 std::string_view title_of(Group group) { return kTitles[static_cast<std::size_t>(group)]; }
 
-std::string_view to_string(Access access) { return base::name_of("anyone|use|admin", access); }
+std::string_view to_string(Access access) { return base::name_of("anyone|look|use|admin", access); }
 
 std::string text_of(const Command& command) {
   std::string text = command.syntax() + "\n    " + std::string(command.summary) + ".\n    → ";

@@ -10,14 +10,20 @@
 #include "server/doors/resp/command_table.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
-#include "server/running/background.h"
+#include "server/doors/turn.h"
 #include "server/running/service.h"
 #include "server/running/worker.h"
+#include "store/caller.h"
 #include "wire/text.h"
 
 namespace mete::server {
 
 namespace {
+
+// Fast commands of few words are not timed: there are at most pipeline_max of them in a turn.
+constexpr std::size_t kFewWords = 64;
+// More keys than that are looked up beside the event loop.
+constexpr std::size_t kManyWords = 1'000;
 
 // What a browser or a scanner sends to a RESP port. Taking its lines for commands could be turned against us by a page
 // that makes a browser send them, so it is cut off, as Redis does.
@@ -38,9 +44,9 @@ void refuse_unknown(std::span<const std::string_view> words, bool is_container, 
 }
 
 // Whether the request is a take of one charge and nothing else.
-bool read_plain_take(const LookedAhead& ahead, Charge& charge) {
+bool read_plain_take(const LookedAhead& ahead, const Command& take, Charge& charge) {
   const auto words = ahead.request.words();
-  if (ahead.found.command == nullptr || !ahead.found.command->has(kTogether) || words.size() < 3) return false;
+  if (ahead.found.command != &take || words.size() < 3) return false;
   charge = {words[1], words[2], 1};
   if (words.size() == 3) return true;
   if (words.size() != 5 || !wire::equals_ignoring_case(words[3], "COST")) return false;
@@ -53,7 +59,7 @@ bool read_plain_take(const LookedAhead& ahead, Charge& charge) {
 
 RespSession::RespSession(Service& service, Worker& worker, std::shared_ptr<Client> client)
     : service_(service), worker_(worker), client_(std::move(client)), parser_(wire::kUnauthenticatedLimits) {
-  set_role(service_.authentication.is_needed() ? std::nullopt : std::optional(Role::kAdmin));
+  begin_without_password();
   service_.clients.add(client_);
 }
 
@@ -64,10 +70,33 @@ RespSession::~RespSession() {
 
 bool RespSession::may_be_silent() const { return client_->is_monitor; }
 
-void RespSession::set_role(std::optional<Role> role) {
-  role_ = role;
-  client_->is_admin = role == Role::kAdmin;
-  parser_.set_limits(role ? service_.request_limits : wire::kUnauthenticatedLimits);
+// Where no password is needed, whoever has a connection that is kept for the admin has it for a short time alone.
+bool RespSession::is_stranger() const {
+  return !role_ || (client_->is_reserved && client_->credential == 0) || !has_valid_role();
+}
+
+void RespSession::set_role(const Shown& shown) {
+  role_ = shown.identity.role;
+  generation_ = shown.generation;
+  client_->role = shown.identity.role;
+  client_->credential = shown.identity.credential;
+  parser_.set_limits(service_.request_limits);
+}
+
+bool RespSession::may_stay_with(Role role) const { return !client_->is_reserved || role == Role::kAdmin; }
+
+// The generation comes first: passwords that are replaced meanwhile are noticed by it.
+void RespSession::begin_without_password() {
+  generation_ = service_.doorkeeper.generation();
+  if (!service_.doorkeeper.is_needed()) return set_role({{Role::kAdmin, 0}, generation_});
+  role_.reset();
+  client_->role = Role::kLook;
+  client_->credential = 0;
+  parser_.set_limits(wire::kUnauthenticatedLimits);
+}
+
+bool RespSession::has_valid_role() const {
+  return generation_ == service_.doorkeeper.generation() || service_.doorkeeper.role_of(client_->credential) == role_;
 }
 
 void RespSession::set_version(wire::RespVersion version) {
@@ -77,7 +106,7 @@ void RespSession::set_version(wire::RespVersion version) {
 
 void RespSession::reset() {
   set_version(wire::RespVersion::k2);
-  set_role(service_.authentication.is_needed() ? std::nullopt : std::optional(Role::kAdmin));
+  begin_without_password();
   is_in_multi_ = false;
   service_.clients.set_monitor(*client_, false);
   service_.clients.change(*client_, [](Client& client) { client.name.clear(); });
@@ -106,7 +135,16 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
     is_waiting_ = false;
     client_->is_blocked = false;
   }
+  // Between a right password and its answer they may have been replaced.
+  if (const std::uint64_t generation = service_.doorkeeper.generation(); generation != generation_) {
+    if (has_valid_role()) {
+      generation_ = generation;
+    } else {
+      begin_without_password();
+    }
+  }
   execution_ = {.waits_for_disk = false};
+  turn_ns_ = 0;
   read_clock();
   output_ = &output;
   workspace_ = worker_.borrow_workspace();
@@ -150,14 +188,14 @@ net::Session::Received RespSession::receive_batch(std::string_view input, base::
     const std::string_view rest = input.substr(batch.received.consumed);
     auto requests = look_ahead(rest, service_.pipeline_max - batch.commands);
     if (requests.empty() && !receive_one(rest, batch)) break;
-    expect_keys(requests);
+    bool are_expected = false;
     while (!requests.empty() && batch.received.next == Next::kRead) {
-      const std::span<const Charge> takes = find_takes(requests);
-      const std::size_t served = std::max<std::size_t>(1, takes.size());
-      if (takes.empty()) {
+      std::size_t served = serve_together(requests, reply);
+      if (served == 0) {
+        if (!are_expected) expect(requests);
+        are_expected = true;
         execute(requests[0].found, requests[0].request.words(), reply);
-      } else {
-        take_together(takes, reply);
+        served = 1;
       }
       for (const LookedAhead& ahead : requests.first(served)) batch.received.consumed += ahead.request.consumed;
       finish_commands(served, batch);
@@ -186,41 +224,95 @@ std::span<const LookedAhead> RespSession::look_ahead(std::string_view input, std
   return {workspace_->ahead.data(), count};
 }
 
-// Those on keys are fetched from memory together, as the meters of takes are: one after the other, each would wait for
-// its own.
-void RespSession::expect_keys(std::span<const LookedAhead> requests) {
+// What comes alone is fetched from memory together, as what is served together is: one after the other, each would wait
+// for its own.
+void RespSession::expect(std::span<const LookedAhead> requests) {
   if (requests.size() < 2) return;
-  std::size_t count = 0;
+  std::size_t keys = 0;
+  std::size_t charges = 0;
   for (const LookedAhead& ahead : requests) {
     const Command* const command = ahead.found.command;
-    const auto words = ahead.request.words();
-    const std::size_t name_words = ahead.found.name_words;
-    if (command != nullptr && command->takes_key() && words.size() > name_words) {
-      workspace_->keys[count++] = words[name_words];
+    if (command == nullptr) continue;
+    const auto words = ahead.request.words().subspan(std::min(ahead.found.name_words, ahead.request.count));
+    if (command->takes_key() && !words.empty()) {
+      workspace_->keys[keys++] = words[0];
+    } else if (command->takes_charges() && words.size() >= 2) {
+      workspace_->together.charges[charges++] = {words[0], words[1], 0};
     }
   }
-  if (count > 1) service_.store.expect_keys({workspace_->keys.data(), count});
+  if (keys > 1) service_.store.expect_keys({workspace_->keys.data(), keys});
+  if (charges > 1) service_.store.expect_charges({workspace_->together.charges.data(), charges});
 }
 
-// What the first requests take, if they are takes that can be served together; none if they are not, or if there is
-// only one.
+// Tells how many of the first requests it served; none if they cannot be served together, or if there is only one.
+std::size_t RespSession::serve_together(std::span<const LookedAhead> requests, wire::RespWriter& reply) {
+  const Command* const first = requests[0].found.command;
+  if (requests.size() < 2 || first == nullptr || !may_go_together(*first)) return 0;
+  if (first->step != nullptr) {
+    const std::size_t steps = count_steps(requests);
+    if (steps > 0) step_together(requests.first(steps), reply);
+    return steps;
+  }
+  const std::span<const Charge> takes = find_takes(requests);
+  if (!takes.empty()) take_together(takes, reply);
+  return takes.size();
+}
+
+// What the first requests take, which may go together.
 std::span<const Charge> RespSession::find_takes(std::span<const LookedAhead> requests) {
   const Command* const first = requests[0].found.command;
-  if (requests.size() < 2 || first == nullptr || !first->has(kTogether)) return {};
-  if (!role_ || is_in_multi_ || service_.clients.has_monitors()) return {};
+  auto& charges = workspace_->together.charges;
   std::size_t count = 0;
-  while (count < requests.size() && read_plain_take(requests[count], workspace_->together.charges[count])) ++count;
+  while (count < requests.size() && read_plain_take(requests[count], *first, charges[count])) ++count;
   if (count < 2) return {};
   client_->last_command.store(first, std::memory_order_relaxed);
-  return {workspace_->together.charges.data(), count};
+  return {charges.data(), count};
 }
 
 void RespSession::take_together(std::span<const Charge> charges, wire::RespWriter& reply) {
   const std::span<Result<core::Verdict>> answers(workspace_->together.answers.data(), charges.size());
-  std::ignore = service_.store.run(core::TakeEach{charges, answers}, execution_);
+  std::ignore = store::run_for_client(service_.store, core::TakeEach{charges, answers}, execution_);
   for (std::size_t i = 0; i < charges.size(); ++i) {
     answer_take(reply, worker_.metrics, {.charges = charges.subspan(i, 1)}, answers[i]);
   }
+}
+
+// How many of the first requests are steps on keys, of any commands that may go together.
+std::size_t RespSession::count_steps(std::span<const LookedAhead> requests) {
+  std::size_t count = 0;
+  for (const Command* last = nullptr; count < requests.size(); ++count) {
+    const LookedAhead& ahead = requests[count];
+    const Command* const command = ahead.found.command;
+    if (command != last) {
+      if (command == nullptr || command->step == nullptr || !may_go_together(*command)) break;
+      last = command;
+    }
+    const auto words = ahead.request.words().subspan(ahead.found.name_words);
+    if (!command->step->read(words, workspace_->together.steps[count])) break;
+  }
+  if (count < 2) return 0;
+  client_->last_command.store(requests[count - 1].found.command, std::memory_order_relaxed);
+  return count;
+}
+
+void RespSession::step_together(std::span<const LookedAhead> requests, wire::RespWriter& reply) {
+  const std::span steps(workspace_->together.steps.data(), requests.size());
+  const std::span answers(workspace_->together.step_answers.data(), requests.size());
+  std::ignore = service_.store.run(core::KeysEach{steps, answers}, execution_);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (answers[i].has_value()) {
+      requests[i].found.command->step->write(reply, *answers[i]);
+    } else {
+      reply.error(answers[i].error());
+    }
+  }
+}
+
+// Whether nothing has to be said to a request for it before it is carried out: what is refused, or told to others, goes
+// the way of a request that comes alone.
+bool RespSession::may_go_together(const Command& command) const {
+  return command.has(kTogether) && !is_in_multi_ && role_ && allows(*role_, command.access) &&
+         (!client_->is_reserved || may_use_reserve(command)) && !service_.clients.has_monitors();
 }
 
 // A request of any other shape. False if it has not arrived completely.
@@ -253,7 +345,8 @@ void RespSession::finish_commands(std::size_t count, Batch& batch) {
     batch.received.next = Next::kClose;
   } else if (is_blocked_) {
     batch.received.next = Next::kBlock;
-  } else if (batch.output.size() >= batch.output_max || batch.commands >= service_.pipeline_max) {
+  } else if (batch.output.size() >= batch.output_max || batch.commands >= service_.pipeline_max ||
+             turn_ns_ >= kTurn.ns()) {
     batch.received.next = Next::kDrain;
   }
 }
@@ -274,6 +367,11 @@ void RespSession::execute(const FoundCommand& found, std::span<const std::string
   const Command& command = *found.command;
   client_->last_command.store(&command, std::memory_order_relaxed);
   if (!may_run(command, reply)) return;
+  if (client_->is_reserved && !may_use_reserve(command)) {
+    reply.error("ERR", "max number of clients reached");
+    close_after_reply();
+    return;
+  }
   if (service_.clients.has_monitors()) tell_monitors(command, words);
   const auto count = static_cast<int>(words.size());
   if (found.arity >= 0 ? count != found.arity : count < -found.arity) {
@@ -293,12 +391,19 @@ bool RespSession::may_run(const Command& command, wire::RespWriter& reply) const
     reply.error("NOAUTH", "Authentication required.");
     return false;
   }
-  if (command.access == Access::kAdmin && role_ != Role::kAdmin) {
-    reply.error("NOPERM", fmt::format("this password may use limits, not run the '{}' command: AUTH with the admin's",
-                                      redis_name(command.name)));
+  if (!allows(*role_, command.access)) {
+    reply.error("NOPERM", fmt::format("this password may {}, not run the '{}' command: AUTH with one that may",
+                                      *role_ == Role::kLook ? "look" : "use limits", redis_name(command.name)));
     return false;
   }
   return true;
+}
+
+// Who has not shown the admin's password may look after the server and its connections, and not use it.
+bool RespSession::may_use_reserve(const Command& command) const {
+  if (command.access == Access::kAnyone) return true;
+  if (role_ != Role::kAdmin) return false;
+  return client_->credential != 0 || command.group == Group::kServer || command.group == Group::kConnection;
 }
 
 void RespSession::run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
@@ -308,65 +413,30 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
     reply.error(read.error());
     return;
   }
-  if (command.has(kSlow) && !service_.is_store_elsewhere) {
+  const bool is_slow = command.has(kSlow) || (command.group == Group::kKeys && words.size() > kManyWords);
+  if (is_slow && !service_.is_store_elsewhere) {
     run_beside(command, words);
     return;
   }
-  CommandContext context{
-      service_, {service_, service_.store, execution_}, arguments, reply, worker_.metrics, this, role_ == Role::kAdmin};
-  if (command.has(kFast)) {
+  CommandContext context{service_,
+                         {&service_.waits, service_.store, execution_},
+                         arguments,
+                         reply,
+                         worker_.metrics,
+                         this,
+                         role_ == Role::kAdmin};
+  if (command.has(kFast) && words.size() <= kFewWords) {
     command.handler(context);
     return;
   }
   const std::uint64_t started_ns = base::monotonic_ns();
   command.handler(context);
-  if (!command.has(kSecret)) note_if_slow(words, started_ns);
-}
-
-// The command gets copies of the words: the input buffer is not its own.
-void RespSession::run_beside(const Command& command, std::span<const std::string_view> words) {
-  auto copies = std::make_shared<const std::vector<std::string>>(words.begin(), words.end());
-  answer_beside([&service = service_, &worker = worker_, &command, copies, client = client_,
-                 is_admin = role_ == Role::kAdmin](wire::RespWriter& reply) {
-    const std::vector<std::string_view> own_words(copies->begin(), copies->end());
-    Arguments arguments;
-    const auto read = arguments.read(command, std::span(own_words).subspan(command.name_words()));
-    LoopMetrics metrics(worker.loop);  // Slow commands decide nothing that is counted.
-    const std::uint64_t started_ns = base::monotonic_ns();
-    if (read) {
-      store::Execution execution;
-      CommandContext context{service, {service, service.store, execution}, arguments, reply, metrics, nullptr,
-                             is_admin};
-      command.handler(context);
-    } else {
-      reply.error(read.error());
-    }
-    const auto elapsed_ns = static_cast<std::int64_t>(base::monotonic_ns() - started_ns);
-    if (elapsed_ns >= service.slow_threshold_ns) {
-      service.slow_log.add(
-          {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
-    }
-  });
-}
-
-void RespSession::answer_beside(std::function<void(wire::RespWriter& reply)> work) {
-  block();
-  const auto task = [&worker = worker_, work = std::move(work), version = version_, id = client_->id] {
-    base::Output output;
-    wire::RespWriter reply(output, version);
-    work(reply);
-    if (reply.errors() > 0) worker.loop.post([&worker] { worker.metrics.command_errors.add(); });
-    worker.answer(id, {std::string(output.view())});
-  };
-  if (service_.background.run(task)) return;
-  base::Output output;
-  wire::RespWriter(output, version_).error("ERR", "too many slow commands are waiting: try again later");
-  worker_.metrics.command_errors.add();
-  worker_.answer(client_->id, {std::string(output.view())});
-}
-
-void RespSession::note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns) {
   const auto elapsed_ns = static_cast<std::int64_t>(base::monotonic_ns() - started_ns);
+  turn_ns_ += elapsed_ns;
+  if (!command.has(kSecret)) note_if_slow(words, elapsed_ns);
+}
+
+void RespSession::note_if_slow(std::span<const std::string_view> words, std::int64_t elapsed_ns) {
   if (elapsed_ns < service_.slow_threshold_ns.load(std::memory_order_relaxed)) return;
   service_.slow_log.add(
       {0, service_.store.now().unix_seconds(), elapsed_ns / 1000, shorten(words), client_->address, client_->name});

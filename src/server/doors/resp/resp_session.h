@@ -12,7 +12,7 @@
 
 #include "core/execution.h"
 #include "net/session.h"
-#include "server/doors/authentication.h"
+#include "server/doors/doorkeeper.h"
 #include "wire/resp_request.h"
 #include "wire/resp_writer.h"
 
@@ -37,6 +37,7 @@ class RespSession final : public net::Session {
   void on_buffers(const Buffers& buffers) override;
   // A take must not wait on for a client that has gone; slow commands end by themselves.
   [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
+  [[nodiscard]] bool is_stranger() const override;
   // Who watches with MONITOR listens, and need not speak.
   [[nodiscard]] bool may_be_silent() const override;
 
@@ -44,7 +45,10 @@ class RespSession final : public net::Session {
   [[nodiscard]] Client& client() { return *client_; }
   [[nodiscard]] Worker& worker() { return worker_; }
   [[nodiscard]] std::optional<Role> role() const { return role_; }
-  void set_role(std::optional<Role> role);
+  // By what was shown; credential 0: no password was needed.
+  void set_role(const Shown& shown);
+  // A connection that is kept for the admin is for nobody else who has a password.
+  [[nodiscard]] bool may_stay_with(Role role) const;
   [[nodiscard]] wire::RespVersion version() const { return version_; }
   void set_version(wire::RespVersion version);
   void close_after_reply() { is_closing_ = true; }
@@ -72,11 +76,18 @@ class RespSession final : public net::Session {
     std::uint64_t commands = 0;
   };
 
+  // Before any password is shown, or after it: whether one is needed.
+  void begin_without_password();
+  // Whether the passwords are those by which the client has its role, or still give it.
+  [[nodiscard]] bool has_valid_role() const;
   Received receive_batch(std::string_view input, base::Output& output, std::size_t output_max);
   std::span<const LookedAhead> look_ahead(std::string_view input, std::size_t count_max);
-  void expect_keys(std::span<const LookedAhead> requests);
+  void expect(std::span<const LookedAhead> requests);
+  std::size_t serve_together(std::span<const LookedAhead> requests, wire::RespWriter& reply);
   std::span<const Charge> find_takes(std::span<const LookedAhead> requests);
   void take_together(std::span<const Charge> charges, wire::RespWriter& reply);
+  std::size_t count_steps(std::span<const LookedAhead> requests);
+  void step_together(std::span<const LookedAhead> requests, wire::RespWriter& reply);
   bool receive_one(std::string_view input, Batch& batch);
   void refuse_protocol(std::string_view reason, base::Output& output);
   void read_clock();
@@ -86,7 +97,9 @@ class RespSession final : public net::Session {
            wire::RespWriter& reply);
   void run_beside(const Command& command, std::span<const std::string_view> words);
   [[nodiscard]] bool may_run(const Command& command, wire::RespWriter& reply) const;
-  void note_if_slow(std::span<const std::string_view> words, std::uint64_t started_ns);
+  [[nodiscard]] bool may_use_reserve(const Command& command) const;
+  [[nodiscard]] bool may_go_together(const Command& command) const;
+  void note_if_slow(std::span<const std::string_view> words, std::int64_t elapsed_ns);
   void tell_monitors(const Command& command, std::span<const std::string_view> words);
 
   Service& service_;
@@ -95,6 +108,7 @@ class RespSession final : public net::Session {
   wire::RequestParser parser_;
   wire::RespVersion version_ = wire::RespVersion::k2;
   std::optional<Role> role_;
+  std::uint64_t generation_ = 0;  // of the passwords by which it has the role
   bool is_in_multi_ = false;
   bool is_closing_ = false;
   bool is_blocked_ = false;
@@ -103,6 +117,7 @@ class RespSession final : public net::Session {
   base::Output* output_ = nullptr;
   std::unique_ptr<Workspace> workspace_;
   core::Execution execution_;
+  std::int64_t turn_ns_ = 0;    // what its commands have taken, but for fast ones
   std::uint64_t round_ns_ = 0;  // when the loop's round began in which its time was read
 };
 

@@ -6,9 +6,11 @@
 #include <string_view>
 
 #include "core/operation_fields.h"
+#include "escrow/counters/exchange.h"
 #include "server/doors/resp/command_table.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
+#include "server/running/service.h"
 #include "wire/text.h"
 
 namespace mete::server {
@@ -80,6 +82,11 @@ void run_and_answer(CommandContext& context, What& operation) {
   if constexpr (requires { operation.reach; }) {
     if (operation.reach == core::KeyReach::kAnyKey) operation.reach = reach_of(context);
   }
+  if constexpr (std::is_same_v<What, core::Take>) {
+    if (refuses_force(context, operation.mode)) return;
+  } else if constexpr (std::is_same_v<What, core::Give>) {
+    if (refuses_give(context)) return;
+  }
   const auto answer = run(context, operation);
   if (has_failed(context, answer)) return;
   if constexpr (std::is_void_v<typename What::Answer>) {
@@ -111,6 +118,38 @@ void serve(CommandContext& context) {
   }
 }
 
+// No operation of a store: nodes of a cluster bring each other their counters.
+void merge_counters(CommandContext& context) {
+  enum : std::size_t { kCluster, kNode, kIncarnation, kStates };
+  const Arguments& arguments = context.arguments;
+  if (!context.service.merge_counters) return context.reply.error("ERR", "this server is no node of a cluster");
+  const auto merged = context.service.merge_counters(
+      {.cluster = arguments.integer(kCluster),
+       .from = {.node = std::string(arguments.text(kNode)),
+                .incarnation = static_cast<std::uint64_t>(arguments.integer(kIncarnation))},
+       .states = arguments.text(kStates)});
+  if (has_failed(context, merged)) return;
+  context.reply.array(2);
+  context.reply.bulk(merged->node);
+  context.reply.integer(static_cast<std::int64_t>(merged->incarnation));
+}
+
+// Nor this: another node is about to deny, or tells how things stand.
+void tell_shares(CommandContext& context) {
+  enum : std::size_t { kCluster, kLimit, kGivesBack };
+  const Arguments& arguments = context.arguments;
+  if (!context.service.tell_shares) return context.reply.error("ERR", "this server is no node of a cluster");
+  escrow::ShareQuestion question{.limit = std::string(arguments.text(kLimit)),
+                                 .gives_back = arguments.integer(kGivesBack) != 0};
+  for (const std::string_view key : arguments.rest()) question.keys.emplace_back(key);
+  const auto told = context.service.tell_shares(arguments.integer(kCluster), question);
+  if (has_failed(context, told)) return;
+  context.reply.array(told->size() * 4);
+  for (const escrow::NodeShare& share : *told) {
+    for (const Amount units : {share.held, share.spent, share.usable, share.returned}) context.reply.integer(units);
+  }
+}
+
 // --- The table -------------------------------------------------------------------------------------------------------
 
 // "STORE " and the operation's name.
@@ -137,13 +176,21 @@ constexpr Command row(Access access, std::string_view summary, std::string_view 
   constexpr bool kHasFields = !std::is_empty_v<What>;
   return {.name = {Name<What>::kText.data(), Name<What>::kText.size()},
           .group = Group::kStore,
-          .access = access,
+          .access = kReads && access == Access::kUse ? Access::kLook : access,
           .flags = (kReads ? kReadOnly : kWrite) | pace,
           .arguments = kHasFields ? std::span<const Argument>(kFields) : std::span<const Argument>(),
           .handler = serve<What>,
           .summary = summary,
           .reply = reply};
 }
+
+constexpr std::array kMerged = {Argument{.type = ArgumentType::kInteger, .name = "cluster"}, Argument{.name = "node"},
+                                Argument{.type = ArgumentType::kInteger, .name = "incarnation"},
+                                Argument{.name = "states"}};
+
+constexpr std::array kAskedShares = {
+    Argument{.type = ArgumentType::kInteger, .name = "cluster"}, Argument{.name = "limit"},
+    Argument{.type = ArgumentType::kInteger, .name = "gives-back"}, Argument{.name = "key", .is_multiple = true}};
 
 constexpr Access kUse = Access::kUse;
 constexpr Access kAdmin = Access::kAdmin;
@@ -164,8 +211,8 @@ constexpr std::array kStoreCommands = {
     row<core::Cancel>(kUse, "As CANCEL", "what was returned, and what remains"),
     row<core::Extend>(kUse, "As EXTEND", "in how long it expires"),
     row<core::FindHold>(kUse, "As HOLD.GET", "the hold, if there is one"),
-    row<core::ListHolds>(kUse, "As HOLDS", "ids", kUsual),
-    row<core::ListTagged>(kUse, "As HOLDS TAG", "ids", kUsual),
+    row<core::ListHolds>(kUse, "As HOLDS", "ids", kSlow),
+    row<core::ListTagged>(kUse, "As HOLDS TAG", "ids", kSlow),
     row<core::OldestHolds>(kUse, "Tells the open holds that were made first", "holds", kSlow),
     row<core::Define>(kAdmin, "As LIMIT SET", "nothing more", kUsual),
     row<core::Drop>(kAdmin, "As LIMIT DEL", "whether there was one", kSlow),
@@ -192,6 +239,22 @@ constexpr std::array kStoreCommands = {
     row<core::PersistKey>(kUse, "As PERSIST", "whether that changed anything"),
     row<core::ScanKeys>(kUse, "Lists keys, a few at a time", "the next cursor; keys, and their types", kUsual),
     row<core::CountKeys>(kUse, "As DBSIZE", "a count"),
+    Command{.name = "STORE MERGE",
+            .group = Group::kStore,
+            .access = kAdmin,
+            .flags = kWrite,
+            .arguments = kMerged,
+            .handler = merge_counters,
+            .summary = "Brings a node of a cluster the counters of another one",
+            .reply = "the node, and which of its lives it is in"},
+    Command{.name = "STORE SHARES",
+            .group = Group::kStore,
+            .access = kAdmin,
+            .flags = kWrite,
+            .arguments = kAskedShares,
+            .handler = tell_shares,
+            .summary = "Asks a node of a cluster for its shares of some keys, which it gives back first if it says so",
+            .reply = "for each key: held in the shared store, spent of that, left of that, given back"},
 };
 
 }  // namespace

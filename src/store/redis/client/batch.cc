@@ -1,6 +1,7 @@
 #include "store/redis/client/batch.h"
 
 #include <array>
+#include <charconv>
 
 #include "base/check.h"
 #include "store/hash_tag.h"
@@ -65,6 +66,32 @@ void Batch::add_script(std::string_view routing_key, const Script& script, std::
   wire::append_word(bytes_, {count.data(), base::write_decimal(count.data(), static_cast<std::int64_t>(keys))});
   for (const std::string_view word : words) wire::append_word(bytes_, word);
   command.end = bytes_.size();
+}
+
+std::string Batch::keys(std::size_t index) const {
+  const Command& command = commands_[index];
+  std::string_view rest(bytes_);
+  rest = rest.substr(0, command.end).substr(command.rest != 0 ? command.rest : command.begin);
+  const auto next = [&rest]() -> std::string_view {
+    const std::size_t begin = rest.find('\n') + 1;  // behind "$LENGTH\r\n"
+    std::size_t length = 0;
+    std::from_chars(rest.data() + 1, rest.data() + begin, length);
+    const std::string_view word = rest.substr(begin, length);
+    rest.remove_prefix(begin + length + 2);
+    return word;
+  };
+  std::size_t count = 1;
+  if (command.rest != 0) {
+    const std::string_view number = next();
+    std::from_chars(number.data(), number.data() + number.size(), count);
+  } else {
+    rest.remove_prefix(rest.find('\n') + 1);  // the number of words
+    (void)next();
+    count = command.slot == kAnySlot ? 0 : 1;
+  }
+  std::string keys;
+  for (std::size_t i = 0; i < count; ++i) keys.append(keys.empty() ? "" : ", ").append(next());
+  return keys;
 }
 
 void Batch::clear() {

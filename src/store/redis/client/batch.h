@@ -44,6 +44,9 @@ class Batch {
   [[nodiscard]] const Command& command(std::size_t index) const { return commands_[index]; }
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
 
+  // The keys of a command, for an error that names them: of a script all, of another command its first word.
+  [[nodiscard]] std::string keys(std::size_t index) const;
+
  private:
   std::string bytes_;
   std::vector<Command> commands_;

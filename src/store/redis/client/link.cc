@@ -121,8 +121,11 @@ Result<std::size_t> RoutedLink::run_on_node(std::size_t number, Batch& batch, Re
 }
 
 Result<bool> RoutedLink::wait_for_message(std::string_view channel, Duration at_most) {
+  const auto deadline = net::Deadline::in(at_most);
   auto message = listener_.wait(channel, at_most);
-  if (!message.has_value()) topology_->look_again(net::Deadline::in(timeout_));
+  if (message.has_value()) return message;
+  topology_->look_again(net::Deadline::in(timeout_));
+  listener_.pause(deadline);  // a server that is away is not asked more often than one that is there
   return message;
 }
 

@@ -53,7 +53,8 @@ class Link {
   virtual Result<std::size_t> run_on_node(std::size_t number, Batch& batch, Replies& replies) = 0;
 
   // Listens on a channel: blocks until a message comes or the time is over; true for a message. It keeps a connection
-  // of its own. After a failure (kUnavailable) the next call connects anew. One thread at a time.
+  // of its own. After a failure (kUnavailable), which takes as long as a silence, the next call connects anew. One
+  // thread at a time.
   virtual Result<bool> wait_for_message(std::string_view channel, Duration at_most) = 0;
   // Ends a wait_for_message() that is under way on another thread, now and for ever.
   virtual void stop_listening() = 0;

@@ -51,9 +51,16 @@ Result<bool> Listener::wait(std::string_view channel, Duration at_most) {
   return message;
 }
 
+void Listener::pause(const net::Deadline& deadline) {
+  pollfd stopped{stop_event_.get(), POLLIN, 0};
+  ::poll(&stopped, 1, static_cast<int>(deadline.left().ms()));
+}
+
 Result<void> Listener::subscribe(std::string_view channel) {
   Node* const node = find_node_();
   if (node == nullptr) return base::unavailable("no node of Redis is known to listen to");
+  // Whoever finds out that it is back does so for all.
+  if (node->lines().is_away()) return base::unavailable(node->address().to_string() + " is away");
   const auto deadline = net::Deadline::in(timeout_);
   auto client = TRY(node->connect_apart(deadline));
   client_.emplace(std::move(client));

@@ -30,6 +30,8 @@ class Listener {
 
   // As Link::wait_for_message() says it.
   Result<bool> wait(std::string_view channel, Duration at_most);
+  // For the rest of the time, or until stop().
+  void pause(const net::Deadline& deadline);
   void stop();
 
  private:

@@ -13,7 +13,7 @@
 local steps, ends
 local is_other, is_denied, answer
 for i = 1, count do
-  local value, step, to = call('GET', keys[i]), charge, nil
+  local value, step, to = get('GET', keys[i]), charge, nil
   if value then
     -- include plain_value.lua
     if answer then answer = answer .. ' ' .. value else answer = value end
@@ -36,7 +36,7 @@ else
   for i = 1, count do
     local to = ends[i]
     if to then
-      charge, most, span = unpack('<ddd', numbers, 24 * i - 15)
+      charge, most, span = unpack('<ddd', numbers, 24 * i - 7)
       -- include plain_set.lua
     else
       call('INCRBY', keys[i], steps[i] and string.format('%d', steps[i]) or argv[i])

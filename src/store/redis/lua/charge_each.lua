@@ -11,7 +11,7 @@ local answers = { time[1] .. time[2] }
 for i = 1, count do
   local answer, is_other, is_denied = '?', false, false
   repeat
-    local value, step, to = call('GET', keys[i]), charge, nil
+    local value, step, to = get('GET', keys[i]), charge, nil
     if value then
       -- include plain_value.lua
       answer = value

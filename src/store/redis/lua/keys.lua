@@ -1,7 +1,7 @@
 -- Counters, quotas and throttles: a call is one operation on one key, and writes once at most.
 --
 --     KEYS[1]   the key, as names.h has it
---     ARGV      the operation; the time before which it is not, in microseconds; what the operation takes
+--     ARGV      the operation; what time it can be (clock.lua); what the operation takes
 --     reply     the time; the key as it was, nil if there was none; the key as the operation wants it, nil if that cannot
 --               be; of a throttle also whether the charge fits
 --
@@ -9,11 +9,12 @@
 
 -- include arithmetic.lua
 -- include margin.lua
+-- include clock.lua
 -- include decimals.lua
+-- include foreign.lua
 
 local name = KEYS[1]
-local time = redis.call('TIME')
-local now = math.max(time[1] * 1000000 + time[2], ARGV[2])
+local _, now = times_within(ARGV[2])
 
 -- include keys_counter.lua
 -- include keys_quota.lua

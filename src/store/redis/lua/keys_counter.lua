@@ -6,6 +6,7 @@ local last = '18446744073709551'
 
 local function counter_of(text)
   local value, expires = string.match(text, '^(-?%d+)@?(%d*)$')
+  if not value or #value > 20 or #expires > 20 or not is_int64(value) then foreign(name, text) end
   return value, expires == '' and never or expires
 end
 

@@ -25,6 +25,9 @@ end
 local function quota_of(text)
   local amount, window, start, used = string.match(text, '^q:(%d+):(%d+):(%d+):(%d+)$')
   local quota = { amount = tonumber(amount), window = tonumber(window), start = tonumber(start), used = tonumber(used) }
+  local is_sound = amount and quota.amount < two53 and quota.window < two53 and quota.start < two53 and
+    quota.used < two53 and quota.window > 0
+  if not is_sound then foreign(name, text) end
   settle(quota, math.max(now, quota.start))
   return quota
 end

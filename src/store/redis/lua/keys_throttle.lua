@@ -29,6 +29,9 @@ end
 local function throttle_of(text)
   local capacity, count, period, at, units, fraction = string.match(text, '^t:(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$')
   local throttle = new_throttle(tonumber(capacity), tonumber(count), tonumber(period))
+  local is_sound = capacity and throttle.capacity < two53 and throttle.count < two53 and throttle.period < two53 and
+    throttle.count > 0 and throttle.period > 0 and at - two53 < 0 and units - two53 < 0 and fraction - period < 0
+  if not is_sound then foreign(name, text) end
   throttle.at = math.max(now, at)
   local units_back, ticks_back = muldiv(throttle.at - at, throttle.count, throttle.period)
   throttle.units, throttle.fraction = units - units_back, fraction - ticks_back

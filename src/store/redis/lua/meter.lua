@@ -26,28 +26,53 @@
 -- Whoever includes this says in `clock` what Redis's own clock says: expiries go by that, even while it is behind.
 -- include arithmetic.lua
 -- include margin.lua
+-- include foreign.lua
 -- include sliding.lua
 local kEpoch, kMax = 1577836800000000, 9007199254740991
 
-local function numbers(text)
+local function format(number) return string.format('%.0f', number) end
+
+-- Those of a text that is nothing but numbers and ":". `told`: what an error shows instead of it.
+local function numbers(key, text, told)
   local found = {}
-  for number in string.gmatch(text, '%d+') do found[#found + 1] = tonumber(number) end
+  for number in string.gmatch(text, '[^:]+') do
+    number = tonumber(number)
+    if not number or number > kMax then foreign(key, told or text) end
+    found[#found + 1] = number
+  end
   return found
 end
 
-local function format(number) return string.format('%.0f', number) end
+-- A part of what is held. An expiry that is beyond all times is an error that names the hold, so that somebody may end
+-- it; to that end (m.is_ending) it is the latest time there is.
+local function part_of(m, key, field, text)
+  local front, expires, serial = string.match(text, '^(%d+:%d+):(%d+):(%d+)$')
+  if not front or not string.find(field, '^%d+:') then foreign(key, field .. ' ' .. text) end
+  if m.is_ending and tonumber(expires) > kMax then expires = format(kMax) end
+  local part = numbers(key, front .. ':' .. expires .. ':' .. serial, field .. ' ' .. text)
+  return {field = field, units = part[1], made = part[2], expires = part[3], serial = part[4]}
+end
 
 local function held_key(m) return 'mete.held:' .. string.sub(m.key, 6) end
+
+-- How often the parts have changed.
+local function changes_of(m, text)
+  local changes = tonumber(text or '0')
+  if not changes or changes < 0 or changes > kMax then foreign(held_key(m), 'n ' .. text) end
+  return changes
+end
 
 -- The parts that are held, the first to expire first.
 local function load_parts(m)
   if m.parts then return end
   m.parts = {}
-  local fields = redis.call('HGETALL', held_key(m))
+  local key = held_key(m)
+  local fields = fields_of(key)
   for i = 1, #fields, 2 do
-    if fields[i] ~= 'n' then
-      local part = numbers(fields[i + 1])
-      m.parts[#m.parts + 1] = {field = fields[i], units = part[1], made = part[2], expires = part[3], serial = part[4]}
+    if fields[i] == 'n' then
+      m.changes = changes_of(m, fields[i + 1])
+    else
+      m.parts[#m.parts + 1] = part_of(m, key, fields[i], fields[i + 1])
     end
   end
   table.sort(m.parts, function(a, b)
@@ -139,6 +164,7 @@ local function parse(m, value, state, form, list)
       if full > m.now then m.units, m.fraction = muldiv(full - m.now, m.amount, m.period) end
     else
       m.at, m.units, m.fraction = state[2], state[3], state[4]
+      if m.fraction >= m.period then foreign(m.key, value) end
     end
   elseif m.kind == 'k' then
     m.units = state[2]
@@ -180,27 +206,39 @@ local function settle(m)
   end
 end
 
--- Opens a meter at a time. If that cannot be: nil, and what the caller has to do first.
-local function open(key, terms, now)
+-- How many numbers the state of a kind is, with the revision.
+local state_sizes = { b = 4, w = 3, s = 4, c = 3, k = 2 }
+
+-- Opens a meter at a time, given its value. If that cannot be: nil, and what the caller has to do first. `is_told`: it is
+-- as it was told, and nothing of it is in Redis. `is_ending`: to end a hold on it.
+local function open_value(key, value, terms, now, is_told, is_ending)
   local word = {}
   for text in string.gmatch(terms, '%S+') do word[#word + 1] = text end
   local m = {key = key, kind = word[1], amount = tonumber(word[2]), capacity = tonumber(word[3]), now = now,
     period = tonumber(word[4]), rev = tonumber(word[5]), window = tonumber(word[8]), ends = tonumber(word[9]),
-    shadow = word[10] == '1', slot = tonumber(word[11]), span = tonumber(word[12]), cost = tonumber(word[13])}
-  local value = redis.call('GET', key)
+    shadow = word[10] == '1', slot = tonumber(word[11]), span = tonumber(word[12]), cost = tonumber(word[13]), is_ending = is_ending}
   m.raw = value
   local state, due, form, list
   if value and string.byte(value) == 114 then
     local head, own, first
     head, form, list, own, first = string.match(value, '^r([%d:]+)([es]?)([%d:]*)o?(%d*)%+?(%d*)$')
-    state = numbers(head)
+    if not head then foreign(key, value) end
+    state = numbers(key, head)
     m.own, due = tonumber(own), tonumber(first)
+    if #state == 0 or (m.own or 1) < 1 or (m.own or 1) > kMax then foreign(key, value) end
+    if due and due > kMax then
+      if not is_told then load_parts(m) end  -- its error names the hold
+      if not is_ending then foreign(key, value) end
+      due = kMax
+    end
     if state[1] < tonumber(word[6]) then
       m.own, state = nil, nil
     elseif state[1] < tonumber(word[7]) then
       state = nil
     elseif state[1] ~= m.rev then
       return nil, state[1] < m.rev and 'old' or 'stale'
+    elseif #state ~= state_sizes[m.kind] then
+      foreign(key, value)
     end
     if not state then
       m.forgotten = due
@@ -208,6 +246,7 @@ local function open(key, terms, now)
     end
     m.due = state and due
   elseif value then
+    if #value > 17 or not string.find(value, '^%d+$') then foreign(key, value) end
     -- Which revision that was, only the caller may know.
     if string.byte(value, -1) - 48 ~= m.slot then return nil, 'slot' end
   end
@@ -229,12 +268,16 @@ local function open(key, terms, now)
   end
   if not find_window(m) then return nil, 'window', m.now end
   if value then
-    expire_parts(m, now)
+    if not is_told then expire_parts(m, now) end
     settle(m)
   else
     fresh(m)
   end
   return m
+end
+
+local function open(key, terms, now, is_ending)
+  return open_value(key, redis.call('GET', key), terms, now, false, is_ending)
 end
 
 local function used(m)
@@ -314,8 +357,15 @@ local function forget_parts(m)
     redis.call('DEL', held_key(m))
   elseif m.expired then
     for _, field in ipairs(m.expired) do redis.call('HDEL', held_key(m), field) end
-    redis.call('HINCRBY', held_key(m), 'n', 1)
+    redis.call('HSET', held_key(m), 'n', format((m.changes or 0) + 1))
   end
+end
+
+-- A stock of which all that is used is held, and nothing else, is fresh again when the last of these holds expires: so
+-- long its keys are kept, and that they have an expiry is how one knows it (m.is_held_only). Before anything is written.
+local function note_held_only(m)
+  if m.kind ~= 'k' then return end
+  m.is_held_only = m.units == 0 or (m.due and redis.call('PTTL', m.key) > 0) or false
 end
 
 -- Writes the meter, with the expiry that it needs: when it is as good as fresh, and a margin.
@@ -330,6 +380,7 @@ local function store(m)
   if not text then
     text = text_of(m)
     ends = not m.own and fresh_at(m)
+    if m.kind == 'k' and m.is_held_only and not m.own then ends = clock end
     if ends and m.due then ends = math.max(ends, m.last or 0, clock + (redis.call('PTTL', m.key) - margin_ms) * 1000) end
   end
   if not ends then

@@ -2,7 +2,7 @@
 -- (see plain_begin.lua). It breaks off with is_other if the value is not plain, or not of this slot. Else `step` is what to
 -- add to it; `to` is what to set it to instead, if its expiry is not far enough away; and it says is_denied if it does not
 -- fit.
-if value > ':' then is_other = true break end  -- The other forms begin with a letter.
+if value.err or not find(value, '^%d+$') then is_other = true break end  -- Of another form, or of another type.
 local full = value - 0
 if (full - most) % 10 ~= 9 then is_other = true break end
 if full > now then

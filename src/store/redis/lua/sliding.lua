@@ -4,20 +4,16 @@
 --   is_ring                whether charges are in slots; else they have their exact times
 --   list                   the older ones, oldest first: "time:units" of a log, "slot:units" of a ring, with the slot's
 --                          number modulo 1000; each with a ":" behind it
-local sliding = {kSlots = 125, kLogMax = 4, kLogPeriodMax = 69120000000000}
+-- include sliding_bounds.lua
+local sliding = {kSlots = 125}
 
 function sliding.prepare(m)
   m.width = math.ceil(m.period / sliding.kSlots)
-  if m.capacity <= 100 then
-    m.quantum, m.room = 1, 99
-  else
-    local whole, rest = divide(m.capacity, 804)
-    m.quantum, m.room = rest > 0 and whole + 1 or whole, 803
-  end
+  m.quantum, m.room = quantum_of(m.capacity)
 end
 
 function sliding.clear(m)
-  m.start, m.units, m.newest, m.is_ring, m.list, m.previous = 0, 0, 0, m.period > sliding.kLogPeriodMax, '', nil
+  m.start, m.units, m.newest, m.is_ring, m.list, m.previous = 0, 0, 0, m.period > log_period_max, '', nil
 end
 
 local function place_of(m, time)
@@ -29,7 +25,7 @@ local function counts_until(m, start)
 end
 
 -- Where a slot of the list begins, given its number.
-local function slot_start(m, number)
+function sliding.slot_start(m, number)
   return m.start - math.fmod(m.start / m.width - number + 1000000000000000, 1000) * m.width
 end
 
@@ -38,11 +34,11 @@ local function entry_of(m, start, units)
 end
 
 -- The older charges, as start and units in turn.
-local function charges_of(m)
+function sliding.charges_of(m)
   local found = {}
   for start, units in string.gmatch(m.list, '(%d+):(%d+):') do
     start = tonumber(start)
-    found[#found + 1] = m.is_ring and slot_start(m, start) or start
+    found[#found + 1] = m.is_ring and sliding.slot_start(m, start) or start
     found[#found + 1] = tonumber(units)
   end
   return found
@@ -64,7 +60,7 @@ function sliding.charge(m, cost, time)
   local place = place_of(m, time)
   if not m.is_ring and place > m.start and m.newest > 0 then
     local _, count = string.gsub(m.list, ':', ':')
-    if count >= 2 * sliding.kLogMax or m.newest > m.capacity then
+    if count >= 2 * log_max or m.newest > m.capacity then
       sliding.turn_into_ring(m)
       place = place_of(m, time)
     else
@@ -82,7 +78,7 @@ end
 
 -- The same charges again, in slots from now on.
 function sliding.turn_into_ring(m)
-  local charges = charges_of(m)
+  local charges = sliding.charges_of(m)
   charges[#charges + 1], charges[#charges + 2] = m.start, m.newest
   m.units, m.newest, m.list, m.is_ring = 0, 0, '', true
   for i = 1, #charges, 2 do
@@ -107,9 +103,12 @@ function sliding.settle(m, time)
   if m.units == 0 or counts_until(m, m.start) <= time then return sliding.clear(m) end
   while m.list ~= '' do
     local start, units, rest = string.match(m.list, '^(%d+):(%d+):()')
+    if not start then foreign(m.key, m.raw) end
     start = tonumber(start)
-    if counts_until(m, m.is_ring and slot_start(m, start) or start) > time then break end
-    m.units, m.list = m.units - tonumber(units), string.sub(m.list, rest)
+    if counts_until(m, m.is_ring and sliding.slot_start(m, start) or start) > time then break end
+    units = tonumber(units)
+    if units > m.units then foreign(m.key, m.raw) end
+    m.units, m.list = m.units - units, string.sub(m.list, rest)
   end
   if m.units == 0 then sliding.clear(m) end
 end
@@ -117,7 +116,7 @@ end
 -- Takes up to so much out of the older charges that `is_meant` says: whole quanta, and what is too much of the last one
 -- goes to the newest. Returns how much is left to take.
 local function take_from_older(m, units, is_meant)
-  local charges = charges_of(m)
+  local charges = sliding.charges_of(m)
   local quantum = m.is_ring and m.quantum or 1
   for i = 1, #charges, 2 do
     if units > 0 and is_meant(charges[i]) then

@@ -30,7 +30,8 @@ TEST_F(NodeMemoryTest, ADirectoryHasOneIdentity) {
 
 TEST_F(NodeMemoryTest, WhatIsSavedSurvivesAPowerCut) {
   NodeMemory memory = load_memory(*disk, "data").value();
-  memory.remembered = {.cluster = (std::int64_t{1} << 52) + 7, .name = "a.b-c", .incarnation = 12, .starts = 15};
+  memory.remembered = {
+      .cluster = (std::int64_t{1} << 52) + 7, .name = "a.b-c", .incarnation = 12, .starts = 15, .beats = 99};
   save_memory(*disk, "data", memory).value();
   disk = disk->cut_power(support::SimulatedDisk::Fate::kDropped, 1);
   EXPECT_EQ(load_memory(*disk, "data").value(), memory);
@@ -38,7 +39,7 @@ TEST_F(NodeMemoryTest, WhatIsSavedSurvivesAPowerCut) {
 
 TEST_F(NodeMemoryTest, WhatIsDamagedIsRefusedAndNotReplaced) {
   const std::string identity = "identity 0123456789abcdef0123456789abcdef\n";
-  const std::string rest = "cluster 0\nname \nincarnation 0\nstarts 0\n";
+  const std::string rest = "cluster 0\nname \nincarnation 0\nstarts 0\nbeats 0\n";
   disk->put("data/node", "mete-node 1\n" + identity + rest);
   EXPECT_TRUE(load_memory(*disk, "data").has_value());
   for (const std::string& text : {
@@ -47,13 +48,15 @@ TEST_F(NodeMemoryTest, WhatIsDamagedIsRefusedAndNotReplaced) {
            "mete-node 2\n" + identity + rest,
            "mete-node 1\nidentity 0123\n" + rest,
            "mete-node 1\nidentity 0123456789abcdef0123456789abcdeX\n" + rest,
-           "mete-node 1\n" + identity + "cluster -1\nname a\nincarnation 0\nstarts 0\n",
-           "mete-node 1\n" + identity + "cluster 1x\nname a\nincarnation 0\nstarts 0\n",
-           "mete-node 1\n" + identity + "cluster 1\nname a b\nincarnation 0\nstarts 0\n",
-           "mete-node 1\n" + identity + "cluster 0\nname a\nincarnation 1\nstarts 1\n",
-           "mete-node 1\n" + identity + "cluster 1\nname a\nincarnation 1\nstarts 1",
-           "mete-node 1\n" + identity + "cluster 0\nname \nincarnation 0\nstarts 1\n",
+           "mete-node 1\n" + identity + "cluster -1\nname a\nincarnation 0\nstarts 0\nbeats 0\n",
+           "mete-node 1\n" + identity + "cluster 1x\nname a\nincarnation 0\nstarts 0\nbeats 0\n",
+           "mete-node 1\n" + identity + "cluster 1\nname a b\nincarnation 0\nstarts 0\nbeats 0\n",
+           "mete-node 1\n" + identity + "cluster 0\nname a\nincarnation 1\nstarts 1\nbeats 0\n",
+           "mete-node 1\n" + identity + "cluster 1\nname a\nincarnation 1\nstarts 1\nbeats 1",
+           "mete-node 1\n" + identity + "cluster 0\nname \nincarnation 0\nstarts 1\nbeats 0\n",
            "mete-node 1\n" + identity + "cluster 1\nname a\nincarnation 1\n",
+           "mete-node 1\n" + identity + "cluster 1\nname a\nincarnation 1\nstarts 1\n",
+           "mete-node 1\n" + identity + "cluster 0\nname \nincarnation 0\nstarts 0\nbeats 1\n",
            "mete-node 1\n" + identity + rest + "more\n",
        }) {
     disk->put("data/node", text);

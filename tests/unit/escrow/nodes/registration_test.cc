@@ -50,10 +50,10 @@ TEST_F(PlaceTest, AKilledOneIsWaitedForAndACopyIsRefused) {
   const auto first = take("a").value();
   const auto successor = take("a").value();
   EXPECT_EQ(waits, 2);
-  EXPECT_THAT(first->keep().error().message, HasSubstr("has come in the place of"));
-  while_waiting = [&] { EXPECT_TRUE(successor->keep().has_value()); };
+  EXPECT_THAT(first->confirm().error().message, HasSubstr("has come in the place of"));
+  while_waiting = [&] { EXPECT_TRUE(successor->confirm().has_value()); };
   EXPECT_THAT(take("a").error().message, HasSubstr("from a copy of it"));
-  EXPECT_TRUE(successor->keep().has_value());
+  EXPECT_TRUE(successor->confirm().has_value());
 }
 
 TEST_F(PlaceTest, OfSeveralCopiesOnlyTheOneStartedLastMayStartAgain) {
@@ -76,13 +76,26 @@ TEST_F(PlaceTest, WithoutADiskItIsAnotherNodeEachTime) {
 TEST_F(PlaceTest, AWipedStoreIsAnErrorUntilTheFileIsGone) {
   auto registration = take("a").value();
   store.clear().value();
-  EXPECT_THAT(registration->keep().error().message, HasSubstr("It was wiped"));
-  EXPECT_THAT(registration->keep().error().message, HasSubstr("It was wiped"));
+  EXPECT_EQ(registration->lost(), std::nullopt);
+  EXPECT_THAT(registration->confirm().error().message, HasSubstr("It was wiped"));
+  EXPECT_THAT(registration->lost()->message, HasSubstr("It was wiped"));
   EXPECT_THAT(registration->confirm().error().message, HasSubstr("It was wiped"));
   registration.reset();
   EXPECT_THAT(take("a").error().message, HasSubstr("remove the file 'node'"));
   disk.remove("data/node").value();
   EXPECT_EQ(take("a").value()->self().incarnation, 1);
+}
+
+TEST_F(PlaceTest, AStartNoticesThatTheStoreHasForgottenSignsOfLife) {
+  {
+    const auto registration = take("a").value();
+    for (int beat = 0; beat < 25; ++beat) EXPECT_TRUE(registration->confirm().has_value());
+    EXPECT_EQ(load_memory(disk, "data").value().remembered.beats, 20) << "not each of them is written";
+  }
+  EXPECT_EQ(load_memory(disk, "data").value().remembered.beats, 25) << "but the last one is";
+  const Charge forgotten{"mete.nodes", "{mete}beat:a", 1};
+  store.give({&forgotten, 1}, {}).value();
+  EXPECT_THAT(take("a").error().message, HasSubstr("it knows of 24 signs of life of node 'a', and there were 25"));
 }
 
 TEST_F(PlaceTest, WhatCannotBeRememberedIsNotTaken) {

@@ -205,6 +205,52 @@ TEST_F(RegistryTest, AStoreThatWentBackIsNoticedHoweverOftenOneTries) {
       << "whatever it is called";
 }
 
+// A copy that was taken between two starts has all of their numbers.
+TEST_F(RegistryTest, AStoreThatGoesBackBetweenStartsIsNoticedByThoseWhoRun) {
+  Registry a = join(options("a", kDirectory));
+  Registry b = join(options("b", kOtherDirectory));
+  const Charge beat{"mete.nodes", "{mete}beat:a", 1};
+  for (int second = 0; second < 3; ++second) EXPECT_EQ(a.refresh(), Membership::kMember);
+  store.take({.charges = {&beat, 1}}).value();
+  EXPECT_EQ(a.refresh(), Membership::kMember) << "one whose answer got lost was counted";
+  EXPECT_EQ(a.remembered().beats, 5);
+  store.give({&beat, 1}, {}).value();
+  EXPECT_EQ(a.refresh(), Membership::kWiped);
+  EXPECT_THAT(a.reason(), HasSubstr("it knows of 4 signs of life of node 'a', and there were 5"));
+  EXPECT_EQ(a.refresh(), Membership::kWiped) << "for good";
+  EXPECT_EQ(b.refresh(), Membership::kWiped) << "it is told, for nothing of its own was lost";
+  EXPECT_THAT(b.reason(), HasSubstr("another node has found that it forgot something"));
+}
+
+TEST_F(RegistryTest, AStoreThatWentBackIsGoneOnWithWhenNobodyRunsAndNothingIsRemembered) {
+  Registry a = join(options("a", kDirectory));
+  Registry b = join(options("b", kOtherDirectory));
+  Roll(store).say_gone_back().value();
+  EXPECT_THAT(refusal(options("c", "3")), HasSubstr("has gone back to an earlier state")) << "a and b run";
+  EXPECT_EQ(a.refresh(), Membership::kWiped);
+  const Remembered remembered = a.remembered();
+  clock.advance(6s);
+  EXPECT_THAT(refusal(options("a", kDirectory, remembered)), HasSubstr("has gone back to an earlier state"));
+  Registry fresh = join(options("a", "4"));
+  EXPECT_EQ(fresh.refresh(), Membership::kMember);
+}
+
+TEST_F(RegistryTest, AnotherClockThanTheOthersIsRefused) {
+  Registry a = join(options("a", kDirectory));
+  const Charge place{"mete.nodes", "{mete}at:b", 1};
+  const auto come = [&](std::string_view id, Duration ttl) {
+    store.hold({.charges = {&place, 1}, .ttl = ttl, .id = id, .tag = "mete-cluster"}).value();
+  };
+  come("{mete}mete-b:1:0", 6s);
+  EXPECT_EQ(refusal(options("c", kOtherDirectory)), "") << "that may be the way of the answer";
+  come("{mete}mete-d:1:0", 65s);
+  EXPECT_THAT(refusal(options("e", "3")), HasSubstr("the clock by which node 'd' (incarnation 1, at b) goes is ahead "
+                                                    "of this node's by 60 s"));
+  EXPECT_EQ(a.refresh(), Membership::kMember) << "whoever is there already goes on";
+  EXPECT_EQ(a.nodes()[3].node.name, "d");
+  EXPECT_EQ(a.nodes()[3].clock_ahead, 60s);
+}
+
 TEST_F(RegistryTest, OfTwoFoundersOneFoundsTheCluster) {
   Roll roll(store);
   roll.prepare().value();

@@ -188,8 +188,7 @@ TEST(Config, AMistakeInALimitIsToldWithItsPlace) {
       {"[escrow]\nshared = \"a\"\n", "mete.toml:2:10: escrow.shared: that is no URL"},
       {"[escrow]\nnode = \"a b\"\n", "escrow.node: \"a b\" is no name of a node; it must be 1 to 64 letters, digits"},
       {"[escrow]\nnode = \"\"\n", "escrow.node: it is empty"},
-      {"[escrow]\nlisten = \"host\"\n", "mete.toml:2:10: escrow.listen: "},
-      {"[escrow]\npeers = [\"a:1\", \"a:1\"]\n", "escrow.peers: \"a:1\" stands there twice"},
+      {"[escrow]\nlisten = \"127.0.0.1:1\"\n", "mete.toml:2:1: there is no setting \"escrow.listen\""},
   };
   for (const auto& row : rows) {
     const auto config = from_text(row.text);
@@ -207,6 +206,13 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
       {R"(resp = "0.0.0.0:6380")", "mete.toml:2:8: server.resp: 0.0.0.0:6380 can be reached from other machines"},
       {R"(http = ["127.0.0.1:1", "[::]:8380"])", "mete.toml:2:8: server.http: [::]:8380 can be reached"},
       {R"(http = "example:1")", "example:1 can be reached"},
+      {"resp = \"0.0.0.0:6380\"\ntls.cert = \"c\"\ntls.key = \"k\"", "whoever reaches it could do everything"},
+      {"password = \"a\\nb\\nc\"", "a line too many"},
+      {"password = \"\\na\"", "an empty line"},
+      {"password = \"a\\nb\"\nuse_password = \"b\"", "server.use_password: it is the same as server.password"},
+      {"look_password = \"l\"", "server.look_password: nobody could change limits"},
+      {"password = \"a\"\nuse_password = \"u\"\nlook_password = \"u\"", "server.look_password: it is the same"},
+      {"http_hosts = \"http://a\"", "is no name of a host"},
       {R"(tls.cert = "c")", "mete.toml:2:12: server.tls.cert: a certificate needs its key"},
       {R"(tls.key = "k")", "server.tls.key: a key needs its certificate"},
       {R"(tls.client_ca = "k")", "server.tls.client_ca: only a server that speaks TLS"},
@@ -228,7 +234,7 @@ TEST(Config, ValuesThatDoNotGoTogetherAreRefused) {
   }
   for (const std::string_view allowed :
        {"insecure = true", R"(password = "p")", "password = \"p\"\nuse_password = \"u\"", R"(password_file = "f")",
-        "tls.cert = \"c\"\ntls.key = \"k\""}) {
+        "tls.cert = \"c\"\ntls.key = \"k\"\ntls.client_ca = \"a\"", "password = \"new\\nold\""}) {
     good("[server]\nresp = \"0.0.0.0:6380\"\n" + std::string(allowed));
   }
   good("[server]\nresp = \"127.0.0.1:7000\"\n[store]\nurl = \"mete://other:7000,127.0.0.1:7001\"\n");
@@ -240,43 +246,22 @@ TEST(Config, ANodeOfAClusterIsToldAllThatItNeeds) {
     std::string_view message;
   } rows[] = {
       {R"(node = "a")", "mete.toml:2:8: escrow.node: it means nothing without the store that the nodes share"},
-      {R"(peers = "b:1")", "escrow.peers: it means nothing without"},
-      {R"(listen = "127.0.0.1:1")", "escrow.listen: it means nothing without"},
       {R"(shared = "etcd://h")", "mete.toml:2:10: escrow.shared: a node needs a name that no other node has"},
       {"node = \"a\"\nshared = \"embedded:d\"", "escrow.shared: other nodes cannot share a store in this process"},
       {"node = \"a\"\nshared = \"etcd://h\"\n[store]\nurl = \"redis://h\"", "store.url: a node keeps its own state"},
       {"node = \"a\"\nshared = \"mete://127.0.0.1:6380\"", "escrow.shared: 127.0.0.1:6380 is where this server itself"},
-      {"node = \"a\"\nshared = \"etcd://h\"\nadvertise = \"b:1\"", "escrow.advertise: nobody listens there"},
-      {"node = \"a\"\nshared = \"etcd://h\"\nlisten = \"0.0.0.0:1\"\nsecret = \"s\"",
-       "escrow.listen: 0.0.0.0:1 is no address that other nodes can connect to; set escrow.advertise"},
-      {"node = \"a\"\nshared = \"etcd://h\"\nlisten = \"127.0.0.1:0\"", "127.0.0.1:0 is no address"},
-      {"node = \"a\"\nshared = \"etcd://h\"\nlisten = \"10.0.0.1:1\"", "escrow.listen: 10.0.0.1:1 can be reached"},
-      {"node = \"a\"\nshared = \"etcd://h\"\ntls.cert = \"c\"\ntls.key = \"k\"",
-       "escrow.tls.cert: nodes show each other certificates"},
-      {"node = \"a\"\nshared = \"etcd://h\"\nsecret = \"c\"\nsecret_file = \"k\"",
-       "escrow.secret_file: there is escrow.secret too"},
   };
   for (const auto& row : rows) {
     const auto config = from_text("[escrow]\n" + std::string(row.text));
     ASSERT_FALSE(config.has_value()) << row.text;
     EXPECT_THAT(config.error().message, HasSubstr(row.message)) << row.text;
   }
-  const std::string node = "[escrow]\nnode = \"a\"\nshared = \"etcd://h\"\n";
-  for (const std::string_view allowed :
-       {"", "listen = \"off\"", "listen = \"127.0.0.1:1\"", "listen = \"unix:/s\"",
-        "listen = \"10.0.0.1:1\"\nsecret = \"s\"", "listen = \"10.0.0.1:1\"\nsecret_file = \"f\"",
-        "listen = \"0.0.0.0:1\"\nadvertise = \"h:2\"\ntls.cert = \"c\"\ntls.key = \"k\"\ntls.ca = \"a\""}) {
-    good(node + std::string(allowed));
-  }
+  EXPECT_TRUE(good("[escrow]\nnode = \"a\"\nshared = \"etcd://h\"\n").is_node());
   EXPECT_FALSE(good("[escrow]\n").is_node());
-  EXPECT_EQ(good(node + "listen = \"127.0.0.1:1\"").escrow_address(), "127.0.0.1:1");
-  EXPECT_EQ(good(node + "listen = \"127.0.0.1:1\"\nadvertise = \"h:2\"").escrow_address(), "h:2");
-  const auto flags = parse_config("", {.file = "",
-                                       .environment = {{"METE_ESCROW_SHARED", "etcd://h"}},
-                                       .flags = {{"escrow-node", "b"}, {"escrow-peers", "c:1,d:2"}}});
+  const auto flags = parse_config(
+      "", {.file = "", .environment = {{"METE_ESCROW_SHARED", "etcd://h"}}, .flags = {{"escrow-node", "b"}}});
   ASSERT_TRUE(flags.has_value()) << flags.error().message;
   EXPECT_EQ(flags->escrow_node, "b");
-  EXPECT_EQ(flags->escrow_peers, (std::vector<std::string>{"c:1", "d:2"}));
 }
 
 TEST(Config, FlagGoesOverEnvironmentOverFile) {
@@ -391,7 +376,7 @@ TEST(Config, KeepsWhatNeedsARestart) {
   next.limits = {{stock("storage").amount(1), "mete.toml:1"}};
   const Config config = in_effect(running, next);
   EXPECT_EQ(config.threads, 2U);
-  EXPECT_EQ(config.password, "old");
+  EXPECT_EQ(config.password, "new");
   EXPECT_EQ(config.log_level, "info") << "the file has none, and this one counts at once";
   EXPECT_EQ(config.max_connections, 5U);
   EXPECT_EQ(config.limits, next.limits);

@@ -2,12 +2,30 @@
 
 #include <gtest/gtest.h>
 
+#include "server/decisions/waking_store.h"
 #include "store/embedded/embedded_store.h"
 
 namespace mete::server {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Counts what it is asked for.
+class CountingStore final : public store::StoreOf<CountingStore> {
+ public:
+  explicit CountingStore(store::Store& store) : store_(store) {}
+  template <class What>
+  Result<typename What::Answer> perform(const What& operation, store::Execution& execution) {
+    ++calls;
+    return store_.run(operation, execution);
+  }
+  [[nodiscard]] Instant now() const override { return store_.now(); }
+
+  std::size_t calls = 0;
+
+ private:
+  store::Store& store_;
+};
 
 // The loop's time is the system's, the store's stands still: so a take fits when something is given back, when the
 // store's clock is moved on, or never.
@@ -58,7 +76,8 @@ class WaitQueueTest : public ::testing::Test {
   ManualClock clock{Instant::from_unix_seconds(1'700'000'000)};
   store::EmbeddedStore store{Options{.clock = &clock}};
   net::EventLoop loop;
-  WaitQueue queue{loop, nullptr, store, 5};
+  CountingStore counting{store};
+  WaitQueue queue{loop, nullptr, counting, 5};
   std::string log;
   Result<core::Verdict> last;
 };
@@ -139,6 +158,40 @@ TEST_F(WaitQueueTest, IsTriedAgainWhenItsTimeHasCome) {
   clock.advance(1h);
   settle_until(1);  // nobody announces it
   EXPECT_EQ(log, "1+");
+}
+
+TEST_F(WaitQueueTest, AStockIsNotPolled) {
+  take("s", "k");
+  wait(1, {{"s", "k"}});
+  settle();
+  EXPECT_EQ(counting.calls, 1U);
+  loop.after(300ms, [this] { loop.stop(); });
+  loop.run();
+  EXPECT_EQ(counting.calls, 1U);
+  give("s", "k");
+  EXPECT_EQ(log, "1+");
+}
+
+// What a door does wakes those who wait for its meters, and nobody else.
+TEST_F(WaitQueueTest, OnlyThoseWhomItConcernsAreWoken) {
+  for (const std::string_view key : {"k", "l", "m"}) take("s", key);
+  for (const std::uint64_t caller : {1U, 2U, 3U}) wait(caller, {{"s", std::string_view("klm").substr(caller - 1, 1)}});
+  settle();
+  counting.calls = 0;
+  store::Execution execution;
+  WakingStore door(&queue, store, execution);
+  const Charge other{"s", "other"};
+  EXPECT_TRUE(door.take({{&other, 1}})->is_allowed);
+  EXPECT_TRUE(door.give({&other, 1}, {}).has_value());
+  EXPECT_TRUE(door.hold({.charges = {&other, 1}, .ttl = 1h, .id = "hold"})->is_allowed);
+  EXPECT_TRUE(door.cancel("hold").has_value());
+  settle();
+  EXPECT_EQ(counting.calls, 0U);
+  const Charge second{"s", "l"};
+  EXPECT_TRUE(door.give({&second, 1}, {}).has_value());
+  settle();
+  EXPECT_EQ(log, "2+");
+  EXPECT_EQ(counting.calls, 1U);
 }
 
 TEST_F(WaitQueueTest, PatienceEndsWithADenial) {

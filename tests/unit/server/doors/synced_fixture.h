@@ -15,6 +15,7 @@ class SyncedFixture : public ::testing::Test {
     EXPECT_TRUE(store.define(stock("s").amount(10)).has_value());
     EXPECT_TRUE(store.define(stock("one").amount(1)).has_value());
     service.slow_threshold_ns = std::numeric_limits<std::int64_t>::max();
+    service.is_ready = true;
     service.watch_persistence([this](const Error& failure) { told_failures += failure.message + ";"; });
     resp.make_session = [this](net::ConnectionSet& set, std::uint64_t id, int) -> std::unique_ptr<net::Session> {
       auto client = std::make_shared<Client>();
@@ -59,8 +60,7 @@ class SyncedFixture : public ::testing::Test {
   Service service{store, {}, make_workers(2)};
   HttpApi api{store,
               {.metrics = [] { return std::string(); },
-               .is_ready = [] { return true; },
-               .authenticate = {},
+               .why_not_ready = [this] { return service.why_not_ready(); },
                .syncs = &service.syncs}};
   net::Protocol resp;
   net::Protocol http;

@@ -14,6 +14,11 @@ using namespace std::chrono_literals;
 
 FileLimit at_line(int line, Limit limit) { return {std::move(limit), "mete.toml:" + std::to_string(line)}; }
 
+std::unique_ptr<FileLimits> file_limits(std::unique_ptr<store::Store> store) {
+  store::Store& own = *store;
+  return *FileLimits::open(std::move(store), own);
+}
+
 class LimitReloadTest : public ::testing::Test {
  protected:
   Amount used(std::string_view limit) { return store_.usage({limit, "alice"})->used; }
@@ -22,7 +27,8 @@ class LimitReloadTest : public ::testing::Test {
     ASSERT_TRUE(store_.take({.charges = charges}).has_value());
   }
 
-  store::EmbeddedStore store_{Options{}};
+  std::unique_ptr<FileLimits> made_ = file_limits(std::make_unique<store::EmbeddedStore>(Options{}));
+  FileLimits& store_ = *made_;
   const std::vector<FileLimit> first_ = {
       at_line(1, stock("storage").amount(10)), at_line(5, stock("seats").amount(3)),
       at_line(9, calendar("links").amount(20).per(Unit::kMonth).zone("Europe/Berlin"))};
@@ -50,10 +56,100 @@ TEST_F(LimitReloadTest, KeepsUsageAndDropsOnlyWhatStoodInTheFile) {
   EXPECT_EQ(*store_.limits(), (std::vector<std::string>{"api", "by-command", "storage"}));
 }
 
+TEST_F(LimitReloadTest, ALimitThatLeavesTheFileComesBackWithWhatWasCounted) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  take("seats", 2);
+  const Charge charges[] = {{"seats", "alice", 1}};
+  ASSERT_TRUE(store_.hold({.charges = charges, .ttl = 1h, .id = "job"})->is_allowed);
+
+  ASSERT_EQ(apply_limits(store_, {.previous = first_, .next = {}})->removed.size(), 3U);
+  EXPECT_TRUE(store_.limits()->empty());
+  EXPECT_FALSE(store_.limit("seats")->has_value());
+  EXPECT_EQ(store_.take({.charges = charges}).error().code, ErrorCode::kNoLimit);
+  EXPECT_EQ(store_.hold({.charges = charges, .ttl = 1h, .id = "other"}).error().code, ErrorCode::kNoLimit);
+  EXPECT_EQ(store_.usage({"seats", "alice"}).error().code, ErrorCode::kNoLimit);
+  Result<core::Verdict> answers[1];
+  store_.take_each(charges, answers);
+  EXPECT_EQ(answers[0].error().code, ErrorCode::kNoLimit);
+  EXPECT_EQ(store_.statistics().retired_limits, 3U);
+  EXPECT_EQ(store_.statistics().limits, 0U);
+  EXPECT_TRUE(store_.commit({.id = "job"}).has_value());  // who holds something can end that
+
+  const auto back = apply_limits(store_, {.previous = {}, .next = first_});
+  EXPECT_EQ(back->added.size(), 3U);
+  EXPECT_EQ(used("seats"), 3);
+  EXPECT_EQ(store_.statistics().retired_limits, 0U);
+}
+
+TEST_F(LimitReloadTest, ARetiredLimitComesBackByDefinitionAndGoesByDrop) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  take("seats", 2);
+  take("storage", 2);
+  ASSERT_TRUE(apply_limits(store_, {.previous = first_, .next = {}}).has_value());
+  ASSERT_TRUE(store_.define(stock("seats").amount(5)).has_value());
+  EXPECT_EQ(used("seats"), 2);
+  EXPECT_TRUE(*store_.drop("storage"));
+  EXPECT_FALSE(*store_.drop("storage"));
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  EXPECT_EQ(used("storage"), 0);
+}
+
+TEST_F(LimitReloadTest, WhatIsRetiredIsSoAtTheNextStart) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  take("seats", 2);
+  ASSERT_TRUE(apply_limits(store_, {.previous = first_, .next = {}}).has_value());
+  ASSERT_TRUE(store_.clear().has_value());
+  // Another one on the same store is what a process sees that starts.
+  class Borrowed final : public store::Store {
+   public:
+    explicit Borrowed(store::Store& store) : store_(store) {}
+    [[nodiscard]] Instant now() const override { return store_.now(); }
+
+   private:
+    void execute(const store::Operation& operation, store::Execution& execution) override {
+      pass_on(store_, operation, execution);
+    }
+    store::Store& store_;
+  };
+  const auto next = file_limits(std::make_unique<Borrowed>(store_.inside()));
+  EXPECT_TRUE(next->limits()->empty());
+  EXPECT_TRUE(next->is_retired("seats"));
+}
+
+TEST_F(LimitReloadTest, WhereTheConfigurationSaysSoALimitIsDropped) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  take("seats", 2);
+  ASSERT_TRUE(apply_limits(store_, {.previous = first_, .next = {}, .drops_removed = true}).has_value());
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  EXPECT_EQ(used("seats"), 0);
+}
+
+TEST_F(LimitReloadTest, TooManyThatLeaveAtOnceChangeNothing) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  const std::vector<FileLimit> next = {at_line(1, stock("new").amount(20))};
+  const auto refused = apply_limits(store_, {.previous = first_, .next = next, .removed_max = 2});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message,
+            "the file lacks 3 limits that stood there before (\"storage\", \"seats\", \"links\"), and "
+            "server.removed_limits_max is 2: if that is meant, say so by a larger one in the same file");
+  EXPECT_EQ(*store_.limits(), (std::vector<std::string>{"links", "seats", "storage"}));
+  EXPECT_TRUE(apply_limits(store_, {.previous = first_, .next = next, .removed_max = 3}).has_value());
+}
+
+TEST_F(LimitReloadTest, ALimitOfTheFileIsNotDroppedByACommand) {
+  ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
+  const auto refused = store_.drop("seats");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message,
+            "limit \"seats\" stands in mete.toml:5: the next start would define it again. Take it out of the file, "
+            "and then delete it here to drop its usage as well");
+  EXPECT_TRUE(store_.limit("seats")->has_value());
+}
+
 TEST_F(LimitReloadTest, TheFileGoesOverWhatACommandHasChanged) {
   ASSERT_TRUE(apply_limits(store_, {.previous = {}, .next = first_}).has_value());
   ASSERT_TRUE(store_.define(stock("seats").amount(99)).has_value());
-  ASSERT_TRUE(store_.drop("links").has_value());
+  ASSERT_TRUE(store_.inside().drop("links").has_value());
   const auto changes = apply_limits(store_, {.previous = first_, .next = first_});
   EXPECT_EQ(*changes, (LimitChanges{.added = {"links"}, .changed = {"seats"}, .removed = {}}));
   EXPECT_EQ((*store_.limit("seats"))->amount(), 3);
@@ -124,19 +220,22 @@ class RefusingStore final : public store::StoreOf<RefusingStore> {
 };
 
 TEST(LimitReload, AStoreThatFailsInBetweenIsPutBack) {
-  RefusingStore store;
+  auto made = std::make_unique<RefusingStore>();
+  RefusingStore& inside = *made;
+  const auto held = file_limits(std::move(made));
+  FileLimits& store = *held;
   const std::vector<FileLimit> first = {at_line(1, stock("a").amount(1)), at_line(2, stock("z").amount(1))};
   ASSERT_TRUE(apply_limits(store, {.previous = {}, .next = first}).has_value());
-  const auto before = store.limits_now;
+  const auto before = inside.limits_now;
 
-  store.refused = "down";
+  inside.refused = "down";
   const std::vector<FileLimit> next = {at_line(1, stock("a").amount(2)), at_line(2, stock("new").amount(1)),
                                        at_line(3, stock("down").amount(1))};
   const auto changes = apply_limits(store, {.previous = first, .next = next});
   ASSERT_FALSE(changes.has_value());
   EXPECT_EQ(changes.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(changes.error().message, R"(mete.toml:3: limit "down": it is down)");
-  EXPECT_EQ(store.limits_now, before);
+  EXPECT_EQ(inside.limits_now, before);
 }
 
 }  // namespace

@@ -2,15 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <future>
-
 #include "server/doors/authentication.h"
 #include "server/doors/resp/command_table.h"
 #include "server/observation/busy_keys.h"
 #include "server/observation/metrics.h"
 #include "server/observation/slow_log.h"
-#include "server/running/background.h"
 #include "server/running/clients.h"
 
 namespace mete::server {
@@ -31,13 +27,15 @@ TEST(Authentication, GivesEachPasswordItsRole) {
       {"", "", "", std::nullopt},
   };
   for (const auto& row : rows) {
-    const Authentication authentication(row.admin, row.use);
-    EXPECT_EQ(authentication.role_of(row.given), row.role) << row.admin << " " << row.use << " " << row.given;
+    const Authentication authentication({.admin = row.admin, .use = row.use});
+    const auto found = authentication.find(row.given);
+    EXPECT_EQ(found ? std::optional(found->role) : std::nullopt, row.role)
+        << row.admin << " " << row.use << " " << row.given;
     EXPECT_EQ(authentication.is_needed(), !row.admin.empty() || !row.use.empty());
   }
   const std::string with_zero("a\0b", 3);
-  EXPECT_FALSE(Authentication("a", "").role_of(with_zero).has_value());
-  EXPECT_TRUE(Authentication(with_zero, "").role_of(with_zero).has_value());
+  EXPECT_FALSE(Authentication({.admin = "a"}).find(with_zero).has_value());
+  EXPECT_TRUE(Authentication({.admin = with_zero}).find(with_zero).has_value());
 }
 
 TEST(LatencyHistogram, CountsInPowersOfTwo) {
@@ -253,8 +251,8 @@ TEST(Clients, AreDescribedInALine) {
   EXPECT_THAT(idle, ::testing::StartsWith(
                         "id=3 addr=10.0.0.3:5000 laddr=10.0.0.9:6380 fd=8 name= age=90 idle=40 flags=N db=0 sub=0 "
                         "psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 obl=0 oll=0 omem=0 tot-mem="));
-  EXPECT_THAT(idle, ::testing::EndsWith(" events=r user=use redir=-1 resp=2 lib-name= lib-ver= cmd=NULL"));
-  client->is_admin = true;
+  EXPECT_THAT(idle, ::testing::EndsWith(" events=r user=look redir=-1 resp=2 lib-name= lib-ver= cmd=NULL"));
+  client->role = Role::kAdmin;
   client->is_blocked = true;
   client->last_command = all_commands().data();
   client->input_bytes = 100;
@@ -268,41 +266,6 @@ TEST(Clients, AreDescribedInALine) {
   EXPECT_THAT(busy, ::testing::EndsWith(" cmd=take"));
   const auto memory = [](const std::string& line) { return std::stoul(line.substr(line.find("tot-mem=") + 8)); };
   EXPECT_EQ(memory(busy) - memory(idle), 100U + 412U + 4096U);
-}
-
-TEST(Background, RunsItsTasksInOrder) {
-  Background background;
-  std::vector<int> done;
-  std::promise<void> is_over;
-  for (int index = 0; index < 100; ++index) {
-    ASSERT_TRUE(background.run([&done, index] { done.push_back(index); }));
-  }
-  ASSERT_TRUE(background.run([&] { is_over.set_value(); }));
-  is_over.get_future().wait();
-  ASSERT_EQ(done.size(), 100U);
-  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
-}
-
-TEST(Background, RefusesMoreThanItKeepsAndLeavesItUndone) {
-  std::promise<void> may_end;
-  std::promise<void> has_begun;
-  std::atomic<int> ran = 0;
-  {
-    Background background;
-    ASSERT_TRUE(background.run([&] {
-      has_begun.set_value();
-      may_end.get_future().wait();
-    }));
-    has_begun.get_future().wait();
-    for (int index = 0; index < 10'000; ++index) ASSERT_TRUE(background.run([&] { ++ran; }));
-    EXPECT_FALSE(background.run([&] { ++ran; }));
-    std::thread release([&] {
-      // Whether the first of the rest still runs is a matter of chance; that most do not is what the end promises.
-      may_end.set_value();
-    });
-    release.join();
-  }
-  EXPECT_LE(ran, 10'000);
 }
 
 }  // namespace

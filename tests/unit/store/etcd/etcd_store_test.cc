@@ -81,6 +81,53 @@ TEST_F(EtcdStoreTest, WhatIsForgottenIsForgottenAtATimeThatAllKnow) {
   EXPECT_EQ(one.usage("sms", "k")->used, 3) << "both are in the same window";
 }
 
+// A machine whose clock was an hour ahead for a moment does not take the others with it.
+TEST_F(EtcdStoreTest, ATimeThatIsTooFarAheadIsRefused) {
+  const auto store = EtcdStore::open(url(), {.clock_step_max = 10min}).value();
+  store->define(stock("api").amount(10)).value();
+  const Charge charges[] = {{"api", "k", 1}};
+  const Charge others[] = {{"api", "other", 1}};
+  ASSERT_TRUE(store->take({.charges = charges})->is_allowed);
+  {
+    const ManualClock ahead(store->now() + Duration(1h));
+    const auto wrong = EtcdStore::open(url(), {.clock = &ahead}).value();
+    ASSERT_TRUE(wrong->take({.charges = charges})->is_allowed);
+  }
+  const std::string key = key_of(parse_url(url())->prefix, {Space::kMeter, "api", "k"});
+  for (int i = 0; i < 3; ++i) {
+    const auto refused = store->take({.charges = charges});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(refused.error().message.find("etcd's key '" + key + "'"), std::string::npos) << refused.error().message;
+  }
+  EXPECT_EQ(store->clock_status().refused_steps, 1U) << "one step";
+  EXPECT_LT(store->clock_status().refused_by, Duration(-50min)) << "this machine's clock is behind";
+  EXPECT_TRUE(store->take({.charges = others})->is_allowed) << "time has not gone on";
+  EXPECT_EQ(store->clock_status().refused_by, Duration());
+  // As docs/etcd.md says.
+  Client client(parse_url(url()).value(), nullptr);
+  ASSERT_TRUE(client.run({.deletes = {{.key = key}}}, net::Deadline::in(20s)).has_value());
+  EXPECT_TRUE(store->take({.charges = charges})->is_allowed);
+  // A small difference is followed, as ever.
+  const ManualClock near(store->now() + Duration(1min));
+  const auto other = EtcdStore::open(url(), {.clock = &near}).value();
+  ASSERT_TRUE(other->take({.charges = charges})->is_allowed);
+  EXPECT_TRUE(store->take({.charges = charges})->is_allowed);
+}
+
+TEST_F(EtcdStoreTest, TellsHowManyHoldsHaveExpired) {
+  ManualClock clock(kStart);
+  const auto store = EtcdStore::open(url(), {.clock = &clock}).value();
+  store->define(stock("api").amount(10)).value();
+  const Charge charges[] = {{"api", "k", 1}};
+  for (const std::string_view id : {"one", "two"}) {
+    ASSERT_TRUE(store->hold({.charges = charges, .ttl = 1min, .id = std::string(id)})->is_allowed);
+  }
+  EXPECT_EQ(store->statistics().expired_holds, 0U);
+  clock.advance(2min);
+  EXPECT_TRUE(support::becomes_true(20s, [&] { return store->statistics().expired_holds == 2; }));
+}
+
 TEST_F(EtcdStoreTest, TheSweepNeverTakesAwayWhatIsInUse) {
   ManualClock clock(kStart);
   Limiter limiter = open_with(clock);

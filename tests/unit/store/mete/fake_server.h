@@ -53,7 +53,7 @@ class FakeServer {
     for (ssize_t count = 0; (count = ::recv(socket, bytes.data(), bytes.size(), 0)) > 0;) {
       const std::string_view request(bytes.data(), static_cast<std::size_t>(count));
       std::string answer =
-          "*14\r\n:1700000000000000000\r\n:1\r\n:1\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
+          "*14\r\n:1700000000000000000\r\n:1\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n"
           ":0\r\n:0\r\n:0\r\n";
       if (request.find("STATS") == std::string_view::npos) {
         const std::lock_guard guard(mutex_);

@@ -211,10 +211,11 @@ TEST_F(SeveralServers, AGivenIdIsFoundWhereverItIs) {
     EXPECT_TRUE(store_->find_hold(id).value().has_value()) << id;
     EXPECT_EQ(store_->extend(id, 2h).value(), Duration(2h));
     EXPECT_EQ(store_->cancel(id).value().amount, 1);
-    const auto again = store_->cancel(id);
-    ASSERT_FALSE(again.has_value());
-    EXPECT_EQ(again.error().code, ErrorCode::kNoHold);
-    EXPECT_NE(again.error().message.find("cancelled"), std::string::npos) << again.error().message;
+    EXPECT_EQ(store_->cancel(id).value().amount, 1) << "the same again";
+    const auto late = store_->commit({.id = id});
+    ASSERT_FALSE(late.has_value());
+    EXPECT_EQ(late.error().code, ErrorCode::kNoHold);
+    EXPECT_NE(late.error().message.find("cancelled"), std::string::npos) << late.error().message;
   }
   EXPECT_FALSE(store_->find_hold("nobody's").value().has_value());
   EXPECT_EQ(store_->commit({.id = "nobody's"}).error().code, ErrorCode::kNoHold);

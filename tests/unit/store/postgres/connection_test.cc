@@ -36,9 +36,9 @@ TEST(PostgresConnection, ReturnsRows) {
   ASSERT_TRUE(rows) << rows.error().message;
   ASSERT_EQ(rows->size(), 3U);
   EXPECT_EQ(rows->column_count(), 3U);
-  EXPECT_EQ(rows->integer(2, 0), 3);
-  EXPECT_FALSE(rows->boolean(0, 1));
-  EXPECT_TRUE(rows->boolean(1, 1));
+  EXPECT_EQ(rows->integer(2, 0, "the row").value(), 3);
+  EXPECT_FALSE(rows->boolean(0, 1, "the row").value());
+  EXPECT_TRUE(rows->boolean(1, 1, "the row").value());
   EXPECT_TRUE(rows->is_null(1, 2));
   EXPECT_EQ(rows->text(1, 2), "");
   EXPECT_EQ(rows->text(2, 2), "3");
@@ -56,8 +56,8 @@ TEST(PostgresConnection, TakesParametersAsTheyAre) {
   ASSERT_TRUE(rows) << rows.error().message;
   EXPECT_EQ(rows->text(0, 0), "|a,b|{\"x\"}|\\|NULL|ü\n'");
   EXPECT_EQ(rows->text(0, 1), "-9223372036854775808|0|9223372036854775807");
-  EXPECT_TRUE(rows->boolean(0, 2));
-  EXPECT_TRUE(rows->boolean(0, 3));
+  EXPECT_TRUE(rows->boolean(0, 2, "the row").value());
+  EXPECT_TRUE(rows->boolean(0, 3, "the row").value());
   EXPECT_EQ(rows->text(0, 4), "it's");
   const auto nul = connection.run(kIncrease, Parameters().add(std::string_view("1\0", 2)), patience());
   ASSERT_FALSE(nul);
@@ -156,7 +156,7 @@ TEST(PostgresConnection, StreamsRows) {
   std::int64_t sum = 0;
   const auto add = [&](const Rows& rows) {
     EXPECT_EQ(rows.size(), 1U);
-    sum += rows.integer(0, 0);
+    sum += rows.integer(0, 0, "the row").value();
     return true;
   };
   const auto done = connection.stream("select generate_series(1, 10000)", add, patience());

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/postgres/parameters.h"
 #include "support/files.h"
 #include "support/postgres_server.h"
 #include "unit/store/postgres/postgres_fixture.h"
@@ -33,7 +34,7 @@ constexpr Migration kThree[] = {
 // One server for all of them, without a schema.
 PostgresServer& server_without_schema() {
   static PostgresServer server;
-  server.query("drop schema if exists mete cascade");
+  server.query("drop schema if exists mete cascade; drop schema if exists mete_private cascade");
   return server;
 }
 
@@ -173,7 +174,8 @@ TEST(PostgresMigrate, ItsTextDoesWhatItDoes) {
 
 TEST(PostgresMigrate, TheSchemaIsWhatItsFilesSay) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(support::repository() / "src/store/postgres/sql")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(support::repository() / "src/store/postgres/sql/version_1")) {
     if (entry.is_regular_file()) files.push_back(entry.path());
   }
   std::ranges::sort(files);
@@ -181,11 +183,7 @@ TEST(PostgresMigrate, TheSchemaIsWhatItsFilesSay) {
   for (const auto& file : files) {
     std::istringstream lines(support::read_file(file));
     for (std::string line; std::getline(lines, line);) {
-      constexpr std::string_view kInclude = "-- include ";
-      const std::size_t at = line.find(kInclude);
-      const bool is_part = at != std::string::npos && at >= 2 && line.ends_with(".sql");
-      const auto part = file.parent_path() / "parts" / (is_part ? line.substr(at + kInclude.size()) : "");
-      text += is_part ? line.substr(0, at - 2) + support::read_file(part) : line + "\n";
+      text += line + "\n";
     }
   }
   EXPECT_EQ(migrations()[0].up, text);
@@ -195,13 +193,197 @@ TEST(PostgresMigrate, TheSchemaIsWhatItsFilesSay) {
 TEST(PostgresMigrate, TheSchemaIsInstalledAndTakenAway) {
   PostgresServer& postgres = server_without_schema();
   Connection connection = must_open(postgres.url());
-  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "0→2 +1 tables and functions +2 exact sliding windows");
-  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "2→2");
-  EXPECT_EQ(outcome_of(migrate(connection, 1)), "2→1 -2 exact sliding windows");
+  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)),
+            "0→4 +1 tables and functions +2 exact sliding windows +3 commits and cancels again "
+            "+4 a schema for private functions");
+  EXPECT_EQ(outcome_of(migrate(connection, std::nullopt)), "4→4");
+  EXPECT_EQ(outcome_of(migrate(connection, 1)),
+            "4→1 -4 a schema for private functions -3 commits and cancels again -2 exact sliding windows");
   EXPECT_EQ(outcome_of(migrate(connection, 2)), "1→2 +2 exact sliding windows");
   EXPECT_EQ(outcome_of(migrate(connection, 0)), "2→0 -2 exact sliding windows -1 tables and functions");
+  EXPECT_EQ(postgres.query("select to_regnamespace('mete_private')")[0][0], "");
   postgres.query(migration_text(std::nullopt));
-  EXPECT_EQ(installed_version(connection), 2);
+  EXPECT_EQ(installed_version(connection), 4);
+  EXPECT_EQ(what_is_wrong(connection).value(), std::vector<std::string>());
+  postgres.query("drop schema mete cascade");
+  ASSERT_TRUE(migrate(connection, std::nullopt)) << "what is left in mete_private is in nobody's way";
+  EXPECT_EQ(what_is_wrong(connection).value(), std::vector<std::string>());
+}
+
+TEST(PostgresMigrate, ASchemaMetePrivateOfSomebodyElseIsLeftAlone) {
+  PostgresServer& postgres = server_without_schema();
+  postgres.query("create schema mete_private; create table mete_private.theirs (i int)");
+  Connection connection = must_open(postgres.url());
+  EXPECT_TRUE(has(outcome_of(migrate(connection, std::nullopt)), "a schema mete_private that is not Mete's"));
+  EXPECT_EQ(postgres.query("select count(*) from mete_private.theirs")[0][0], "0");
+  EXPECT_EQ(installed_version(connection), 0);
+}
+
+// Databases that were restored from dumps without roles and rights, as pg_dump -O -x makes them: everybody may call
+// everything. They are of each version, with a hold that is open, one that is committed, and usage; the files were made
+// so and stay.
+class PostgresDump : public ::testing::TestWithParam<int> {};
+
+TEST_P(PostgresDump, WithoutRolesIsBroughtUp) {
+  PostgresServer& postgres = server_without_schema();
+  const int version = GetParam();
+  const std::string folder = "tests/golden/postgres-v" + std::to_string(version);
+  postgres.query(support::read_file(support::repository() / folder / "dump.sql"));
+  EXPECT_EQ(postgres.query("select has_function_privilege('public', 'mete.drop_limit(text)', 'execute')")[0][0], "t");
+  Connection connection = must_open(postgres.url());
+  EXPECT_EQ(installed_version(connection), version);
+  const auto balances = postgres.query("select limit_id, key, units from mete.meters where limit_id = 1");
+  const auto report = migrate(connection, std::nullopt);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->steps.size(), migrations().size() - static_cast<std::size_t>(version));
+  EXPECT_EQ(what_is_wrong(connection).value(), std::vector<std::string>());
+  EXPECT_EQ(postgres.query("select has_function_privilege('public', 'mete.drop_limit(text)', 'execute')")[0][0], "f");
+  EXPECT_EQ(postgres.query("select limit_id, key, units from mete.meters where limit_id = 1"), balances);
+  EXPECT_EQ(postgres.query("select used, held from mete.usage('credits', 'alice')"),
+            (PostgresServer::Rows{{"10", "5"}}));
+  EXPECT_EQ(postgres.query("select count(*) from mete.meters where older <> '{}' and older_units <> "
+                           "(select sum(u) from unnest(older) with ordinality o (u, i) where i % 2 = 0)")[0][0],
+            "0");
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_EQ(postgres.query("select amount, remaining from mete.commit('open', '{2}')"),
+              (PostgresServer::Rows{{"2", "88"}}));
+  }
+  // From version 3 on it is known what a commit was answered.
+  EXPECT_EQ(text_of(connection.run_text("select amount from mete.commit('committed')", patience())),
+            version < 3 ? "failed: MT003 hold 'committed' is committed already: a hold is final once" : "5");
+  EXPECT_EQ(postgres.query("select count(*) from mete.audit()")[0][0], "0");
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, PostgresDump, ::testing::Values(1, 2, 3, 4));
+
+TEST(PostgresMigrate, FunctionsRolesAndRightsAreRepaired) {
+  PostgresServer& postgres = server_without_schema();
+  Connection connection = must_open(postgres.url());
+  ASSERT_TRUE(migrate(connection, std::nullopt));
+  ASSERT_TRUE(migrate(connection, std::nullopt)->repaired.empty());
+  postgres.query("do $$ begin create role somebody; exception when duplicate_object then null; end $$");
+  const struct {
+    std::string damage;
+    std::string_view told;
+  } rows[] = {
+      {"drop owned by mete_use; drop role mete_use", "role mete_use is missing"},
+      {"grant execute on all functions in schema mete to public", "everybody may call mete.take("},
+      {"grant execute on all functions in schema mete_private to public", "everybody may call mete_private._write("},
+      {"grant usage on schema mete to public", "everybody may use the schema mete"},
+      {"grant usage on schema mete_private to public", "everybody may use the schema mete_private"},
+      {"grant select on all tables in schema mete to public", "everybody may read or change mete.meters"},
+      {"revoke execute on function mete.hold from mete_use", "mete_use may not call mete.hold("},
+      {"grant execute on function mete.define to mete_use", "mete_use may call mete.define("},
+      {"grant update on mete.meters to mete_admin", "mete_admin may read or change mete.meters"},
+      {"revoke select on mete.holds from mete_use", "mete_use may not read mete.holds"},
+      {"drop function mete.take(text, text, bigint, text, text)", "function mete.take is missing"},
+      {"drop view mete.holds", "view mete.holds is missing"},
+      {"drop function mete_private._write", "function mete_private._write is missing"},
+      {"create or replace function mete.drop_limit(name text) returns boolean language plpgsql security definer "
+       "set search_path = pg_catalog, pg_temp as $$ begin return true; end $$",
+       "function mete.drop_limit has another body"},
+      {"create or replace function mete_private._uncharge(limit_id integer, key text, cost bigint) returns void "
+       "language plpgsql as $$ begin end $$",
+       "function mete_private._uncharge has another body"},
+      {"alter function mete.take(text, text, bigint, text, text) security invoker",
+       "function mete.take runs with the rights of its caller"},
+      {"alter function mete_private._write security definer",
+       "function mete_private._write runs with the rights of its owner"},
+      {"alter function mete.commit set search_path = public", "function mete.commit has other settings: "},
+      {"alter function mete.commit reset all", "function mete.commit has other settings: {}"},
+      {"alter function mete.cancel owner to somebody", "function mete.cancel belongs to somebody"},
+  };
+  for (const auto& row : rows) {
+    postgres.query(row.damage);
+    std::string told;
+    for (const std::string& each : what_is_wrong(connection).value()) told += each + "\n";
+    EXPECT_TRUE(has(told, row.told)) << row.damage << ": " << told;
+    const auto report = migrate(connection, std::nullopt);
+    ASSERT_TRUE(report) << row.damage << ": " << report.error().message;
+    EXPECT_FALSE(report->repaired.empty()) << row.damage;
+    EXPECT_EQ(what_is_wrong(connection).value(), std::vector<std::string>()) << row.damage;
+  }
+  postgres.query("select mete.define('api', 'stock', 100)");
+  EXPECT_EQ(postgres.query("select remaining from mete.take('api', 'k', 3)")[0][0], "97");
+}
+
+TEST(PostgresMigrate, WhatApplicationsCallIsInASchemaOfItsOwn) {
+  PostgresServer& postgres = server_without_schema();
+  Connection connection = must_open(postgres.url());
+  ASSERT_TRUE(migrate(connection, std::nullopt));
+  EXPECT_EQ(postgres.query("select count(*) from pg_proc p where p.pronamespace = 'mete'::regnamespace and "
+                           "obj_description(p.oid, 'pg_proc') is null")[0][0],
+            "0")
+      << "each has a comment";
+  EXPECT_EQ(postgres.query("select count(*) from pg_proc where pronamespace = 'mete'::regnamespace and "
+                           "proname ~ '^_'")[0][0],
+            "0");
+}
+
+// The servers of version 3 call these until they are replaced.
+TEST(PostgresMigrate, ServersOfTheVersionBeforeGoOn) {
+  PostgresServer& postgres = server_without_schema();
+  Connection connection = must_open(postgres.url());
+  ASSERT_TRUE(migrate(connection, std::nullopt));
+  postgres.query(
+      "do $$ begin create role app login; exception when duplicate_object then null; end $$;"
+      "grant mete_use to app; select mete.define('api', 'stock', 100)");
+  Connection app = must_open(postgres.url("postgres", "app"));
+  const struct {
+    std::string_view sql;
+    std::string_view answer;
+  } rows[] = {
+      {"select remaining from mete.store_take_one('api', 'k', 3, 0)", "97"},
+      {"select remaining from mete.store_take('{api}', '{k}', '{1}', 'take', null, null, null, false, false, 1000, 0, "
+       "true)",
+       "96"},
+      {"select id from mete.store_hold_one('api', 'k', 5, 'h', 3600000000, null, false, 86400000000, 0)", "h"},
+      {"select remaining from mete.store_each('{api,api}', '{k,j}', '{1,1}', '{\"\",\"\"}', '{0,0}', "
+       "'{\"\",\"\"}', 1000, 0)",
+       "90"},
+      {"select state from mete.store_find_hold('h', 86400000000, 0)", "held"},
+      {"select amount from mete.store_close('h', 'commit', '{2}', false, null, 86400000000, 0)", "2"},
+      {"select used from mete.store_usage('api', 'k', 0)", "7"},
+      {"select name from mete.store_limits()", "api"},
+      {"select limits from mete.store_statistics()", "1"},
+      {"select mete.store_clear()", "failed: 42501 permission denied for function store_clear"},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(text_of(app.run_text(std::string(row.sql), patience())), row.answer) << row.sql;
+  }
+}
+
+// As node-postgres sends them: no parameter has a type.
+TEST(PostgresMigrate, ParametersNeedNoTypes) {
+  PostgresServer& postgres = server_without_schema();
+  Connection connection = must_open(postgres.url());
+  ASSERT_TRUE(migrate(connection, std::nullopt));
+  postgres.query("select mete.define('api', 'stock', 100)");
+  const struct {
+    Statement statement;
+    std::vector<std::string> parameters;
+  } rows[] = {
+      {{"a", "select allowed from mete.take($1, $2)"}, {"api", "k"}},
+      {{"b", "select allowed from mete.take($1, $2, $3)"}, {"api", "k", "2"}},
+      {{"c", "select allowed from mete.take($1, $2, $3, $4)"}, {"api", "k", "2", "id"}},
+      {{"d", "select allowed from mete.peek($1, $2, $3)"}, {"api", "k", "2"}},
+      {{"e", "select allowed from mete.give($1, $2)"}, {"api", "k"}},
+      {{"f", "select allowed from mete.give($1, $2, $3)"}, {"api", "k", "1"}},
+      {{"g", "select allowed from mete.hold($1, $2, $3, $4)"}, {"api", "k", "2", "1 hour"}},
+      {{"h", "select allowed from mete.hold($1, $2, $3, $4, $5)"}, {"api", "k", "2", "1 hour", "job"}},
+      {{"i", "select allowed from mete.extend($1, $2)"}, {"job", "2 hours"}},
+      {{"j", "select allowed from mete.commit($1, $2)"}, {"job", "{1}"}},
+      {{"k", "select allowed from mete.take_all($1, $2)"}, {R"([{"limit": "api", "key": "k"}])", "other id"}},
+      {{"l", "select allowed from mete.hold_all($1, $2, $3)"}, {R"([{"limit": "api", "key": "k"}])", "1 hour", "j2"}},
+      {{"m", "select allowed from mete.cancel($1)"}, {"j2"}},
+  };
+  for (const auto& row : rows) {
+    Parameters parameters;
+    for (const std::string& each : row.parameters) parameters.add(each);
+    const auto answer = connection.run(row.statement, parameters, patience());
+    ASSERT_TRUE(answer) << row.statement.text << ": " << answer.error().message;
+    EXPECT_TRUE(answer->boolean(0, 0, "the answer").value()) << row.statement.text;
+  }
 }
 
 // Usage that was kept as that of two windows goes on as charges, and none is lost.

@@ -41,7 +41,7 @@ TEST(SqlAudit, WhichOperationsAreRecorded) {
       {"mete.take('disk', 'a', 7, mode => 'force')", "take|7|null|null"},
       {"mete.give('disk', 'a', 57, 'back')", "give|-57|back|null"},
       {"mete.give('disk', 'nobody', 57)", ""},
-      {R"(mete.take('[{"limit": "disk", "key": "b"}, {"limit": "sms", "key": "b"}, {"limit": "kept", "key": "b", "cost": 3}]'))",
+      {R"(mete.take_all('[{"limit": "disk", "key": "b"}, {"limit": "sms", "key": "b"}, {"limit": "kept", "key": "b", "cost": 3}]'))",
        "take|1|null|null;take|3|null|null"},
       {"mete.hold('disk', 'a', 20, '1 hour', 'h1', 'job')", ""},
       {"mete.extend('h1', '2 hours')", ""},
@@ -54,14 +54,14 @@ TEST(SqlAudit, WhichOperationsAreRecorded) {
       {"mete.commit('h4', '{7}', true)", "commit|2|h4|null;commit|5|h4|null"},
       {"mete.reconcile('disk', 'a', 30)", "reconcile|-42|null|null"},
       {"mete.reconcile('disk', 'a', 30)", ""},
-      {"mete.store_shift('disk', '{a,b,c}', '{5,-1,0}', 1700000000000000, 0)",
+      {"mete_private.store_shift('disk', '{a,b,c}', '{5,-1,0}', 1700000000000000, 0)",
        "reconcile|-1|null|null;reconcile|5|null|null"},
       {"mete.override('disk', 'a', 1000)", ""},
       {"mete.take('sms', 'a', 5)", ""},  // not durable: not recorded
       {"mete.take('kept', 'a', 5)", "take|5|null|null"},
       {"mete.define('disk', 'stock', 200)", ""},
       {"mete.take('disk', 'a')", "carry|35|null|null;take|1|null|null"},  // the sums of the new revision begin
-      {"mete.store_clear()", "carry|-36|null|null;carry|-5|null|null;carry|-3|null|null"},
+      {"mete_private.store_clear()", "carry|-36|null|null;carry|-5|null|null;carry|-3|null|null"},
   };
   PostgresServer& postgres = server_to_audit();
   SqlSession session(postgres);
@@ -108,7 +108,7 @@ TEST(SqlAudit, AClearTouchesNoWindowThatHasPassed) {
   session.ask("select mete.take('links', 'past', 5), mete.take('disk', 'a', 5)");
   let_pass(postgres, 1h);
   session.ask("select mete.take('links', 'present', 6)");
-  session.ask("select mete.store_clear()");
+  session.ask("select mete_private.store_clear()");
   EXPECT_EQ(session.ask("select key, sum(amount) from mete.usage_events group by 1 order by 1"),
             "a|0;past|5;present|0");
   session.ask("select mete.take('links', key, 2) from unnest('{past,present}'::text[]) key");
@@ -153,13 +153,13 @@ class RandomOperations {
         return "mete.take(" + meter + ", " + amount() + ", mode => '" + pick({"force", "up_to", "take"}) + "', id => " +
                new_id() + ")";
       case 3:
-        return "mete.take('" + charges() + "'::jsonb, " + new_id() + ")";
+        return "mete.take_all('" + charges() + "'::jsonb, " + new_id() + ")";
       case 4:
       case 5:
         return "mete.hold(" + meter + ", " + amount() + ", '" + std::to_string(number(1, 90)) + " minutes', " +
                new_id() + ")";
       case 6:
-        return "mete.hold('" + charges() + "'::jsonb, '" + std::to_string(number(1, 90)) + " minutes', tag => " +
+        return "mete.hold_all('" + charges() + "'::jsonb, '" + std::to_string(number(1, 90)) + " minutes', tag => " +
                new_id() + ")";
       case 7:
       case 8:
@@ -173,7 +173,7 @@ class RandomOperations {
         return "mete.give(" + meter + ", " + amount() + ")";
       case 12:
         return pick({"mete.reconcile(" + meter + ", " + amount() + ")",
-                     "mete.store_shift('disk', '{a,b,c}', '{1,-2,3}', (extract(epoch from clock_timestamp()) * "
+                     "mete_private.store_shift('disk', '{a,b,c}', '{1,-2,3}', (extract(epoch from clock_timestamp()) * "
                      "1e6)::bigint, 0)"});
       case 13:
         return "mete.override(" + meter + ", " + pick({"null", "5", "60"}) + ")";
@@ -181,7 +181,7 @@ class RandomOperations {
         return "mete.define('" + limit() + "', " + rule() + ", durable => 'always')";
       default:
         return pick({"mete.expire(2)", "mete.expire()", "mete.prune(clock_timestamp() - interval '20 minutes')",
-                     "mete.store_clear()"});
+                     "mete_private.store_clear()"});
     }
   }
 

@@ -105,7 +105,7 @@ std::string query_of(const std::vector<Question>& questions) {
   return "select p.start_us, p.end_us from unnest('{" + units + "}'::text[], '{" + zones + "}'::text[], '{" + anchors +
          "}'::integer[], '{" + instants +
          "}'::bigint[]) with ordinality u (unit, zone, anchor, at_us, i), "
-         "mete._period(u.unit, u.zone, u.anchor, u.at_us) p order by u.i";
+         "mete_private._period(u.unit, u.zone, u.anchor, u.at_us) p order by u.i";
 }
 
 TEST(SqlCalendar, PeriodsAreTheLibrarys) {
@@ -125,8 +125,8 @@ TEST(SqlCalendar, PeriodsAreTheLibrarys) {
         Calendar::make({.unit = question.spec.unit, .zone = question.zone, .anchor = question.spec.anchor}).value();
     const auto span = calendar.span_at(Instant::from_ns(static_cast<std::uint64_t>(question.at_us) * 1000));
     const auto expected = std::pair(span.start.ns() / 1000, span.end.ns() / 1000);
-    const auto found =
-        std::pair(static_cast<std::uint64_t>(rows->integer(i, 0)), static_cast<std::uint64_t>(rows->integer(i, 1)));
+    const auto found = std::pair(static_cast<std::uint64_t>(rows->amount(i, 0, "the period").value()),
+                                 static_cast<std::uint64_t>(rows->amount(i, 1, "the period").value()));
     EXPECT_EQ(found, expected) << question.spec.name << " " << question.spec.anchor << " in " << question.zone << " at "
                                << question.at_us;
     if (found != expected) ++wrong;

@@ -56,8 +56,8 @@ TEST(SqlDefine, Refuses) {
       {"'x', 'calendar', 1, 'year', anchor => 1301", "anchor 1301" + anchors},
       {"'x', 'calendar', 1, 'year', anchor => 230", "anchor 230" + anchors},
       {"'x', 'stock', 1, durable => 'sometimes'", "durable must be always, everysec or never, not sometimes"},
-      {"'x', 'stock', 1, on_fail => 'ajar'", "on_fail must be closed or open, not ajar"},
-      {"'x', 'stock', 1, on_fail => null", "on_fail must be closed or open, not null"},
+      {"'x', 'stock', 1, on_fail => 'ajar'", "on_fail must be closed, open or local, not ajar"},
+      {"'x', 'stock', 1, on_fail => null", "on_fail must be closed, open or local, not null"},
       {"'x', 'stock', 1, shadow => null", "shadow must be true or false, not null"},
       {"'x', 'stock', 1, scope => 'galaxy'", "scope must be node, shared or escrow, not galaxy"},
       {"'x', 'stock', 1, scope => null", "scope must be node, shared or escrow, not null"},
@@ -104,6 +104,7 @@ TEST(SqlDefine, OnlyOtherNumbersAreAnotherRevision) {
       {"'x', 'bucket', 5, '60 seconds'", "1"},
       {"'x', 'bucket', 5, '1 minute', 5", "1"},
       {"'x', 'bucket', 5, '1 minute', on_fail => 'open'", "1"},
+      {"'x', 'bucket', 5, '1 minute', on_fail => 'local'", "1"},
       {"'x', 'bucket', 5, '1 minute', shadow => true, scope => 'shared', durable => 'never'", "1"},
       {"'x', 'bucket', 5, '1 minute', 6", "2"},
       {"'x', 'bucket', 6, '1 minute'", "3"},
@@ -120,7 +121,7 @@ TEST(SqlDefine, OnlyOtherNumbersAreAnotherRevision) {
   for (const Exchange& row : rows) {
     EXPECT_EQ(session.ask("select mete.define(" + row.sql +
                           "); select l.revision from mete.limits l join mete.revisions r "
-                          "on r.limit_id = l.id and r.revision = l.revision and r.rule = mete._rule(l)"),
+                          "on r.limit_id = l.id and r.revision = l.revision and r.rule = mete_private._rule(l)"),
               row.answer)
         << row.sql;
   }

@@ -109,8 +109,12 @@ TEST(SqlReservation, R4TheCommitIsOneStepWithTheResult) {
   EXPECT_EQ(worker.ask(work), "7");
   EXPECT_EQ(worker.ask("commit"), "");
   EXPECT_EQ(watcher.ask(usage), "7|0|1");
-  EXPECT_EQ(worker.ask("select mete.commit('job', '{7}')"),
-            "MT003 hold 'job' is committed already: a hold is final once");
+  // A worker that did not hear of it does all of it again, and its transaction goes on.
+  EXPECT_EQ(worker.ask("begin; insert into public.jobs values ('job', 'done') on conflict do nothing; "
+                       "select amount, remaining from mete.commit('job', '{7}')"),
+            "7|3");
+  EXPECT_EQ(worker.ask("select count(*) from public.jobs"), "1");
+  EXPECT_EQ(worker.ask("commit"), "");
   EXPECT_EQ(watcher.ask(usage), "7|0|1");
   EXPECT_EQ(watcher.ask("select kind, amount, operation from mete.usage_events"), "commit|7|job");
 }
@@ -137,7 +141,7 @@ TEST(SqlReservation, R5TheSameJobAtTheSameTime) {
   const Exchange rows[] = {
       {"mete.hold('credits', 'fresh', 4, '1 hour', tag => 'job 1')", "fresh"},
       {"mete.hold('credits', 'there', 4, '1 hour', tag => 'job 2')", "there"},
-      {R"(mete.hold('[{"limit": "credits", "key": "both", "cost": 4}, {"limit": "links", "key": "both"}]', '1 hour', tag => 'job 3'))",
+      {R"(mete.hold_all('[{"limit": "credits", "key": "both", "cost": 4}, {"limit": "links", "key": "both"}]', '1 hour', tag => 'job 3'))",
        "both"},
   };
   for (const Exchange& row : rows) {

@@ -39,7 +39,7 @@ TEST(SqlTransaction, RolledBackNothingHasHappened) {
       "mete.take('credits', 'a', 11, mode => 'force')",
       "mete.hold('credits', 'a', 4, '1 hour')",
       "mete.hold('credits', 'a', 4, '1 hour', tag => 'job')",
-      R"(mete.take('[{"limit": "credits", "key": "a"}, {"limit": "api", "key": "a"}]'))",
+      R"(mete.take_all('[{"limit": "credits", "key": "a"}, {"limit": "api", "key": "a"}]'))",
       "mete.give('credits', 'a', 1, 'gift')",
       "mete.commit('open', '{2}')",
       "mete.cancel('open')",

@@ -28,7 +28,7 @@ TEST(PlainCallTest, TellsNamesChargesAndNumbers) {
   const auto sms = known(bucket("sms").amount(2).per(1s).burst(4));
   PlainCall call;
   for (int use = 0; use < 2; ++use) {  // the second finds nothing of the first
-    call.begin(kPlainEpochUs + 5);
+    call.begin({kPlainEpochUs + 5, kPlainEpochUs + 8});
     call.add({.limit = *api, .key = "alice", .charge_us = 6'000'000});
     call.add({.limit = *sms, .key = "50%", .charge_us = 1'000'000});
     ASSERT_EQ(call.size(), 2U);
@@ -37,7 +37,7 @@ TEST(PlainCallTest, TellsNamesChargesAndNumbers) {
   call.write(StoreScript::kCharge, batch);
 
   Batch expected;
-  const std::string numbers = doubles({59, 60e6, 540e6 - 9, 300e6, 10e6, 10e6 - 9, 20e6});
+  const std::string numbers = doubles({59, 89, 60e6, 540e6 - 9, 300e6, 10e6, 10e6 - 9, 20e6});
   const std::string_view words[] = {"mete:{alice}:api", "mete:{50%25}:sms", "60000000", "10000000", numbers};
   expected.add_script(words[0], script(StoreScript::kCharge), 2, words);
   EXPECT_EQ(batch.bytes(), expected.bytes());
@@ -47,9 +47,9 @@ TEST(PlainCallTest, TellsNamesChargesAndNumbers) {
 TEST(CountCallTest, TellsTheWindowAndTheValueUpToItsNumber) {
   const auto mails = known(window("mails").amount(100).per(60s));
   const auto disk = known(stock("disk").amount(50));
-  CountCall call;
+  CountCall call(StoreScript::kCountEach);
   for (int use = 0; use < 2; ++use) {
-    call.begin(7, 130'000'000);
+    call.begin({7, 9}, 130'000'000);
     call.add(*mails, {"mails", "alice", 3});
     call.add(*disk, {"disk", "50%", 1});
     ASSERT_EQ(call.size(), 2U);
@@ -58,7 +58,7 @@ TEST(CountCallTest, TellsTheWindowAndTheValueUpToItsNumber) {
   call.write(batch);
 
   Batch expected;
-  const std::string numbers = doubles({7, 3, 100, 120e6, 180e6, 1, 50, 0, 9007199254740992});
+  const std::string numbers = doubles({7, 9, 3, 100, 120e6, 180e6, 1, 50, 0, 9007199254740992});
   const std::string rev = std::to_string(mails->entry().rev);
   const std::string head = "r" + rev + ":120000000:";
   const std::string stock_head = "r" + std::to_string(disk->entry().rev) + ":";

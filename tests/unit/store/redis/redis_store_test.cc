@@ -7,7 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "link_fixture.h"
+#include "store/keys.h"
+#include "store/redis/census/census.h"
 #include "store/redis/limit_entry.h"
+#include "store/redis/meter_image.h"
 #include "store/redis/names.h"
 #include "support/redis_server.h"
 #include "support/waiting.h"
@@ -39,8 +43,61 @@ class RedisStoreTest : public ::testing::Test {
   }
 
   support::RedisServer& server_ = support::shared_redis();
-  Limiter limiter_ = open(server_.patient_url()).value();
+  Limiter limiter_ = open(server_.patient_url(), {.clock_step_max = {}}).value();
 };
+
+// Of a stock, too, and whatever became of others on the same key.
+TEST_F(RedisStoreTest, HoldsThatNobodyEndsLeaveNoKeys) {
+  const Limit limits[] = {bucket("bucket").amount(10).per(1h), window("window").amount(10).per(1h),
+                          sliding("sliding").amount(10).per(1h), calendar("calendar").amount(10).per(Unit::kDay),
+                          stock("stock").amount(10)};
+  for (const Limit& limit : limits) {
+    limiter_.define(limit).value();
+    const std::string& name = limit.name();
+    const auto hold = [&](const std::string& key, Duration ttl) {
+      return limiter_.hold({{name, key, 2}}, ttl, {.tag = "job " + name}).value().id;
+    };
+    hold("one", 1h);
+    hold("several", 1h);
+    hold("several", 3h);
+    limiter_.extend(hold("several", 1h), 2h).value();
+    limiter_.cancel(hold("several", 1h)).value();
+    limiter_.commit(hold("several", 1h), 0).value();
+    EXPECT_FALSE(limiter_.hold(name, "several", 9, 1h).value().allowed());
+    limiter_.give(name, "one", 1).value();
+  }
+  for (const wire::RespValue& name : server_.call({"KEYS", "*"}).elements) {
+    if (name.text == kLimitsKey) continue;
+    EXPECT_GT(expires_in(name.text), 0) << name.text;
+    EXPECT_LT(expires_in(name.text), Duration(48h).ms()) << name.text;
+  }
+  server_.set_time(server_.time() + 48h);
+  const std::string left = server_.call({"EVAL", "return table.concat(redis.call('KEYS', '*'), ' ')", "0"}).text;
+  EXPECT_EQ(left, kLimitsKey);
+}
+
+// What is used besides stays: the keys then have no expiry.
+TEST_F(RedisStoreTest, AStockOfWhichMoreIsUsedThanHeldIsKept) {
+  limiter_.define(stock("stock").amount(10)).value();
+  const auto hold = [&](const std::string& key) { return limiter_.hold({{"stock", key, 2}}, 1h).value().id; };
+  const auto expect_kept = [&](const std::string& key, Amount used) {
+    EXPECT_EQ(expires_in(meter_key("stock", key)), -1) << key;
+    server_.set_time(server_.time() + 2h);
+    EXPECT_EQ(limiter_.usage("stock", key)->used, used) << key;
+    EXPECT_EQ(limiter_.usage("stock", key)->held, 0) << key;
+  };
+  hold("taken");
+  EXPECT_TRUE(limiter_.take("stock", "taken", 3).value().allowed());
+  expect_kept("taken", 3);
+  const std::string committed = hold("committed");
+  hold("committed");
+  limiter_.commit(committed, 1).value();
+  expect_kept("committed", 1);
+  EXPECT_TRUE(limiter_.take("stock", "before", 3).value().allowed());
+  limiter_.cancel(hold("before")).value();
+  hold("before");
+  expect_kept("before", 3);
+}
 
 // S4: a refund's SET drops the expiry. M2: a crash between INCR and EXPIRE leaves a key for ever.
 TEST_F(RedisStoreTest, S4_M2_EveryOperationLeavesTheExpiryThatIsNeeded) {
@@ -139,6 +196,115 @@ TEST_F(RedisStoreTest, ADroppedLimitsMetersGo) {
   const auto is_gone = [&] { return expires_in(meter_key("gone", "k")) == -2; };
   EXPECT_TRUE(support::becomes_true(20s, is_gone));
   EXPECT_EQ(expires_in(held_key(meter_key("gone", "k"))), -2);
+}
+
+// What the records in Redis do not count is found by walking over them.
+TEST_F(RedisStoreTest, TellsHowMuchThereIs) {
+  limiter_.define(stock("stock").amount(10)).value();
+  limiter_.define(window("window").amount(10).per(1h)).value();
+  limiter_.take({{"window", "k", 1}}, {.id = "op"}).value();
+  limiter_.hold({{"stock", "k", 1}, {"window", "k", 1}}, 1h, {.id = "open"}).value();
+  limiter_.hold({{"stock", "k", 1}}, 1min, {.id = "expiring"}).value();
+  limiter_.hold({{"stock", "k", 1}}, 1min, {.id = "done"}).value();
+  limiter_.commit("done").value();
+  const Charge of_node{"stock", "k", 1};
+  const auto store = RedisStore::open(server_.patient_url(), {.clock_step_max = {}}).value();
+  EXPECT_TRUE(store->hold({.charges = {&of_node, 1}, .ttl = 1min, .id = "mete-node"})->is_allowed);
+  server_.call({"SET", "mete.id:{text}", "text"});
+  server_.call({"RPUSH", "mete.id:{list}", "text"});
+  const auto link = must_open(server_.patient_url());
+  Census census(*link, Duration());
+  EXPECT_EQ(census.counts().open_holds, std::nullopt);
+  const auto now_us = [&] { return us_of(server_.time()); };
+  ASSERT_TRUE(census.go_on({.epoch = 0, .now_us = now_us()}).has_value());
+  EXPECT_EQ(census.counts().meters, 2U);
+  EXPECT_EQ(census.counts().ids, 5U);
+  EXPECT_EQ(census.counts().open_holds, 2U);
+  EXPECT_EQ(census.counts().orphans, 0U);
+  EXPECT_EQ(census.counts().expired_holds, 0U);
+
+  server_.set_time(server_.time() + 2min);
+  ASSERT_TRUE(census.go_on({.epoch = 0, .now_us = now_us()}).has_value());
+  EXPECT_EQ(census.counts().open_holds, 1U);
+  EXPECT_EQ(census.counts().orphans, 1U);
+  EXPECT_EQ(census.counts().expired_holds, 1U);
+  ASSERT_TRUE(census.go_on({.epoch = 0, .now_us = now_us()}).has_value());
+  EXPECT_EQ(census.counts().expired_holds, 1U);
+
+  // A store finds the same, soon after its start.
+  const auto another = RedisStore::open(server_.patient_url(), {.clock_step_max = {}}).value();
+  EXPECT_TRUE(support::becomes_true(20s, [&] { return another->statistics().orphans == 1U; }));
+  EXPECT_EQ(another->statistics().open_holds, 1U);
+  ASSERT_TRUE(census.go_on({.epoch = 1, .now_us = now_us()}).has_value());
+  EXPECT_EQ(census.counts().ids, 0U) << "cleared";
+}
+
+// A clock that is ahead for a moment decides nothing, and nothing stands still behind it.
+TEST_F(RedisStoreTest, AStepOfTheClockIsRefused) {
+  const Instant begun = server_.time();
+  const auto store = RedisStore::open(server_.patient_url(), {}).value();
+  Limiter other = open(server_.patient_url()).value();
+  const std::vector<Limit> limits = {bucket("bucket").amount(10).per(1h), bucket("burst").amount(10).per(1h).burst(12),
+                                     window("window").amount(10).per(1h), sliding("sliding").amount(10).per(1h),
+                                     calendar("calendar").amount(10).per(Unit::kHour)};
+  for (const Limit& limit : limits) store->define(limit).value();
+  const auto take = [&](const std::string& limit, std::string_view key, Amount cost, std::string_view id = {}) {
+    const Charge charge{limit, key, cost};
+    return store->take({.charges = {&charge, 1}, .id = id}).value().is_allowed;
+  };
+  const auto is_refused = [&] { return store->clock_status().refused_by != Duration(); };
+  const auto charge_all = [&](const std::string& suffix) {
+    for (const Limit& limit : limits) {
+      SCOPED_TRACE(limit.name() + suffix);
+      EXPECT_TRUE(take(limit.name(), "short" + suffix, 10));
+      EXPECT_TRUE(take(limit.name(), "long" + suffix, 10, "id" + limit.name() + suffix));
+      const std::string held_key = "held" + suffix;
+      const Charge held{limit.name(), held_key, 10};
+      EXPECT_TRUE(
+          store->hold({.charges = {&held, 1}, .ttl = 1min, .id = "hold" + limit.name() + suffix}).value().is_allowed);
+      EXPECT_TRUE(store->set_override({limit.name(), "own" + suffix}, 10).has_value());
+      EXPECT_TRUE(take(limit.name(), "own" + suffix, 10));
+      EXPECT_FALSE(take(limit.name(), "short" + suffix, 10));
+      EXPECT_EQ(store->usage({limit.name(), "long" + suffix}).value().used, 10);
+    }
+    EXPECT_TRUE(store->keys().throttle("throttle" + suffix, {10, 10, 1h, 10})->is_allowed);
+    EXPECT_EQ(store->keys().quota_take("quota" + suffix, {10, 3600s}, 10), 0);
+  };
+  server_.set_time(begun + 366 * 24h);
+  charge_all("before it is noticed");
+  ASSERT_TRUE(support::becomes_true(20s, is_refused));
+  EXPECT_GT(store->clock_status().refused_by, Duration(365 * 24h));
+  charge_all("after it is noticed");
+  EXPECT_LT(store->now(), begun + 1h);
+
+  server_.set_time(begun + 5min);
+  ASSERT_TRUE(support::becomes_true(20s, [&] { return !is_refused(); }));
+  EXPECT_EQ(store->clock_status().refused_steps, 1U);
+  // Within the bound each, as time goes by.
+  for (Duration passed = 10min; passed <= 65min; passed = passed + 5min) {
+    server_.set_time(begun + passed);
+    ASSERT_TRUE(support::becomes_true(20s, [&] { return store->now() >= begun + passed; }));
+  }
+  for (const std::string suffix : {"before it is noticed", "after it is noticed"}) {
+    for (const Limit& limit : limits) {
+      SCOPED_TRACE(limit.name() + suffix);
+      for (const std::string key : {"short", "long", "held", "own"}) EXPECT_TRUE(take(limit.name(), key + suffix, 1));
+    }
+    EXPECT_TRUE(store->keys().throttle("throttle" + suffix, {10, 10, 1h, 1})->is_allowed);
+    EXPECT_EQ(store->keys().quota_take("quota" + suffix, {10, 3600s}, 1), 9);
+  }
+}
+
+// One that was set back by a year lets time go on, too.
+TEST_F(RedisStoreTest, AClockThatWasSetBackIsNotFollowed) {
+  const auto store = RedisStore::open(server_.patient_url(), {}).value();
+  store->define(bucket("bucket").amount(100'000).per(1s)).value();
+  server_.set_time(server_.time() + Duration(-24h));
+  ASSERT_TRUE(support::becomes_true(20s, [&] { return store->clock_status().refused_by < Duration(); }));
+  const Charge all{"bucket", "k", 100'000};
+  const Charge one{"bucket", "k", 1};
+  EXPECT_TRUE(store->take({.charges = {&all, 1}}).value().is_allowed);
+  EXPECT_TRUE(support::becomes_true(20s, [&] { return store->take({.charges = {&one, 1}}).value().is_allowed; }));
 }
 
 // Several versions of Mete on one Redis: what one cannot read it leaves alone.

@@ -59,7 +59,7 @@ class RedisTakesTest : public ::testing::Test {
   }
 
   RedisServer server_{RedisServer::Options{.arguments = {}, .has_settable_clock = true}};
-  std::unique_ptr<Store> redis_ = RedisStore::open(server_.patient_url(), {}).value();
+  std::unique_ptr<Store> redis_ = RedisStore::open(server_.patient_url(), {.clock_step_max = {}}).value();
   ManualClock clock_{support::kServerStart};
   EmbeddedStore embedded_{{.clock = &clock_}};
   std::mt19937_64 random_{11};

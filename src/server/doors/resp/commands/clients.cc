@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/errors.h"
+#include "base/names.h"
 #include "base/try.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
@@ -64,7 +65,7 @@ Result<void> read_kill_filter(std::string_view name, std::string_view value, Cli
   }
   if (is("TYPE")) return read_type(value, filter);
   if (is("USER")) {
-    if (value != kDefaultUser && value != kUseUser)
+    if (value != kDefaultUser && !base::named<Role>(kRoleNames, value))
       return base::invalid(fmt::format("No such user {}", wire::single_quote(value)));
     filter.user = value;
   } else if (is("ADDR")) {

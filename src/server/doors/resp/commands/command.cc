@@ -208,6 +208,27 @@ void write_docs(wire::RespWriter& reply, const Listed& listed) {
   }
 }
 
+void write_docs(wire::RespWriter& reply, std::span<const Listed> wanted) {
+  reply.map(wanted.size());
+  for (const Listed& listed : wanted) {
+    reply.bulk(listed_name(listed));
+    write_docs(reply, listed);
+  }
+}
+
+// The docs of all commands, written once: they are long, and redis-cli asks for them whenever it starts.
+const std::string& all_docs(wire::RespVersion version) {
+  const auto write_all = [](wire::RespVersion in_version) {
+    base::Output output;
+    wire::RespWriter reply(output, in_version);
+    write_docs(reply, listed_commands());
+    return std::string(output.view());
+  };
+  static const std::string kDocs2 = write_all(wire::RespVersion::k2);
+  static const std::string kDocs3 = write_all(wire::RespVersion::k3);
+  return version == wire::RespVersion::k3 ? kDocs3 : kDocs2;
+}
+
 using NameFilter = bool (*)(const Command& command, std::string_view name, std::string_view wanted);
 
 NameFilter find_filter(std::string_view word) {
@@ -278,16 +299,15 @@ void command_info(CommandContext& context) {
 }
 
 void command_docs(CommandContext& context) {
+  if (context.arguments.rest().empty()) {
+    context.reply.written(all_docs(context.reply.version()));
+    return;
+  }
   std::vector<Listed> wanted;
   for (const std::string_view name : context.arguments.rest()) {
     if (const auto listed = find_listed(name)) wanted.push_back(*listed);
   }
-  if (context.arguments.rest().empty()) wanted = listed_commands();
-  context.reply.map(wanted.size());
-  for (const Listed& listed : wanted) {
-    context.reply.bulk(listed_name(listed));
-    write_docs(context.reply, listed);
-  }
+  write_docs(context.reply, wanted);
 }
 
 // FILTERBY MODULE name, ACLCAT category or PATTERN pattern; our categories are the groups.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "server/doors/resp/command.h"
+
 namespace mete::server {
 struct CommandContext;
 }
@@ -23,6 +25,12 @@ Handle hold, commit, cancel, extend, hold_get, holds, holds_tag;
 // limits.cc
 Handle limit_set, limit_get, limit_list, limit_del, limit_override, limit_sync, limit_syncs;
 
+// steps.cc
+extern const StepForm kIncrStep, kIncrByStep, kDecrStep, kDecrByStep, kIncrexStep, kQuotaIncrStep, kCellStep,
+    kThrottleStep;
+void write_cell(wire::RespWriter& reply, const core::Verdict& verdict);
+void write_throttle(wire::RespWriter& reply, const core::Verdict& verdict);
+
 // keys.cc
 Handle get, set, setex, psetex, setnx, incr, incrby, decr, decrby, getdel, mget, increx, exists, del, type, ttl, pttl,
     expire, pexpire, expireat, pexpireat, expiretime, pexpiretime, persist, dbsize, keys, scan;
@@ -31,8 +39,8 @@ Handle get, set, setex, psetex, setnx, incr, incrby, decr, decrby, getdel, mget,
 Handle quotaset, quotaget, quotadel, quotaincr, cl_throttle, gcra, throttle;
 
 // server.cc
-Handle info, cluster_info, cluster_nodes, config_get, config_set, config_resetstat, flushall, time, monitor,
-    slowlog_get, slowlog_len, slowlog_reset, top;
+Handle info, cluster_info, cluster_nodes, cluster_retire, config_get, config_set, config_resetstat, flushall, time,
+    monitor, slowlog_get, slowlog_len, slowlog_reset, top;
 
 // saving.cc
 Handle save, bgsave, lastsave, shutdown;

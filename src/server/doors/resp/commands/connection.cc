@@ -13,20 +13,47 @@ namespace {
 
 // "default" is Redis's name for the only user there is; the roles' own names do as well, if they fit the password.
 // Where no password is needed, any will do for "default".
-std::optional<Role> authenticate(const Service& service, std::string_view user, std::string_view password) {
-  if (!service.authentication.is_needed()) return user == "default" ? std::optional(Role::kAdmin) : std::nullopt;
-  const auto role = service.authentication.role_of(password);
-  if (!role) return std::nullopt;
-  if (user == "default" || (user == "admin" && role == Role::kAdmin) || (user == "use" && role == Role::kUse))
-    return role;
-  return std::nullopt;
+Admission admit(CommandContext& context, std::string_view user, std::string_view password) {
+  Doorkeeper& doorkeeper = context.service.doorkeeper;
+  const bool is_default = user == kDefaultUser;
+  if (!doorkeeper.is_needed()) {
+    if (!is_default) return {};
+    return {.outcome = Admission::Outcome::kRight, .shown = {{Role::kAdmin, 0}, doorkeeper.generation()}};
+  }
+  const Admission admission = doorkeeper.admit(password, context.session->client().source);
+  if (admission.is_right() && !is_default && user != to_string(admission.shown.identity.role)) return {};
+  return admission;
 }
 
-void refuse_password(CommandContext& context) {
-  context.service.security.note_wrong_password(context.session->client().address);
+void refuse_password(CommandContext& context, const Admission& admission) {
+  const std::string& address = context.session->client().address;
   const std::size_t position = context.reply.position();
-  context.reply.error("WRONGPASS", "invalid username-password pair or user is disabled.");
+  if (admission.outcome == Admission::Outcome::kNotLookedAt) {
+    context.service.security.note_not_looked_at(address);
+    context.reply.error("WRONGPASS", fmt::format("too many wrong passwords from this address: this one was not looked "
+                                                 "at; try again in {}s",
+                                                 admission.wait.seconds()));
+  } else {
+    context.service.security.note_wrong_password(address);
+    context.reply.error("WRONGPASS", "invalid username-password pair or user is disabled.");
+  }
   context.session->delay_reply(position);
+}
+
+// What the client may do from here on; false: it was refused.
+bool authenticate(CommandContext& context, std::string_view user, std::string_view password) {
+  const Admission admission = admit(context, user, password);
+  if (!admission.is_right()) {
+    refuse_password(context, admission);
+    return false;
+  }
+  if (!context.session->may_stay_with(admission.shown.identity.role)) {
+    context.reply.error("ERR", "max number of clients reached");
+    context.session->close_after_reply();
+    return false;
+  }
+  context.session->set_role(admission.shown);
+  return true;
 }
 
 void write_greeting(CommandContext& context) {
@@ -91,22 +118,14 @@ void hello(CommandContext& context) {
     }
   }
   if (name && refuses_client_name(context, *name)) return;
-  auto role = context.session->role();
-  if (!credentials.empty()) {
-    role = authenticate(context.service, credentials[0], credentials[1]);
-    if (!role) {
-      refuse_password(context);
-      return;
-    }
-  }
-  if (!role) {
+  if (!credentials.empty() && !authenticate(context, credentials[0], credentials[1])) return;
+  if (!context.session->role()) {
     context.reply.error("NOAUTH",
                         "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "
                         "<user> <pass> option can be used to authenticate the client and select the RESP protocol "
                         "version at the same time");
     return;
   }
-  context.session->set_role(role);
   if (name) set_client_name(context, *name);
   if (version) {
     context.session->set_version(*version);
@@ -121,19 +140,13 @@ void auth(CommandContext& context) {
     context.reply.error("ERR", "syntax error");
     return;
   }
-  if (words.size() == 1 && !context.service.authentication.is_needed()) {
+  if (words.size() == 1 && !context.service.doorkeeper.is_needed()) {
     context.reply.error("ERR",
                         "AUTH <password> called without any password configured for the default user. Are you "
                         "sure your configuration is correct?");
     return;
   }
-  const auto role = authenticate(context.service, words.size() == 2 ? words[0] : "default", words.back());
-  if (!role) {
-    refuse_password(context);
-    return;
-  }
-  context.session->set_role(role);
-  context.reply.ok();
+  if (authenticate(context, words.size() == 2 ? words[0] : kDefaultUser, words.back())) context.reply.ok();
 }
 
 void quit(CommandContext& context) {

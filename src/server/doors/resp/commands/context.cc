@@ -1,16 +1,22 @@
 #include "server/doors/resp/commands/context.h"
 
-#include "server/decisions/wait_queue.h"
 #include "server/doors/resp/resp_session.h"
 #include "server/running/service.h"
 
 namespace mete::server {
 
-bool does_anyone_wait(const Service& service) { return service.waits.size() > 0; }
+bool refuses_force(CommandContext& context, Mode mode) {
+  const Role role = context.is_admin ? Role::kAdmin : Role::kUse;
+  if (mode != Mode::kForce || context.service.doorkeeper.may_force(role)) return false;
+  context.reply.error("NOPERM", "this password may not take by FORCE: see server.use_without_force");
+  return true;
+}
 
-void nudge(Service& service, std::span<const Charge> charges) { service.waits.nudge(charges); }
-
-void nudge_all(Service& service) { service.waits.nudge_all(); }
+bool refuses_give(CommandContext& context) {
+  if (context.service.doorkeeper.may_give(context.is_admin ? Role::kAdmin : Role::kUse)) return false;
+  context.reply.error("NOPERM", "this password may not give back: see server.use_without_give");
+  return true;
+}
 
 store::KeyReach reach_of(const CommandContext& context) {
   return context.is_admin ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;

@@ -84,7 +84,7 @@ bool refuses_empty_id(CommandContext& context, std::size_t index) {
 void take(CommandContext& context) {
   const Arguments& arguments = context.arguments;
   core::Take request{arguments.charges(), mode_of(arguments)};
-  if (refuses_empty_id(context, kTakeId)) return;
+  if (refuses_empty_id(context, kTakeId) || refuses_force(context, request.mode)) return;
   request.id = arguments.text_or(kTakeId, {});
   if (arguments.has(kTakeWait) && arguments.duration(kTakeWait).ns() > 0) {
     take_or_wait(context, request, arguments.duration(kTakeWait));
@@ -102,7 +102,7 @@ void peek(CommandContext& context) {
 
 void give(CommandContext& context) {
   const Arguments& arguments = context.arguments;
-  if (refuses_empty_id(context, kGiveId)) return;
+  if (refuses_empty_id(context, kGiveId) || refuses_give(context)) return;
   write_settlement(context.reply, context.store.give(arguments.charges(), arguments.text_or(kGiveId, {})));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 
 #include "base/decimal.h"
 #include "base/errors.h"
@@ -9,6 +10,7 @@
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
+#include "server/running/service.h"
 #include "wire/text.h"
 
 namespace mete::server::commands {
@@ -44,6 +46,16 @@ enum ScanArgument : std::uint8_t { kScanCursor, kScanMatch, kScanCount, kScanTyp
 constexpr std::int64_t kScanCountDefault = 10;
 constexpr std::int64_t kScanPageMax = 100'000;  // COUNT is a hint: whoever wants more gets it in several pages
 constexpr std::size_t kKeysPage = 1000;
+constexpr std::size_t kPatternBytesMax = 1024;
+// An event loop waits for SCAN: so it looks at some keys at a time, and goes on only while that has been little work,
+// counted in bytes that were compared at worst. This is a millisecond or two.
+constexpr std::size_t kScanWorkMax = 1'000'000;
+constexpr std::size_t kScanWorkOfKey = 200;
+constexpr std::size_t kScanWorkOfPage = 100'000;  // of one that has looked through much that is no key
+constexpr std::size_t kScanSlice = 32;
+constexpr std::size_t kScanSliceOfLongPattern = 4;
+constexpr std::size_t kLongPattern = 64;
+constexpr std::size_t kScanSliceElsewhere = 1000;  // each is a way there and back
 
 void write_value(wire::RespWriter& reply, std::optional<std::int64_t> value) {
   if (value) {
@@ -239,6 +251,33 @@ Result<KeyCount> remove_keys(std::span<const std::string_view> names, store::Key
   return removed;
 }
 
+bool refuses_pattern(CommandContext& context, std::string_view pattern) {
+  if (pattern.size() <= kPatternBytesMax) return false;
+  context.reply.error("ERR", "a pattern may have " + std::to_string(kPatternBytesMax) + " bytes");
+  return true;
+}
+
+// Looks at `count` keys, or at as many as it may.
+Result<store::KeyPage> scan_a_little(store::Keys& keys, std::uint64_t cursor, std::size_t count, std::size_t slice,
+                                     std::size_t pattern_bytes,
+                                     const std::function<bool(const core::ListedKey&)>& is_wanted) {
+  store::KeyPage found{.cursor = cursor, .keys = {}};
+  std::size_t work = 0;
+  for (std::size_t looked = 0; looked < count && work < kScanWorkMax;) {
+    const std::size_t wanted = std::min(slice, count - looked);
+    auto page = TRY(keys.scan(found.cursor, wanted));
+    looked += page.keys.size();
+    if (page.keys.size() < wanted) work += kScanWorkOfPage;
+    for (auto& listed : page.keys) {
+      work += kScanWorkOfKey + pattern_bytes * listed.key.size();
+      if (is_wanted(listed)) found.keys.push_back(std::move(listed));
+    }
+    found.cursor = page.cursor;
+    if (found.cursor == 0) break;
+  }
+  return found;
+}
+
 }  // namespace
 
 void get(CommandContext& context) {
@@ -380,6 +419,7 @@ void dbsize(CommandContext& context) {
 
 void keys(CommandContext& context) {
   const std::string_view pattern = context.arguments.text(0);
+  if (refuses_pattern(context, pattern)) return;
   with_keys(
       context,
       [&](store::Keys& keys) -> Result<std::vector<std::string>> {
@@ -411,22 +451,25 @@ void scan(CommandContext& context) {
     context.reply.error("ERR", "syntax error");
     return;
   }
+  const std::string_view pattern = arguments.text_or(kScanMatch, {});
+  if (refuses_pattern(context, pattern)) return;
+  const auto is_wanted = [&](const core::ListedKey& listed) {
+    if (arguments.has(kScanMatch) && !wire::matches_glob(pattern, listed.key)) return false;
+    return !arguments.has(kScanType) || wire::equals_ignoring_case(arguments.text(kScanType), to_string(listed.type));
+  };
+  const std::size_t slice_here = pattern.size() > kLongPattern ? kScanSliceOfLongPattern : kScanSlice;
+  const std::size_t slice = context.service.is_store_elsewhere ? kScanSliceElsewhere : slice_here;
   with_keys(
       context,
-      [&](store::Keys& keys) { return keys.scan(cursor, static_cast<std::size_t>(std::min(count, kScanPageMax))); },
+      [&](store::Keys& keys) {
+        return scan_a_little(keys, cursor, static_cast<std::size_t>(std::min(count, kScanPageMax)), slice,
+                             pattern.size(), is_wanted);
+      },
       [&](const store::KeyPage& page) {
-        std::vector<std::string_view> found;
-        for (const auto& listed : page.keys) {
-          if (arguments.has(kScanMatch) && !wire::matches_glob(arguments.text(kScanMatch), listed.key)) continue;
-          if (arguments.has(kScanType) &&
-              !wire::equals_ignoring_case(arguments.text(kScanType), to_string(listed.type)))
-            continue;
-          found.emplace_back(listed.key);
-        }
         context.reply.array(2);
         context.reply.bulk(std::to_string(page.cursor));
-        context.reply.array(found.size());
-        for (const std::string_view key : found) context.reply.bulk(key);
+        context.reply.array(page.keys.size());
+        for (const auto& listed : page.keys) context.reply.bulk(listed.key);
       });
 }
 

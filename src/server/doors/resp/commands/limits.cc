@@ -44,7 +44,7 @@ Result<Limit> read_limit(const Arguments& arguments) {
 }
 
 // Of a limit of which shares are drawn; none if it is new.
-std::optional<Amount> amount_before(CommandStore& store, const Limit& limit) {
+std::optional<Amount> amount_before(WakingStore& store, const Limit& limit) {
   if (limit.scope() != Scope::kEscrow) return std::nullopt;
   const auto before = store.limit(limit.name());
   return before.has_value() && *before ? std::optional((*before)->amount()) : std::nullopt;

@@ -41,12 +41,6 @@ void throttle_with(CommandContext& context, Amount spare, Duration period, Write
       write);
 }
 
-// [limited, capacity, remaining, retry_after, reset_after], in seconds; retry_after -1 when allowed.
-void write_cell(wire::RespWriter& reply, const core::Verdict& verdict) {
-  reply.integers(verdict.is_allowed ? 0 : 1, verdict.limit, verdict.remaining,
-                 verdict.is_allowed ? -1 : verdict.retry_after.seconds(), verdict.reset_after.seconds());
-}
-
 }  // namespace
 
 void quotaset(CommandContext& context) {
@@ -98,10 +92,7 @@ void gcra(CommandContext& context) {
 
 void throttle(CommandContext& context) {
   throttle_with(context, 0, std::chrono::seconds(context.arguments.integer(kThrottlePeriod)),
-                [&](const core::Verdict& verdict) {
-                  context.reply.integers(verdict.is_allowed ? 1 : 0, verdict.limit, verdict.remaining,
-                                         verdict.reset_after.seconds(), verdict.retry_after.seconds());
-                });
+                [&](const core::Verdict& verdict) { write_throttle(context.reply, verdict); });
 }
 
 }  // namespace mete::server::commands

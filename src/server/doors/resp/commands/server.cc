@@ -1,6 +1,7 @@
 // INFO, CLUSTER, CONFIG, FLUSHALL, TIME, MONITOR, SLOWLOG, TOP.
 #include <fmt/format.h>
 
+#include "escrow/nodes/retirement.h"
 #include "server/configuration/redis_settings.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
@@ -18,6 +19,12 @@ constexpr std::optional<std::int64_t> kSlowCommandsShown = 10;
 constexpr std::int64_t kTopShown = 10;
 constexpr std::int64_t kTopShownMax = 100;
 
+// Redis's words, by which clients know that they need not look for its slots, and what to do.
+void refuse_without_cluster(CommandContext& context) {
+  context.reply.error(
+      "ERR", "This instance has cluster support disabled: set escrow.shared and escrow.node to make it a node");
+}
+
 }  // namespace
 
 void info(CommandContext& context) { context.reply.verbatim(info_text(context.service, context.arguments.rest())); }
@@ -26,18 +33,23 @@ void cluster_info(CommandContext& context) { context.reply.verbatim(cluster_text
 
 void cluster_nodes(CommandContext& context) {
   const auto status = context.service.read_cluster();
-  if (!status) {
-    // Redis's words, by which clients know that they need not look for its slots, and what to do.
-    context.reply.error(
-        "ERR", "This instance has cluster support disabled: set escrow.shared and escrow.node to make it a node");
-    return;
-  }
+  if (!status) return refuse_without_cluster(context);
   context.reply.array(status->nodes.size());
   for (const escrow::NodeStatus& node : status->nodes) {
     const auto fields = describe_node(node);
     context.reply.map(fields.size());
     write_fields(context.reply, fields);
   }
+}
+
+void cluster_retire(CommandContext& context) {
+  if (!context.service.retire_node) return refuse_without_cluster(context);
+  const auto retired = context.service.retire_node(context.arguments.text(0));
+  if (has_failed(context, retired)) return;
+  context.reply.array(3);
+  context.reply.integer(static_cast<std::int64_t>(retired->lots));
+  context.reply.integer(retired->units);
+  context.reply.integer(static_cast<std::int64_t>(retired->left));
 }
 
 void config_get(CommandContext& context) {

@@ -6,12 +6,12 @@
   -- ttl_us and floor_us, or null. The conditions are judged again if somebody else had the row, by the time it is then.
   update mete.meters t
   set units = t.units + $3,
-      due_us = least(t.due_us, greatest(mete._now_us(), floor_us, t.settled_us) + ttl_us)
+      due_us = least(t.due_us, greatest(mete_private._now_us(), floor_us, t.settled_us) + ttl_us)
   from mete.limits l
   where l.name = $1 and not l.is_dropped and l.is_plain and t.limit_id = l.id and t.key = $2 and t.revision = l.revision and
-    t.units <= coalesce(t.own_amount, l.capacity) - $3 and t.units < t.units + $3 and
-    least(t.end_us, t.due_us) > greatest(mete._now_us(), floor_us) and (l.only_for is null or mete._may_use(l.only_for))
+    t.units between 0 and coalesce(t.own_amount, l.capacity) - $3 and $3 > 0 and
+    least(t.end_us, t.due_us) > greatest(mete_private._now_us(), floor_us) and (l.only_for is null or mete_private._may_use(l.only_for))
   returning l.id, l.revision, l.records, coalesce(t.own_amount, l.capacity) - t.units, coalesce(t.own_amount, l.capacity),
-    greatest(mete._now_us(), floor_us, t.start_us, t.settled_us),
-    case when l.kind = 'stock' then -1 else greatest(t.end_us - greatest(mete._now_us(), floor_us, t.start_us, t.settled_us), 0) end
+    greatest(mete_private._now_us(), floor_us, t.start_us, t.settled_us),
+    case when l.kind = 'stock' then -1 else greatest(t.end_us - greatest(mete_private._now_us(), floor_us, t.start_us, t.settled_us), 0) end
   into limit_number, limit_revision, is_recorded, remaining, capacity, now_us, reset_us;

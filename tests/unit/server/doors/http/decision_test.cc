@@ -96,14 +96,14 @@ TEST_F(HttpDecisions, TellOverriddenQuotas) {
   define(window("sms").amount(5).per(1h));
   EXPECT_EQ(send("PUT", "/v1/limits/api/overrides/vip", R"({"amount":33})").status, 200);
   EXPECT_EQ(send("PUT", "/v1/limits/sms/overrides/vip", R"({"amount":7})").status, 200);
-  EXPECT_EQ(send("GET", "/v1/check?limit=api&key=vip&cost=0").header("RateLimit-Policy"), R"("api";q=33;w=60)");
-  EXPECT_EQ(send("GET", "/v1/check?limit=sms&key=vip&cost=0").header("RateLimit-Policy"), R"("sms";q=7;w=3600)");
+  EXPECT_EQ(send("GET", "/v1/check?limit=api&key=vip").header("RateLimit-Policy"), R"("api";q=33;w=60)");
+  EXPECT_EQ(send("GET", "/v1/check?limit=sms&key=vip").header("RateLimit-Policy"), R"("sms";q=7;w=3600)");
 
   // A burst below the amount: the key's own one is rounded up by much.
   define(bucket("slow").amount(100).per(1min).burst(3));
   EXPECT_EQ(send("PUT", "/v1/limits/slow/overrides/vip", R"({"amount":50})").status, 200);
-  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=vip&cost=0").header("RateLimit-Policy"), R"("slow";q=50;w=60)");
-  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=others&cost=0").header("RateLimit-Policy"), R"("slow";q=100;w=60)");
+  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=vip").header("RateLimit-Policy"), R"("slow";q=50;w=60)");
+  EXPECT_EQ(send("GET", "/v1/check?limit=slow&key=others").header("RateLimit-Policy"), R"("slow";q=100;w=60)");
 }
 
 // As the decision has them: a peek's tell what would be left, of one charge and of several alike.
@@ -200,7 +200,7 @@ TEST_F(HttpDecisions, CheckHasNoBody) {
     EXPECT_EQ(answer.header("Retry-After"), status == 429 ? "30" : "(none)");
   }
   EXPECT_EQ(send("GET", "/v1/check?limit=api&key=bob&cost=3").status, 429);
-  EXPECT_EQ(send("GET", "/v1/check?limit=api&key=alice&cost=0").status, 200);
+  EXPECT_EQ(send("GET", "/v1/check?limit=api&key=alice&cost=0").status, 400);
   EXPECT_EQ(send("GET", "/v1/check?limit=api&key=a+b%2Bc&cost=2").status, 200);
   EXPECT_EQ(send("GET", "/v1/meters/api/a%20b+c").member("used"), "2");
   EXPECT_EQ(send("HEAD", "/v1/check?limit=api&key=carol").status, 200);

@@ -77,7 +77,9 @@ class HttpFixture : public ::testing::Test {
     EXPECT_EQ(outcome, wire::HttpRequestParser::Outcome::kComplete) << parser.failure().reason << "\n" << text;
     if (outcome != wire::HttpRequestParser::Outcome::kComplete) return {};
     store::Execution execution;
-    const wire::HttpResponse response = HttpApi(store, hooks).handle(parser.request(), observer, execution);
+    const HttpApi api(store, hooks);
+    const HttpCaller caller = api.identify(parser.request(), {});
+    const wire::HttpResponse response = api.handle(parser.request(), caller, observer, execution);
     Answer answer{response.status, std::string(response.content_type), {}, response.body};
     std::string_view lines = response.headers;
     while (!lines.empty()) {
@@ -105,8 +107,7 @@ class HttpFixture : public ::testing::Test {
   store::EmbeddedStore store{Options{.clock = &clock}};
   RecordingObserver observer;
   sync::Worker syncs{store, {.open_source = sync::make_postgres_source}};
-  HttpHooks hooks{
-      .metrics = [] { return "mete_up 1\n"; }, .is_ready = [] { return true; }, .authenticate = {}, .syncs = &syncs};
+  HttpHooks hooks{.metrics = [] { return "mete_up 1\n"; }, .syncs = &syncs};
 };
 
 }  // namespace mete::server::testing

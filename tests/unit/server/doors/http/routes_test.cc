@@ -166,14 +166,14 @@ TEST_F(HttpRoutes, RefuseWithTheRightStatus) {
       {"GET", "/v1/check?limit=credits&key=%00", "", 400, "%00"},
       {"GET", "/v1/check?limit=credits&key=%C0%80", "", 400, "not UTF-8"},
       {"GET", "/v1/check?limit=credits&key=%zz", "", 400, "not an escape"},
-      {"GET", "/v1/check?limit=credits&key=k&key=k", "", 400, "twice"},
+      {"GET", "/v1/check?limit=credits&key=k&key=k", "", 400, "limit is missing"},
       {"GET", "/v1/check?limit=credits&key=k&costs=1", "", 400, "unknown parameter \\\"costs\\\""},
       {"GET", "/v1/check?limit=credits", "", 400, "key is missing"},
       {"GET", "/v1/check?key=k", "", 400, "limit is missing"},
       {"GET", "/v1/check?limit=credits&key=", "", 400, "key must have 1 to 512 bytes"},
       {"GET", "/v1/check?limit=credits&key=k&cost=1.5", "", 400, "cost must be an integer"},
       {"GET", "/v1/check?limit=credits&key=k&cost=", "", 400, "cost must be an integer"},
-      {"GET", "/v1/check?limit=credits&key=k&cost=-1", "", 400, "cost of 'credits' must be 0 to"},
+      {"GET", "/v1/check?limit=credits&key=k&cost=-1", "", 400, "cost must be an integer from 1"},
       {"GET", "/v1/limits?x=1", "", 400, "unknown parameter"},
       {"GET", "/v1/holds", "", 400, "either limit and key, or tag"},
       {"GET", "/v1/holds?limit=credits", "", 400, "either limit and key, or tag"},
@@ -285,8 +285,8 @@ TEST_F(HttpRoutes, TakeOnlyJson) {
     EXPECT_EQ(send_as(type).status, 200) << type;
   }
   for (const std::string type :
-       {"Origin: http://example\r\n", "Content-Type: text/plain\r\n",
-        "Origin: http://example\r\nContent-Type: application/x-www-form-urlencoded\r\n",
+       {"Origin: http://a\r\n", "Content-Type: text/plain\r\n",
+        "Origin: http://a\r\nContent-Type: application/x-www-form-urlencoded\r\n",
         "Content-Type: application/jsonx\r\n", "Content-Type: application/json, text/plain\r\n"}) {
     expect_problem(send_as(type), 415, "application/json");
   }
@@ -309,12 +309,8 @@ TEST_F(HttpRoutes, TakeNoCompressedBodies) {
 
 TEST_F(HttpRoutes, WantATokenWhereAPasswordIsSet) {
   define(stock("credits").amount(10));
-  hooks.needs_authentication = true;
-  hooks.authenticate = [](std::string_view token) -> std::optional<Role> {
-    if (token == "user's") return Role::kUse;
-    if (token == "admin's") return Role::kAdmin;
-    return std::nullopt;
-  };
+  Doorkeeper doorkeeper({.admin = "admin's", .use = "user's"});
+  hooks.doorkeeper = &doorkeeper;
   const std::string none;
   const std::string user = "Authorization: Bearer user's\r\n";
   const std::string admin = "authorization: bearer admin's\r\n";
@@ -357,7 +353,7 @@ TEST_F(HttpRoutes, WantATokenWhereAPasswordIsSet) {
 }
 
 TEST_F(HttpRoutes, SayWhenTheServerIsNotReady) {
-  hooks.is_ready = [] { return false; };
+  hooks.why_not_ready = [] { return std::optional<std::string>("the server is not ready"); };
   const Answer answer = send("GET", "/readyz");
   expect_problem(answer, 503, "not ready");
   EXPECT_EQ(answer.header("Retry-After"), "1");
@@ -474,7 +470,9 @@ TEST_F(HttpRoutes, TellThatMemoryIsFull) {
   const std::string text = "GET /v1/check?limit=s&key=new" + std::string(400, 'k') + " HTTP/1.1\r\nHost: a\r\n\r\n";
   parser.parse(text);
   store::Execution execution;
-  const auto response = HttpApi(small, hooks).handle(parser.request(), observer, execution);
+  const HttpApi api(small, hooks);
+  const HttpCaller caller = api.identify(parser.request(), {});
+  const auto response = api.handle(parser.request(), caller, observer, execution);
   EXPECT_EQ(response.status, 503);
   EXPECT_NE(response.headers.find("Retry-After: 1\r\n"), std::string::npos);
   EXPECT_NE(response.body.find("\"code\":\"OOM\""), std::string::npos) << response.body;

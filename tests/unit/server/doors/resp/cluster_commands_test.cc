@@ -28,6 +28,8 @@ escrow::ClusterStatus example() {
   status.shares.meters = 4;
   status.shares.usable = 60;
   status.shares.outstanding = 75;
+  status.counters_refused = 8;
+  status.away = {"d", "e"};
   return status;
 }
 
@@ -49,8 +51,9 @@ TEST_F(ClusterCommandsTest, ANodeTellsOfItsSharesAndOfTheOthers) {
   service.cluster_status = example;
   const std::string lines =
       R"(cluster_enabled:0\r\ncluster_state:ok\r\ncluster_halted:\r\ncluster_id:4503599627370503\r\n)"
-      R"(cluster_known_nodes:3\r\nnode:b\r\nincarnation:7\r\nshares:4\r\nshares_usable:60\r\nshares_outstanding:75\r\n)"
+      R"(cluster_known_nodes:3\r\ncluster_nodes_away:d,e\r\nnode:b\r\nincarnation:7\r\nshares:4\r\nshares_usable:60\r\nshares_outstanding:75\r\n)"
       R"(draws:11\r\ndraws_denied:2\r\nunits_drawn:1000\r\nunits_returned:40\r\nunits_lapsed:5\r\nunits_stranded:6\r\n)"
+      R"(counters_refused:8\r\n)"
       R"(escrow_decisions:900\r\nescrow_decisions_local:890\r\n)";
   expect({
       {"CLUSTER INFO", "\"" + lines + "\""},

@@ -116,7 +116,7 @@ TEST(CommandTable, WritesTheSyntax) {
       {"LIMIT SET",
        "LIMIT SET name BUCKET amount | WINDOW amount | SLIDING amount | CALENDAR amount | STOCK amount "
        "[PER duration|HOUR|DAY|WEEK|MONTH|YEAR] [BURST n] [ZONE Area/City] [ANCHOR n] [DURABLE always|everysec|never] "
-       "[ONFAIL closed|open] [SHADOW] [SCOPE node|shared|escrow]"},
+       "[ONFAIL closed|open|local] [SHADOW] [SCOPE node|shared|escrow]"},
       {"PING", "PING [message]"},
       {"TIME", "TIME"},
       {"LIMIT DEL", "LIMIT DEL name"},

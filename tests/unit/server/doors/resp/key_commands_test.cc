@@ -144,6 +144,8 @@ TEST_F(KeyCommandsTest, KeysAreListed) {
       {"KEYS [^ab]*", "[]"},
       {"SCAN 0 MATCH b* COUNT 1000", "[\"0\", [\"b:1\"]]"},
       {"SCAN 0 TYPE QUOTA COUNT 1000", "[\"0\", [\"a:2\"]]"},
+      {"SCAN 0 MATCH " + std::string(1025, '*'), "-ERR a pattern may have 1024 bytes"},
+      {"KEYS " + std::string(1025, '*'), "-ERR a pattern may have 1024 bytes"},
       {"SCAN x", "-ERR invalid cursor"},
       {"SCAN \"\"", "-ERR invalid cursor"},
       {"SCAN -1", "-ERR invalid cursor"},

@@ -1,0 +1,65 @@
+// GrpcMethod: what can be called by gRPC, declared once: methods.cc has the table. Dispatch, the rights, reflection,
+// the .proto files and docs/grpc.md come from it.
+#pragma once
+
+#include <mete/result.h>
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/decisions/decision_observer.h"
+#include "server/decisions/waking_store.h"
+#include "server/doors/doorkeeper.h"
+#include "wire/grpc/grpc_server.h"
+#include "wire/grpc/proto_message.h"
+
+namespace mete::server {
+
+namespace envoy {
+class RuleBook;
+}
+
+// What the calls need of the server around them. All of it may be called from any thread.
+struct GrpcHooks {
+  std::function<std::optional<std::string>()> why_not_ready;
+  Doorkeeper* doorkeeper = nullptr;  // none: everyone is an admin
+  WaitQueue* waits = nullptr;        // takes that wait; none: nobody can
+  envoy::RuleBook* rules = nullptr;  // none: Envoy's rate limit service is not configured
+};
+
+// What the handler of a message works with.
+struct GrpcContext {
+  WakingStore store;
+  const GrpcHooks& hooks;
+  DecisionObserver& observer;
+  Role role = Role::kAdmin;
+};
+
+// How a call ends that has no answer.
+struct GrpcFailure {
+  wire::GrpcStatus status = wire::GrpcStatus::kUnknown;
+  std::string words = {};
+};
+
+struct GrpcMethod {
+  std::string path;  // "/mete.v1.Mete/Take"
+  Access access = Access::kUse;
+  bool has_many_requests = false;  // each is answered, in order; else there is one
+  bool is_watch = false;           // after its answer the call stays open, and is told of changes of readiness
+  // The answer's bytes to a request's.
+  Result<std::string, GrpcFailure> (*answer)(GrpcContext& context, std::string_view request) = nullptr;
+};
+
+std::span<const GrpcMethod> grpc_methods();
+// Null if there is none.
+const GrpcMethod* find_grpc_method(std::string_view path);
+// The packages of all methods.
+const wire::ProtoFiles& grpc_files();
+
+GrpcFailure failure_of(const Error& error);
+
+}  // namespace mete::server

@@ -1,0 +1,257 @@
+// envoy.service.ratelimit.v3: one request is one decision over all of its descriptors. A refusal charges nothing.
+//
+//     descriptors ── match ──▶ rules and keys ── Take, all or nothing ──▶ a status each, and one answer for all
+//
+// What one Take cannot say is asked before it by a peek: descriptors with no hits only look; of those with quota_mode
+// all must be over before the request is; a rule of 0 lets nobody through. docs/envoy.md has the rules for users.
+#include <algorithm>
+#include <deque>
+#include <limits>
+
+#include "server/doors/grpc/handlers.h"
+#include "server/envoy/match.h"
+#include "server/envoy/rule_book.h"
+
+namespace mete::server {
+
+namespace {
+
+using proto::DescriptorStatus;
+using proto::RateLimitCode;
+
+constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+
+std::uint32_t saturated(Amount amount) { return static_cast<std::uint32_t>(std::clamp<Amount>(amount, 0, kMost)); }
+
+// Rounded up to milliseconds: whoever waits that long is admitted.
+proto::ProtoDuration duration_of(Duration length) {
+  const std::int64_t ms = length.ms();
+  return {ms / 1'000, static_cast<std::int32_t>(ms % 1'000 * 1'000'000)};
+}
+
+// One descriptor of the request.
+struct Part {
+  const envoy::Rule* rule = nullptr;  // none: nothing limits it
+  std::string key = {};
+  Amount hits = 1;
+  bool is_negative = false;
+  bool is_left_out = false;  // a quota that is over while another one is not
+  bool is_over = false;
+  std::optional<Usage> usage = {};
+
+  [[nodiscard]] bool is_limited() const { return rule != nullptr && rule->limit.has_value(); }
+  [[nodiscard]] bool is_blocked() const { return rule != nullptr && rule->is_blocked() && !is_negative; }
+  [[nodiscard]] bool is_looked_at() const { return is_limited() && !is_negative; }
+  [[nodiscard]] bool is_charged() const { return is_looked_at() && hits > 0 && !is_left_out; }
+};
+
+class Decider {
+ public:
+  Decider(GrpcContext& context, envoy::RuleBook& book) : context_(context), book_(book) {}
+
+  // The rules must outlive the Decider.
+  Result<void, GrpcFailure> read(const envoy::Level& domain, const proto::RateLimitRequest& request) {
+    std::vector<std::vector<envoy::Entry>> entries(request.descriptors.size());
+    std::vector<envoy::DescriptorAsked> asked(request.descriptors.size());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const auto& descriptor = request.descriptors[i];
+      for (const auto& entry : descriptor.entries) entries[i].push_back({entry.key, entry.value});
+      asked[i].entries = entries[i];
+      if (!descriptor.limit) continue;
+      const auto unit = static_cast<std::int32_t>(descriptor.limit->unit);
+      if (unit < 1 || unit > static_cast<std::int32_t>(envoy::RateUnit::kWeek)) {
+        return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "limit: there is no unit " + std::to_string(unit)};
+      }
+      asked[i].limit = {descriptor.limit->requests_per_unit, static_cast<envoy::RateUnit>(unit)};
+    }
+    auto matches = envoy::match_all(domain, asked);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      Part part{.rule = matches[i].rule, .key = std::move(matches[i].key)};
+      if (asked[i].limit) {
+        part.rule = &own_.emplace_back(envoy::rule_of(request.domain, asked[i].entries, *asked[i].limit));
+        part.key = envoy::key_of_all(asked[i].entries);
+      }
+      if (!add_hits(request, request.descriptors[i], part)) {
+        return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "hits_addend must be at most 9007199254740991"};
+      }
+      parts_.push_back(std::move(part));
+    }
+    const auto limited =
+        std::count_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_limited(); });
+    if (limited <= static_cast<std::ptrdiff_t>(kChargesMax)) return {};
+    return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "a request has at most " + std::to_string(kChargesMax) +
+                                                               " descriptors with a limit, not " +
+                                                               std::to_string(limited)};
+  }
+
+  // Decides, and charges what is admitted.
+  Result<void> decide() {
+    const auto asks_first = [](const Part& part) {
+      return part.is_blocked() || (part.is_looked_at() && (part.hits == 0 || part.rule->is_quota));
+    };
+    if (std::any_of(parts_.begin(), parts_.end(), asks_first)) {
+      TRY(take(Mode::kPeek, &Part::is_looked_at));
+      is_over_ = is_over_all();
+    }
+    if (!is_over_) {
+      TRY(take(Mode::kTake, &Part::is_charged));
+      is_over_ = is_over_ || is_denied_;
+    }
+    if (is_over_) return record();
+    return give();
+  }
+
+  [[nodiscard]] proto::RateLimitResponse answer() const {
+    proto::RateLimitResponse response;
+    response.overall_code = is_over_ ? RateLimitCode::kOverLimit : RateLimitCode::kOk;
+    for (const Part& part : parts_) response.statuses.push_back(status_of(part));
+    return response;
+  }
+
+ private:
+  static bool add_hits(const proto::RateLimitRequest& request, const proto::RateLimitDescriptor& descriptor,
+                       Part& part) {
+    const std::uint64_t hits =
+        descriptor.hits_addend ? descriptor.hits_addend->value : std::max(request.hits_addend, std::uint32_t{1});
+    if (hits > static_cast<std::uint64_t>(kAmountMax)) return false;
+    part.hits = static_cast<Amount>(hits);
+    part.is_negative = descriptor.is_negative_hits;
+    return true;
+  }
+
+  // One operation over the parts that `is_meant`; none are a yes. A peek of no hits asks for one.
+  Result<void> take(Mode mode, bool (Part::*is_meant)() const) {
+    std::vector<Part*> meant;
+    std::vector<Charge> charges;
+    for (Part& part : parts_) {
+      if (!(part.*is_meant)()) continue;
+      TRY(see_to(part, false));
+      meant.push_back(&part);
+      charges.push_back({part.rule->limit->name(), part.key, std::max(part.hits, Amount{mode == Mode::kPeek ? 1 : 0})});
+    }
+    is_denied_ = false;
+    if (charges.empty()) return {};
+    std::vector<Usage> usages(charges.size());
+    core::Take operation{.charges = charges, .mode = mode, .usages = usages};
+    auto verdict = context_.store.take(operation);
+    if (!verdict.has_value() && verdict.error().code == ErrorCode::kNoLimit) {
+      for (Part* const part : meant) TRY(see_to(*part, true));
+      verdict = context_.store.take(operation);
+    }
+    if (!verdict.has_value()) return verdict.error();
+    is_denied_ = !verdict->is_allowed;
+    retry_after_ = verdict->retry_after;
+    for (std::size_t i = 0; i < meant.size(); ++i) {
+      meant[i]->usage = usages[i];
+      // A peek tells how it would be; what nothing is charged for stays as it is.
+      if (mode == Mode::kPeek && verdict->is_allowed) meant[i]->usage->remaining += charges[i].cost;
+      meant[i]->is_over = verdict->is_violated_by(i) && !meant[i]->rule->is_shadow;
+    }
+    if (mode != Mode::kPeek) context_.observer.on_decision(charges, verdict->is_allowed, verdict->violated);
+    return {};
+  }
+
+  Result<void> see_to(const Part& part, bool again) {
+    return book_.see_to(
+        *part.rule->limit, [this](const Limit& limit) { return context_.store.define(limit); }, again);
+  }
+
+  // By what a peek has told. Where some quotas are over and others are not, the request passes, and those are left out.
+  bool is_over_all() {
+    bool is_over = false;
+    std::size_t quotas = 0;
+    std::size_t quotas_over = 0;
+    for (Part& part : parts_) {
+      part.is_over = part.is_over || part.is_blocked();
+      if (part.rule == nullptr || part.is_negative) continue;
+      if (!part.rule->is_quota) {
+        is_over = is_over || part.is_over;
+      } else {
+        ++quotas;
+        quotas_over += part.is_over ? 1 : 0;
+      }
+    }
+    if (is_over || (quotas > 0 && quotas == quotas_over)) return true;
+    for (Part& part : parts_) part.is_left_out = part.is_over;
+    return false;
+  }
+
+  // What comes after the fact is charged all the same where the rules that are over say so.
+  Result<void> record() {
+    const bool records = std::all_of(parts_.begin(), parts_.end(), [](const Part& part) {
+      return !part.is_over || part.rule->on_over == envoy::OnOver::kRecord;
+    });
+    if (!records) return {};
+    std::vector<Charge> charges;
+    for (const Part& part : parts_) {
+      if (part.is_charged()) charges.push_back({part.rule->limit->name(), part.key, part.hits});
+    }
+    if (charges.empty()) return {};
+    const auto recorded = context_.store.take({.charges = charges, .mode = Mode::kForce});
+    return recorded.has_value() ? Result<void>() : recorded.error();
+  }
+
+  Result<void> give() {
+    std::vector<Charge> charges;
+    for (const Part& part : parts_) {
+      if (!part.is_limited() || !part.is_negative || part.hits == 0) continue;
+      TRY(see_to(part, false));
+      charges.push_back({part.rule->limit->name(), part.key, part.hits});
+    }
+    if (charges.empty()) return {};
+    const auto given = context_.store.give(charges, {});
+    return given.has_value() ? Result<void>() : given.error();
+  }
+
+  [[nodiscard]] DescriptorStatus status_of(const Part& part) const {
+    DescriptorStatus status{.code = part.is_over ? RateLimitCode::kOverLimit : RateLimitCode::kOk,
+                            .current_limit = {},
+                            .limit_remaining = 0,
+                            .duration_until_reset = {}};
+    if (part.rule == nullptr) return status;
+    if (part.rule->is_unlimited) {
+      status.limit_remaining = kMost;
+      return status;
+    }
+    status.current_limit = {part.rule->requests_per_unit, part.rule->unit, part.rule->name};
+    if (!part.usage) return status;
+    status.limit_remaining = saturated(part.usage->remaining);
+    const Duration until = part.is_over && retry_after_ > Duration() ? retry_after_ : part.usage->reset_after;
+    if (!until.is_never() && until > Duration()) status.duration_until_reset = duration_of(until);
+    return status;
+  }
+
+  GrpcContext& context_;
+  envoy::RuleBook& book_;
+  std::deque<envoy::Rule> own_;  // of limits that the request brings
+  std::vector<Part> parts_;
+  bool is_denied_ = false;
+  bool is_over_ = false;
+  Duration retry_after_ = {};
+};
+
+}  // namespace
+
+GrpcAnswer<proto::RateLimitResponse> grpc_should_rate_limit(GrpcContext& context,
+                                                            const proto::RateLimitRequest& request) {
+  envoy::RuleBook* const book = context.hooks.rules;
+  const auto rules = book == nullptr ? nullptr : book->rules();
+  if (rules == nullptr) {
+    return GrpcFailure{wire::GrpcStatus::kFailedPrecondition,
+                       "there are no rules: start the server with --envoy FOLDER, or set envoy.config"};
+  }
+  if (request.domain.empty()) return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "domain is empty"};
+  if (request.descriptors.empty()) {
+    return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "descriptors: there is none"};
+  }
+  const envoy::Level* const domain = rules->find_domain(request.domain);
+  if (domain == nullptr) {
+    return proto::RateLimitResponse{RateLimitCode::kOk, std::vector<DescriptorStatus>(request.descriptors.size()), {}};
+  }
+  Decider decider(context, *book);
+  if (const auto read = decider.read(*domain, request); !read) return read.error();
+  if (const auto decided = decider.decide(); !decided) return failure_of(decided.error());
+  return decider.answer();
+}
+
+}  // namespace mete::server

@@ -1,0 +1,13 @@
+  hold_serial bigint;
+  hold_tag text;
+  hold_key text;
+  held bigint;
+  kept bigint;
+  part_from_us bigint;
+  limit_number integer;
+  limit_revision integer;
+  is_recorded boolean;
+  remaining bigint;
+  capacity bigint;
+  now_us bigint;
+  reset_us bigint;

@@ -1,0 +1,34 @@
+-- Counts a page of all keys of this Redis, and changes nothing.
+--
+-- ARGV: where SCAN goes on, and how many keys it looks at; the epoch; the time, in microseconds.
+-- The answer: where to go on; how many meters, counters and their like, and operations with an id there were; then the
+-- records of the open holds, and of those that have expired and are remembered.
+local sub, find = string.sub, string.find
+local epoch, now = ARGV[3], tonumber(ARGV[4])
+-- A record has it as MessagePack writes texts.
+local epoch_in_record = '\165epoch' .. string.char(160 + #epoch) .. epoch
+local page = redis.call('SCAN', ARGV[1], 'COUNT', ARGV[2])
+local meters, keys, ids, open, expired = 0, 0, 0, {}, {}
+
+local function add_hold(name, text)
+  local is_read, record = pcall(cmsgpack.unpack, text)
+  local hold = is_read and type(record) == 'table' and record.hold
+  if type(hold) ~= 'table' or hold.state ~= 'held' or type(hold.expires) ~= 'number' then return end
+  local holds = hold.expires > now and open or expired
+  holds[#holds + 1] = name
+end
+
+for _, name in ipairs(page[2]) do
+  if sub(name, 1, 6) == 'mete:{' then
+    meters = meters + 1
+  elseif sub(name, 1, 10) == 'mete.key:{' then
+    if (string.match(name, '}:(%d+)$') or '0') == epoch then keys = keys + 1 end
+  elseif sub(name, 1, 9) == 'mete.id:{' then
+    local text = redis.pcall('GET', name)
+    if type(text) == 'string' and find(text, epoch_in_record, 1, true) then
+      ids = ids + 1
+      if find(text, '\164hold', 1, true) then add_hold(name, text) end
+    end
+  end
+end
+return {page[1], meters, keys, ids, open, expired}
