@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mete::bench {
@@ -20,9 +21,9 @@ struct Bar {
 
 // What a meter with a million holds costs beside one with a single hold.
 void add_bars_of_held_meters(std::vector<Bar>& bars) {
-  for (const std::string kind : {"stock", "calendar", "sliding", "bucket"}) {
-    for (const std::string act : {"usage", "take_and_give", "denied_take", "hold_and_cancel"}) {
-      const std::string name = kind + "/" + act;
+  for (const std::string_view kind : {"stock", "calendar", "sliding", "bucket"}) {
+    for (const std::string_view act : {"usage", "take_and_give", "denied_take", "hold_and_cancel"}) {
+      const std::string name = std::string(kind).append("/").append(act);
       bars.push_back({"1 M open holds on one meter / one: " + name, "million_holds/" + name, "one_hold/" + name,
                       Reach::kAtMost, 3.0});
     }

@@ -97,7 +97,7 @@ class Keys {
   Result<std::int64_t> perform(const core::AddToCounter& request, std::uint64_t hash, Instant now);
   Result<core::BoundedSum> perform(const core::AddBounded& request, std::uint64_t hash, Instant now);
   Result<Amount> perform(const core::TakeQuota& request, std::uint64_t hash, Instant now);
-  Result<core::Verdict> perform(const core::Throttle& request, std::uint64_t hash, Instant now);
+  Result<core::Verdict> perform(const core::Throttle& throttle, std::uint64_t hash, Instant now);
 
   [[nodiscard]] std::uint64_t hash_of(std::string_view key) const;
   // `guard` holds the lock of the key's bucket.

@@ -166,6 +166,7 @@ bool Meters::set_override(MeterAccess& meter, std::optional<Amount> amount) {
 HeldParts* Meters::make_parts(MeterAccess& meter) {
   if (meter.parts != nullptr) return meter.parts;
   const Space space(EntryType::kHeldParts, meter.limit->number);
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): the entry has a pointer
   Entry* entry = keyspace_.insert(meter.hash, space, meter.key, sizeof(HeldParts*));
   if (entry == nullptr) return nullptr;
   meter.parts = new HeldParts(memory_);

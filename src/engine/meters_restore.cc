@@ -105,6 +105,7 @@ void Meters::restore_parts(Entry& meter, std::uint64_t hash, const MeterChange& 
   Entry* entry = keyspace_.find(hash, space, change.key);
   if (entry == nullptr) {
     if (change.added.empty()) return;
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): the entry has a pointer
     entry = keyspace_.insert(hash, space, change.key, sizeof(HeldParts*), Slab::Ceiling::kIgnore);
     CHECK(entry != nullptr);
     entry->store(new HeldParts(memory_));

@@ -48,6 +48,8 @@ struct Definition {
 
   [[nodiscard]] bool is_here() const { return !is_shared; }
   [[nodiscard]] bool is_drawn() const { return terms != nullptr; }
+  // Nodes have shares of it, or will have: the shared store decides of it while it is what it was.
+  [[nodiscard]] bool is_shared_out() const { return is_shared && limit.scope() == Scope::kEscrow; }
 };
 
 class Definitions {

@@ -41,9 +41,10 @@ Result<core::Verdict> EscrowStore::decided_or_admitted(const What& request, Resu
 }
 
 template <class What>
-Result<core::Verdict> EscrowStore::decide_there(const What& request, const Part& drawn) {
-  if (drawn.empty()) return shared_->run(request);
-  return decided_or_admitted(request, surely([&] { return decide_with_shares(request); }));
+Result<core::Verdict> EscrowStore::decide_there(const What& request, const Split& split) {
+  if (!split.is_shared_out()) return shared_->run(request);
+  return decided_or_admitted(
+      request, surely([&] { return split.drawn.empty() ? shared_->run(request) : decide_with_shares(request); }));
 }
 
 // A denial of an id is final: so it is asked for without that first.
@@ -65,15 +66,15 @@ Result<core::Verdict> EscrowStore::decide_with_shares(const What& request) {
   return as_denied_here(*verdict, request.charges, usages);
 }
 
-template Result<core::Verdict> EscrowStore::decide_there(const core::Take& request, const Part& drawn);
-template Result<core::Verdict> EscrowStore::decide_there(const core::Hold& request, const Part& drawn);
+template Result<core::Verdict> EscrowStore::decide_there(const core::Take& request, const Split& split);
+template Result<core::Verdict> EscrowStore::decide_there(const core::Hold& request, const Split& split);
 
 // It may leave the usage above the limit; then everything is denied, and so the share must not be spent any more.
-Result<core::Verdict> EscrowStore::force_there(const core::Take& request, const Part& drawn) {
-  if (drawn.empty()) return shared_->run(request);
+Result<core::Verdict> EscrowStore::force_there(const core::Take& request, const Split& split) {
+  if (!split.is_shared_out()) return shared_->run(request);
   const auto force = [&] {
     auto verdict = shared_->run(request);
-    if (verdict.has_value() && verdict->remaining == 0) give_back(drawn.charges);
+    if (verdict.has_value() && verdict->remaining == 0) give_back(split.drawn.charges);
     return verdict;
   };
   return decided_or_admitted(request, surely(force));
@@ -110,6 +111,7 @@ bool EscrowStore::bring_back(std::span<const Charge> charges, const core::Verdic
     if (!is_here) elsewhere.push_back(&charges[i]);
   }
   std::vector<std::uint64_t> rounds;
+  rounds.reserve(elsewhere.size());
   for (const Charge* charge : elsewhere) rounds.push_back(releases_.begin(meter_of(*charge)));
   for (const Charge* charge : here) give_back({charge, 1});
   bool is_back = !here.empty();

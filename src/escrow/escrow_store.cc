@@ -368,7 +368,7 @@ Result<core::Verdict> EscrowStore::perform(const core::Hold& hold, store::Execut
         "charges: a hold is of limits of scope node, or of limits of scope shared and "
         "escrow, not of both: make two holds");
   }
-  return decide_there(hold, parts->drawn);
+  return decide_there(hold, *parts);
 }
 
 Result<std::vector<std::string>> EscrowStore::perform(const core::ListTagged& list, store::Execution& execution) {

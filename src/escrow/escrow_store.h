@@ -107,11 +107,15 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
     [[nodiscard]] bool empty() const { return charges.empty(); }
     // None of its limits denies anything.
     [[nodiscard]] bool is_shadow() const;
+    // Of some of them nodes have shares, even if nothing is drawn yet.
+    [[nodiscard]] bool is_shared_out() const;
   };
   struct Split {
     Part here;
     Part drawn;
     Part there;
+
+    [[nodiscard]] bool is_shared_out() const { return !drawn.empty() || there.is_shared_out(); }
   };
   // Charges that are looked at together.
   struct Piece {
@@ -205,10 +209,10 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   auto in_parts(const Split& split, store::Execution& execution, Act act);
   // Decided there: a take or a hold. What is denied comes back first, as far as this node has it, or others do.
   template <class What>
-  Result<core::Verdict> decide_there(const What& request, const Part& drawn);
+  Result<core::Verdict> decide_there(const What& request, const Split& split);
   template <class What>
   Result<core::Verdict> decide_with_shares(const What& request);
-  Result<core::Verdict> force_there(const core::Take& request, const Part& drawn);
+  Result<core::Verdict> force_there(const core::Take& request, const Split& split);
   // What the shared store cannot decide now, as the limits say.
   template <class What>
   Result<core::Verdict> decided_or_admitted(const What& request, Result<core::Verdict> verdict);

@@ -69,8 +69,8 @@ Result<core::Verdict> EscrowStore::perform(const core::Take& take, store::Execut
   const bool is_look = take.charges.size() == 1 && first.cost == 0 && take.id.empty();
   const bool is_peek = take.mode == Mode::kPeek || is_look;
   if (is_peek) return told(peek_all(*parts, false, execution), take.usages);
-  if (take.mode == Mode::kForce) return force_there(take, parts->drawn);
-  if (!take.id.empty() || parts->drawn.empty()) return decide_there(take, parts->drawn);
+  if (take.mode == Mode::kForce) return force_there(take, *parts);
+  if (!take.id.empty() || parts->drawn.empty()) return decide_there(take, *parts);
   const bool is_one_share = take.charges.size() == 1 && !parts->drawn.empty();
   return told(is_one_share ? take_from_share(*parts->drawn.definitions[0], first, take.mode, execution)
                            : take_several(*parts, execution),
@@ -112,6 +112,11 @@ Result<EscrowStore::Split> EscrowStore::split(std::span<const Charge> charges) {
 bool EscrowStore::Part::is_shadow() const {
   return std::all_of(definitions.begin(), definitions.end(),
                      [](const auto& definition) { return definition->limit.is_shadow(); });
+}
+
+bool EscrowStore::Part::is_shared_out() const {
+  return std::any_of(definitions.begin(), definitions.end(),
+                     [](const auto& definition) { return definition->is_shared_out(); });
 }
 
 // --- From a share ----------------------------------------------------------------------------------------------------
@@ -330,7 +335,7 @@ Result<void> EscrowStore::take_rest(Several& several, store::Execution& /*execut
   if (rest.empty()) return {};
   std::vector<Usage> usages(rest.charges.size());
   const auto take = [&] { return shared_->take({.charges = rest.charges, .usages = usages}); };
-  const auto verdict = TRY(several.asked.empty() ? take() : surely(take));
+  const auto verdict = TRY(rest.is_shared_out() ? surely(take) : take());
   tell_asked(several, verdict, usages);
   several.rest_told = {placed(verdict, rest.places), rest.is_shadow(), rest.places[0]};
   several.is_allowed = verdict.is_allowed;

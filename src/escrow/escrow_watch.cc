@@ -150,6 +150,7 @@ void EscrowStore::look_at_nodes() {
 // That changes when somebody comes or goes; and slowly besides, as draws expire or others retire a node.
 void EscrowStore::look_who_is_away(const std::vector<NodeInfo>& nodes) {
   std::vector<std::string> alive;
+  alive.reserve(nodes.size());
   for (const NodeInfo& each : nodes) alive.push_back(each.node.name);
   if (alive == alive_ && clock_.now() - away_looked_at_ < kAwayEvery) return;
   auto away = retirement_.away(nodes);

@@ -106,13 +106,14 @@ int explain(const Rules& rules, const Request& request, std::ostream& out) {
   // The levels one after the other: on which of them the way ends.
   for (const auto& [key, value] : request.entries) {
     entries.push_back({key, value});
+    const std::string asked = wire::quote(std::string(key).append("=").append(value));
     const Descriptor* const found = server::envoy::find_descriptor(*domain, entries, composite);
     if (found == nullptr) {
-      out << wire::quote(key + "=" + value) << " meets no descriptor on its level: the request passes\n";
+      out << asked << " meets no descriptor on its level: the request passes\n";
       return kExitNo;
     }
     const char* const why = found->is_pattern ? "by its pattern" : found->takes_any_value ? "by its key" : "exactly";
-    out << wire::quote(key + "=" + value) << " meets " << wire::quote(found->key) << ", " << why << "\n";
+    out << asked << " meets " << wire::quote(found->key) << ", " << why << "\n";
   }
   const auto match = server::envoy::match_one(*domain, entries, composite);
   if (match.rule == nullptr) {

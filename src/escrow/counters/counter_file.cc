@@ -176,7 +176,7 @@ Result<void> CounterFile::rewrite(Counters& counters, Instant now) {
     written_ = cursor;
     return {};
   };
-  const auto done = write();
+  auto done = write();
   if (done) {
     size_rewritten_ = size_;
   } else {

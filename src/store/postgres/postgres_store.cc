@@ -105,7 +105,7 @@ Result<std::optional<core::Verdict>> PostgresStore::perform(const core::Recall& 
   if (rows.size() == 0) return std::nullopt;
   auto verdict = told_verdict(rows, 0, {});
   if (!verdict.has_value()) return about(std::move(verdict.error()), parameters);
-  return std::move(*verdict);
+  return *verdict;
 }
 
 Result<core::Verdict> PostgresStore::perform(const core::Hold& hold) {

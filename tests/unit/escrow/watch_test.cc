@@ -224,6 +224,27 @@ TEST_F(WatchTest, AStoreThatWasWipedIsNoticed) {
   }
 }
 
+// Somebody has defined it there again, but not yet given it the number of its generation.
+TEST_F(WatchTest, NodesThatAreLostTakeNothingOfALimitThatIsDefinedAgain) {
+  shared.now.clear().value();
+  pass(1s);
+  const Limit again = window("again").amount(kAmountOfAll).per(24h).scope(Scope::kEscrow);
+  for (const Limit& limit : {again, stock("seats").amount(kAmountOfAll).scope(Scope::kEscrow)}) {
+    shared.now.define(limit).value();
+    pass(5s);
+    const Charge charge{limit.name(), "k", 1};
+    const Charge both[] = {{limit.name(), "k", 1}, {limit.name(), "l", 1}};
+    for (const auto& node : nodes) {
+      EXPECT_EQ(node->take({.charges = {&charge, 1}}).error().code, ErrorCode::kUnavailable);
+      EXPECT_EQ(node->take({.charges = both}).error().code, ErrorCode::kUnavailable);
+      EXPECT_EQ(node->take({.charges = {&charge, 1}, .mode = Mode::kForce}).error().code, ErrorCode::kUnavailable);
+      EXPECT_EQ(node->take({.charges = {&charge, 1}, .id = "one"}).error().code, ErrorCode::kUnavailable);
+      EXPECT_EQ(node->hold({.charges = {&charge, 1}, .ttl = 1h, .id = "two"}).error().code, ErrorCode::kUnavailable);
+    }
+    EXPECT_EQ(shared.now.usage({limit.name(), "k"}).value().used, 0);
+  }
+}
+
 TEST_F(WatchTest, DrawsRestWhileTheStoreForgetsIdsTooSoon) {
   EXPECT_EQ(take(0, "seats", 1), 1);
   shared.id_retention = 9min;
