@@ -18,7 +18,7 @@ class Session {
  public:
   enum class Next : std::uint8_t {
     kRead,   // everything complete was answered: more input is welcome
-    kDrain,  // the output is full: call again with the same input when it has been sent
+    kDrain,  // the output is full, or others have their turn: call again with the same input when it has been sent
     kBlock,  // an answer will come later, through Connection::resume; until then the input waits
     kClose,  // send what there is, then close
   };

@@ -16,6 +16,7 @@
 #include "net/buffer_budget.h"
 #include "server/configuration/config.h"
 #include "server/doors/doorkeeper.h"
+#include "server/doors/turn.h"
 #include "server/observation/server_log.h"
 #include "server/observation/slow_log.h"
 #include "server/running/clients.h"
@@ -97,6 +98,7 @@ struct Service {
   Totals totals_before;
 
   std::atomic<std::int64_t> slow_threshold_ns{0};
+  Duration turn = kTurn;  // tests that count on one have a longer one
   wire::RequestLimits request_limits;
   std::size_t pipeline_max = 0;
   std::uint64_t started_at_ns = 0;  // the monotonic clock

@@ -10,7 +10,6 @@
 #include "server/doors/resp/command_table.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
-#include "server/doors/turn.h"
 #include "server/running/service.h"
 #include "server/running/worker.h"
 #include "store/caller.h"
@@ -346,7 +345,7 @@ void RespSession::finish_commands(std::size_t count, Batch& batch) {
   } else if (is_blocked_) {
     batch.received.next = Next::kBlock;
   } else if (batch.output.size() >= batch.output_max || batch.commands >= service_.pipeline_max ||
-             turn_ns_ >= kTurn.ns()) {
+             turn_ns_ >= service_.turn.ns()) {
     batch.received.next = Next::kDrain;
   }
 }

@@ -69,6 +69,7 @@ class RespFixture : public ::testing::Test {
 
   explicit RespFixture(Config config = {}) : service(store, std::move(config), make_workers(1)) {
     service.slow_threshold_ns = std::numeric_limits<std::int64_t>::max();
+    service.turn = std::chrono::hours(1);
     service.started_unix_seconds = kStart.unix_seconds();
     service.shut_down = [this] { was_shut_down = true; };
     service.apply_config = [this] { service.slow_threshold_ns = service.config.slowlog_threshold.ns(); };
