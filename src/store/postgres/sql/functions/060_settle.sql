@@ -141,7 +141,9 @@ declare
 begin
   -- Which meters to lock is known once the hold has been seen. What became of it in between is seen then.
   rows := mete_private._rows_of(id);
-  if rows is null then perform mete_private._no_hold(id); end if;
+  if rows is null or id like 'mete-%' and not mete_private._may_use_hold(null, id) then
+    perform mete_private._no_hold(id);
+  end if;
   charged := mete_private._meters_of(rows);
   for j in 1 .. coalesce(cardinality(charged), 0) loop
     c := charged[j];

@@ -81,7 +81,7 @@ begin
 end $$;
 
 -- Defines the limit, or changes it: what is in use stays in use, and meters go over to the new numbers when they are next
--- looked at, as of this instant.
+-- looked at, as of this instant. Limits in which nodes keep what they know of each other are for mete_admin alone.
 create or replace function mete_private._define(l mete.limits, floor_us bigint) returns bigint
 language plpgsql as $$
 declare
@@ -110,9 +110,9 @@ begin
     end if;
     l.changed_us := greatest(mete_private._now_us(), floor_us);
     insert into mete.limits (name, revision, kind, amount, capacity, period_us, unit, zone, anchor, burst, durable, on_fail,
-                             shadow, scope, records, changed_us)
+                             shadow, scope, records, changed_us, only_for)
     values (l.name, 1, l.kind, l.amount, l.capacity, l.period_us, l.unit, l.zone, l.anchor, l.burst, l.durable, l.on_fail,
-            l.shadow, l.scope, l.records, l.changed_us)
+            l.shadow, l.scope, l.records, l.changed_us, case when l.name like 'mete.%' then '{mete_admin}'::name[] end)
     on conflict do nothing;
     get diagnostics rows = row_count;
     if rows = 1 then
