@@ -70,6 +70,15 @@ class Outage(unittest.TestCase):
         harness.wait_until(lambda: self.ready(server).status == 200, "that it is ready")
         self.assertEqual(server.log().count("the store is away"), 1)
 
+    def test_what_is_admitted_meanwhile_is_marked(self):
+        server = self.start()
+        self.assertEqual(server.ask("LIMIT", "SET", "open", "WINDOW", "5", "PER", "1h", "ONFAIL", "open"), "OK")
+        ask = lambda: harness.ask_http(server.http(), "POST", "/v1/take", {"charges": [{"limit": "open", "key": "k"}]})
+        self.assertNotIn("mete-unrecorded", ask().headers)
+        self.redis.pause()
+        answer = ask()
+        self.assertEqual((answer.status, answer.headers.get("mete-unrecorded")), (200, "1"))
+
     def test_an_idle_server_leaves_it_alone(self):
         server = self.start()
         self.redis.kill()

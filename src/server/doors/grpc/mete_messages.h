@@ -73,6 +73,7 @@ struct Decision {
     const std::uint32_t next = visit_answer(value.verdict, 1, each);
     each(next, "violated", value.violated, "The limits that did not fit.");
     each(next + 1, "taken", value.taken, "With mode UP_TO: how much was taken.");
+    each(next + 2, "unrecorded", value.verdict.is_unrecorded, "The store was away, and on_fail admitted it.");
   }
   core::Verdict verdict;
   std::vector<std::string> violated;

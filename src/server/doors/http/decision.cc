@@ -127,6 +127,7 @@ void add_decision_headers(HttpCall& call, const HttpDecision& decision, wire::Ht
   if (!verdict.reset_after.is_never()) {
     response.add_header("X-RateLimit-Reset", reset_time(call.store.now(), verdict.reset_after));
   }
+  if (verdict.is_unrecorded) response.add_header("Mete-Unrecorded", 1);
   if (!verdict.is_allowed && !verdict.retry_after.is_never()) {
     response.add_header("Retry-After", verdict.retry_after.seconds());
   }

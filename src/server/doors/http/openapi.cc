@@ -26,6 +26,8 @@ constexpr std::array kDecisionHeaders = {
     HeaderSpec{"X-RateLimit-Limit", "integer", "What a fresh meter has, of the tightest charge."},
     HeaderSpec{"X-RateLimit-Remaining", "integer", "What is left of it."},
     HeaderSpec{"X-RateLimit-Reset", "integer", "The Unix time in seconds at which it is fresh again; not for a stock."},
+    HeaderSpec{"Mete-Unrecorded", "integer",
+               "1 where the store was away and the limit's on_fail admitted it; otherwise absent."},
     HeaderSpec{"Retry-After", "integer", "Seconds; absent if no wait is enough.", true},
 };
 
