@@ -41,12 +41,13 @@ Result<wire::HttpResponse> handle_hold(HttpCall& call) {
   const auto charges = charges_field(call.body);
   const std::string id = is_id_random ? call.store.store().new_hold_id(charges) : std::string(given_id);
   ChargeUsages usages;
-  const core::Hold request = {.charges = charges,
-                              .ttl = ttl,
-                              .id = id,
-                              .is_id_random = is_id_random,
-                              .tag = text_field(call.body, "tag"),
-                              .usages = std::span(usages).first(charges.size())};
+  core::Hold request = {.charges = charges,
+                        .ttl = ttl,
+                        .id = id,
+                        .is_id_random = is_id_random,
+                        .tag = text_field(call.body, "tag")};
+  // The verdict has the standing of a single charge, and a store elsewhere has a shorter way to it.
+  if (charges.size() > 1) request.usages = std::span(usages).first(charges.size());
   const auto verdict = TRY(call.store.hold(request));
   call.observer.on_decision(charges, verdict.is_allowed, verdict.violated);
   const HttpDecision decision = {.verdict = verdict, .charges = charges, .usages = request.usages};

@@ -17,7 +17,11 @@ if value then
       local rest = math.fmod(back, period)
       used, fraction = used - (back - rest) / period, fraction - rest
       if fraction < 0 then used, fraction = used - 1, fraction + period end
-      if used < 0 then return end
+      if used < 0 then
+        -- All of it has come back; within the last nanosecond is meter.lua's.
+        if used == -1 and fraction > 0 and (period - fraction) * 1000 < amount then return end
+        used, fraction = 0, 0
+      end
     else
       used, due = string.match(value, '^(%d+)%+?(%d*)$', #head + 1)
       if not used then return end
