@@ -2,9 +2,12 @@
 // docs/testing.md says what each form proves.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
+#include <vector>
 
 namespace mete::support {
 
@@ -26,6 +29,16 @@ inline constexpr bool kIsSanitized = false;
 inline std::uint64_t search_size(std::uint64_t cases) {
   constexpr std::uint64_t kSanitizedShare = 4;
   return kIsSanitized && !is_long_form() ? cases / kSanitizedShare : cases;
+}
+
+// Of a list of cases that each of many things is tried with: all of them in the long form, in the short one `count`, from
+// the place on where the thing before has ended.
+template <class Case, std::size_t kSize>
+std::vector<Case> cases_in_turn(const Case (&list)[kSize], std::size_t count, std::size_t& turn) {
+  if (is_long_form()) return {std::begin(list), std::end(list)};
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < count; ++i) cases.push_back(list[turn++ % kSize]);
+  return cases;
 }
 
 }  // namespace mete::support
