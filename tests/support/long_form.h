@@ -31,8 +31,8 @@ inline std::uint64_t search_size(std::uint64_t cases) {
   return kIsSanitized && !is_long_form() ? cases / kSanitizedShare : cases;
 }
 
-// Of a list of cases that each of many things is tried with: all of them in the long form, in the short one `count`, from
-// the place on where the thing before has ended.
+// Of a list of cases that each of many things is tried with: all of them in the long form, in the short one `count`,
+// from the place on where the thing before has ended.
 template <class Case, std::size_t kSize>
 std::vector<Case> cases_in_turn(const Case (&list)[kSize], std::size_t count, std::size_t& turn) {
   if (is_long_form()) return {std::begin(list), std::end(list)};

@@ -41,11 +41,8 @@ Result<wire::HttpResponse> handle_hold(HttpCall& call) {
   const auto charges = charges_field(call.body);
   const std::string id = is_id_random ? call.store.store().new_hold_id(charges) : std::string(given_id);
   ChargeUsages usages;
-  core::Hold request = {.charges = charges,
-                        .ttl = ttl,
-                        .id = id,
-                        .is_id_random = is_id_random,
-                        .tag = text_field(call.body, "tag")};
+  core::Hold request = {
+      .charges = charges, .ttl = ttl, .id = id, .is_id_random = is_id_random, .tag = text_field(call.body, "tag")};
   // The verdict has the standing of a single charge, and a store elsewhere has a shorter way to it.
   if (charges.size() > 1) request.usages = std::span(usages).first(charges.size());
   const auto verdict = TRY(call.store.hold(request));

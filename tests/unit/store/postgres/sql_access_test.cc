@@ -174,19 +174,22 @@ TEST(SqlAccess, WhatNodesKeepIsForTheAdminAlone) {
   EXPECT_EQ(boss.ask("select remaining from mete.take('mete.nodes', 'a')"), "99");
   EXPECT_EQ(boss.ask("select allowed from mete.hold('disk', 'k', 30, '1 hour', 'mete-1', 'mete-a')"), "t");
   const std::string refusal = "42501 limit 'mete.nodes' is not for role worker";
-  for (const std::string call : {"mete.take('mete.nodes', 'a')", "mete.give('mete.nodes', 'a')",
-                                 "mete.usage('mete.nodes', 'a')", "mete_private.store_take_one('mete.nodes', 'a', 1, 0)"}) {
+  for (const std::string call :
+       {"mete.take('mete.nodes', 'a')", "mete.give('mete.nodes', 'a')", "mete.usage('mete.nodes', 'a')",
+        "mete_private.store_take_one('mete.nodes', 'a', 1, 0)"}) {
     EXPECT_EQ(worker.ask("select " + call), refusal) << call;
   }
   const std::string unknown = "MT003 no hold 'mete-1': it is unknown, or was forgotten";
   for (const std::string call :
-       {"mete.commit('mete-1')", "mete.commit('mete-1', '{1}')", "mete.commit(tag => 'mete-a')", "mete.cancel('mete-1')",
-        "mete.extend('mete-1', '1 s')", "mete_private.store_close('mete-1', 'cancel', null, false, null, 0, 0)"}) {
+       {"mete.commit('mete-1')", "mete.commit('mete-1', '{1}')", "mete.commit(tag => 'mete-a')",
+        "mete.cancel('mete-1')", "mete.extend('mete-1', '1 s')",
+        "mete_private.store_close('mete-1', 'cancel', null, false, null, 0, 0)"}) {
     EXPECT_EQ(worker.ask("select " + call), unknown) << call;
   }
   for (const std::string view :
-       {"mete.holds", "mete_private.store_find_hold('mete-1', 86400000000, 0)", "mete_private.store_oldest_holds(10, 0)",
-        "mete_private.store_holds_tagged('mete-a', 0)", "mete_private.store_holds('disk', 'k', 10, 0)"}) {
+       {"mete.holds", "mete_private.store_find_hold('mete-1', 86400000000, 0)",
+        "mete_private.store_oldest_holds(10, 0)", "mete_private.store_holds_tagged('mete-a', 0)",
+        "mete_private.store_holds('disk', 'k', 10, 0)"}) {
     EXPECT_EQ(worker.ask("select count(*) from " + view), "0") << view;
     EXPECT_EQ(boss.ask("select count(*) from " + view), "1") << view;
   }
@@ -275,7 +278,8 @@ TEST(SqlAccess, WhatRunsWithMoreRightsIsPinned) {
           "and "
           "(has_function_privilege('mete_use', oid, 'execute') or has_function_privilege('boss', oid, 'execute')) "
           "and not (prosecdef and proconfig @> array['search_path=pg_catalog, pg_temp']) "
-          "and not (proname in ('_may_use', '_may_use_hold') and proconfig @> array['search_path=pg_catalog, pg_temp']) "
+          "and not (proname in ('_may_use', '_may_use_hold') and proconfig @> array['search_path=pg_catalog, "
+          "pg_temp']) "
           "and not (proname in ('_now_us', '_timestamp') and prosrc ~ 'operator\\(pg_catalog') "
           // Nothing but a call of what is pinned.
           "and not (proname ~ '^store_' and prosrc ~ '^\\s*select (\\* from )?mete_private\\.store_\\w+\\([$0-9, "
