@@ -180,6 +180,7 @@ Result<wire::HttpResponse> handle_check(HttpCall& call) {
     fill(groups[0].cost, headers[2]);
   }
   std::vector<Charge> charges;
+  charges.reserve(groups.size());
   for (const Asked& asked : groups) charges.push_back(TRY(charge_of(asked)));
   static_assert(wire::kQueryParametersMax / 2 <= kChargesMax, "a charge has a limit and a key");
   ChargeUsages usages;
