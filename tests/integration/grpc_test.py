@@ -103,7 +103,7 @@ class Calls(GrpcCase):
     def test_takes_and_denials(self):
         self.assertEqual(self.client.call("Take", charges=[charge("api", "alice", 4)]),
                          {"allowed": True, "remaining": "6", "limit": "10", "retry_after_ms": "0", "reset_after_ms": "1440000",
-                          "violated": []})
+                          "violated": [], "unrecorded": False})
         denial = self.client.call("Take", charges=[charge("storage", "acme", 1), charge("api", "alice", 7)])
         self.assertEqual((denial["allowed"], denial["violated"], denial["remaining"]), (False, ["api"], "6"))
         self.assertGreater(int(denial["retry_after_ms"]), 300_000)
