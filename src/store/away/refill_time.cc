@@ -1,5 +1,7 @@
 #include "store/away/refill_time.h"
 
+#include <variant>
+
 #include "base/math.h"
 
 namespace mete::store {
@@ -23,6 +25,13 @@ Duration longest(Unit unit) {
   __builtin_unreachable();
 }
 
+Duration bucket_fills_within(const core::ThrottleRequest& bucket) {
+  if (bucket.count <= 0) return Duration::never();
+  const auto ticks =
+      base::multiply(static_cast<std::uint64_t>(bucket.capacity), static_cast<std::uint64_t>(bucket.period.ns()));
+  return Duration::from_ns(base::saturate(base::div_ceil(ticks, static_cast<std::uint64_t>(bucket.count))));
+}
+
 }  // namespace
 
 Duration refills_within(const Limit& limit) {
@@ -37,10 +46,14 @@ Duration refills_within(const Limit& limit) {
     case Kind::kBucket:
       break;
   }
-  if (limit.amount() <= 0) return Duration::never();
-  const auto capacity = static_cast<std::uint64_t>(limit.burst().value_or(limit.amount()));
-  const auto ticks = base::multiply(capacity, static_cast<std::uint64_t>(limit.period()->ns()));
-  return Duration::from_ns(base::saturate(base::div_ceil(ticks, static_cast<std::uint64_t>(limit.amount()))));
+  return bucket_fills_within(
+      {.capacity = limit.burst().value_or(limit.amount()), .count = limit.amount(), .period = *limit.period()});
+}
+
+Duration refills_within(const core::KeyStep& step) {
+  if (const auto* take = std::get_if<core::TakeQuota>(&step)) return take->rule.window;
+  if (const auto* use = std::get_if<core::Throttle>(&step)) return bucket_fills_within(use->request);
+  return {};
 }
 
 }  // namespace mete::store

@@ -75,11 +75,11 @@ void WatchedStore::note(const Operation& operation) {
 void WatchedStore::note_error(const Error& error) {
   if (error.code == ErrorCode::kNoLimit && settings_.has_identity) return look_soon();  // it may have been wiped
   if (!is_unavailable(error)) return;
-  refused_.fetch_add(1, std::memory_order_relaxed);
+  unreached_.fetch_add(1, std::memory_order_relaxed);
   if (has_failed_.exchange(true, std::memory_order_relaxed)) return;
   {
     const std::lock_guard lock(mutex_);
-    failed_at_ = clock_now();
+    if (!failed_at_) failed_at_ = clock_now();
   }
   wake_.notify_all();
 }
@@ -93,8 +93,6 @@ void WatchedStore::hide_limit(const Operation& operation) {
   operation.visit([]<class What>(const What& /*what*/, Result<typename What::Answer>& answer) {
     if constexpr (std::is_same_v<What, core::ListLimits>) {
       if (answer.has_value()) std::erase(*answer, LossFinder::kLimit);
-    } else if constexpr (std::is_same_v<What, core::ReadStatistics>) {
-      if (answer.has_value() && answer->limits > 0) --answer->limits;
     }
   });
 }
@@ -140,7 +138,7 @@ std::optional<Error> WatchedStore::refusal_of(std::span<const Charge> charges) {
   for (const Charge& charge : charges) {
     const auto needed = refill_time(charge.limit);
     if (needed.has_value() && lost_for >= *needed) continue;
-    refused_.fetch_add(1, std::memory_order_relaxed);
+    closed_to_.fetch_add(1, std::memory_order_relaxed);
     if (!needed.has_value()) return needed.error();
     std::string message = "the store has lost what it had counted: '" + std::string(charge.limit) + "' is refused ";
     message += needed->is_never() ? "until store.when_wiped is fresh"
@@ -227,7 +225,7 @@ std::optional<RemoteStatus> WatchedStore::remote() const {
   status->is_reachable = status->is_reachable && (!outage_ || has_answered_);
   if (outage_) status->away_for = clock_now() - outage_->since;
   status->outages = outages_;
-  status->refused = refused_.load(std::memory_order_relaxed);
+  status->refused = unreached_.load(std::memory_order_relaxed) + closed_to_.load(std::memory_order_relaxed);
   status->losses = losses_;
   if (is_closed_.load(std::memory_order_relaxed)) status->loss = loss_;
   return status;
@@ -302,9 +300,9 @@ void WatchedStore::look() {
 void WatchedStore::note_reach(const std::optional<Error>& failure) {
   const Instant now = clock_now();
   const std::lock_guard lock(mutex_);
-  const std::uint64_t refused = refused_.load(std::memory_order_relaxed);
+  const std::uint64_t unreached = unreached_.load(std::memory_order_relaxed);
   if (failure && !outage_) {
-    outage_ = {.since = refused > refused_before_ ? failed_at_ : now, .refused_before = refused_before_};
+    outage_ = {.since = failed_at_.value_or(now), .unreached_before = unreached_before_};
     is_out_ = true;
     ++outages_;
     if (settings_.log != nullptr) {
@@ -312,12 +310,13 @@ void WatchedStore::note_reach(const std::optional<Error>& failure) {
     }
   }
   if (failure) return;
-  refused_before_ = refused;
+  failed_at_.reset();
+  unreached_before_ = unreached;
   if (!outage_) return;
   if (settings_.log != nullptr) {
     settings_.log->info("the store is back", {{"store", settings_.name},
                                               {"away_ms", (now - outage_->since).ms()},
-                                              {"refused", refused - outage_->refused_before}});
+                                              {"refused", unreached - outage_->unreached_before}});
   }
   outage_.reset();
   is_out_ = false;

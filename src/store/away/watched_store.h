@@ -83,7 +83,7 @@ class WatchedStore final : public Store {
 
   struct Outage {
     Instant since;
-    std::uint64_t refused_before = 0;
+    std::uint64_t unreached_before = 0;
   };
   struct Known {
     Duration refills_within;  // never() of a stock
@@ -139,7 +139,8 @@ class WatchedStore final : public Store {
 
   const std::unique_ptr<Store> store_;
   const WatchSettings settings_;
-  std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::uint64_t> unreached_{0};  // calls that were refused because it was away
+  std::atomic<std::uint64_t> closed_to_{0};  // and because of a loss
   std::atomic<bool> has_failed_{false};    // since the last look
   std::atomic<bool> is_due_{false};        // a look, for another reason
   std::atomic<bool> is_out_{false};        // there is an outage
@@ -150,8 +151,8 @@ class WatchedStore final : public Store {
   std::condition_variable wake_;
   WhenWiped when_wiped_;  // under mutex_, as all below
   std::optional<Outage> outage_;
-  Instant failed_at_;                 // the first call that failed since the last good look
-  std::uint64_t refused_before_ = 0;  // at the last good look
+  std::optional<Instant> failed_at_;    // the first call that failed since the last good look
+  std::uint64_t unreached_before_ = 0;  // at the last good look
   std::uint64_t outages_ = 0;
   std::uint64_t losses_ = 0;
   std::string loss_;  // the last one

@@ -87,6 +87,37 @@ TEST_F(WatchedStoreTest, ACallThatFailsAloneIsNoOutage) {
   EXPECT_EQ(logged(), "");
 }
 
+TEST_F(WatchedStoreTest, WhatALossRefusesIsNoPartOfAnOutage) {
+  store_->on_loss([&] { return there_->held().define(stock("disk").amount(10)); });
+  wipe();
+  store_->look();
+  for (int i = 0; i < 3; ++i) expect_refused("disk", "until store.when_wiped is fresh");
+  clock_.advance(100s);
+  logged();
+  is_away_ = true;
+  store_->look();
+  clock_.advance(2s);
+  is_away_ = false;
+  store_->look();
+  EXPECT_THAT(logged(), HasSubstr("the store is back  store=it  away_ms=2000  refused=0\n"));
+}
+
+TEST_F(WatchedStoreTest, AnOutageBeginsWithTheCallThatMetIt) {
+  failing_ = "TAKE";
+  expect_refused("api", "it is away");
+  store_->look();  // it was that call alone
+  failing_ = "nothing";
+  clock_.advance(100s);
+  is_away_ = true;
+  expect_refused("api", "it is away");
+  clock_.advance(1s);
+  store_->look();
+  clock_.advance(2s);
+  is_away_ = false;
+  store_->look();
+  EXPECT_THAT(logged(), HasSubstr("away_ms=3000  refused=1\n"));
+}
+
 TEST_F(WatchedStoreTest, AfterALossTakesAreRefusedUntilFreshMetersAreAsStrict) {
   int calls = 0;
   store_->on_loss([&]() -> Result<void> {
