@@ -156,6 +156,16 @@ class RedisFunctions(unittest.TestCase):
         self.assertEqual(harness.run("/usr/bin/python3", "-c", program).stdout, "1 97 100 0 [1, b'job-7', 95]\n")
         self.assertEqual(self.resp.ask("USAGE", "credits", "alice")[:2], [3, 0])
 
+    def test_it_goes_on_after_a_flush(self):
+        """The library stays, and the limits are defined again: by the file that has them, or by hand."""
+        self.migrate()
+        for command in ("FLUSHALL", "FLUSHDB"):
+            with self.subTest(command=command):
+                self.redis.client.line(command)
+                self.assertIsInstance(self.call("take", ["k"], "stock", 1), harness.Failure)
+                self.assertEqual(self.resp.line("LIMIT SET stock STOCK 10"), "OK")
+                self.assertEqual(self.call("usage", ["k"], "stock"), [0, 0, 10, 10, -1])
+
     def test_several_keys_fit_all_or_none(self):
         self.migrate()
         self.assertEqual(self.call("take", ["a", "b"], "stock", 3, "window", 10)[:3], [1, 0, 10])

@@ -74,7 +74,7 @@ Result<void> RedisStore::change_definitions(const Change& change) {
     const Book known = book();
     auto arguments = TRY(change(*known, session_.clock.floor_us()));
     if (arguments.empty()) return {};
-    arguments.insert(arguments.begin(), std::to_string(known->generation()));
+    arguments.insert(arguments.begin(), {std::to_string(known->generation()), std::string(kFormat)});
     const std::string key(kLimitsKey);
     const auto reply = TRY(run_script(StoreScript::kDefine, {&key, 1}, arguments));
     if (reply.integer == 1) return refresh_book();
