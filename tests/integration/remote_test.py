@@ -5,6 +5,7 @@ import signal
 import unittest
 
 import harness
+import redis_server
 from harness import Simple
 
 
@@ -119,6 +120,63 @@ class Remote(unittest.TestCase):
         keeper = back(self, "--password", "hunter2")
         self.assertIn("put its password into the URL",
                       self.refused("--resp", "127.0.0.1:0", "--store", f"mete://{address(keeper)}?timeout=10s"))
+
+
+class RetiredLimits(unittest.TestCase):
+    """A limit that has left the file of a server whose store other servers use as well."""
+
+    LIMIT = '[[limit]]\nname = "api"\nkind = "stock"\namount = 10\n'
+
+    def setUp(self):
+        self.folder = harness.Folder(self)
+
+    def start(self, url, name):
+        """A server with a configuration of its own, which has the limit."""
+        return front(self, url, "--config", self.folder.write(name, self.LIMIT))
+
+    def retire(self, server, name):
+        self.folder.write(name, "")
+        self.assertEqual(server.wait_for_event("configuration reloaded")["removed"], "api")
+        self.assertEqual(server.ask("TAKE", "api", "k").code, "NOLIMIT")
+
+    def check_that_who_shares_the_store_goes_on(self, url):
+        one, other = (self.start(url, name) for name in ("one.toml", "other.toml"))
+        self.assertEqual(one.ask("TAKE", "api", "k", "COST", "2")[1], 8)
+        self.retire(one, "one.toml")
+        self.retire(other, "other.toml")
+        self.assertEqual(one.ask("LIMIT", "SET", "api", "STOCK", "10"), "OK")
+        harness.wait_until(lambda: not isinstance(other.ask("TAKE", "api", "k"), harness.Failure),
+                           "that the other server has the limit again")
+        self.assertEqual(other.ask("LIMIT", "LIST"), [b"api"])
+        self.assertIn(b"limits_retired:0\r\n", other.ask("INFO", "store"))
+
+    def test_is_back_for_all_when_somebody_defines_it(self):
+        self.check_that_who_shares_the_store_goes_on(redis_server.Redis(self).url())
+
+    def test_is_back_for_all_in_front_of_a_server(self):
+        keeper = back(self)
+        self.check_that_who_shares_the_store_goes_on(f"mete://{address(keeper)}?timeout=20s")
+
+    def test_is_back_though_it_is_defined_where_it_was_never_retired(self):
+        url = redis_server.Redis(self).url()
+        one, other = self.start(url, "one.toml"), front(self, url)
+        self.retire(one, "one.toml")
+        self.assertEqual(other.ask("LIMIT", "SET", "api", "STOCK", "10"), "OK")
+        harness.wait_until(lambda: not isinstance(one.ask("TAKE", "api", "k"), harness.Failure), "that it has the limit again")
+
+    def test_of_a_server_in_front_is_not_the_keepers(self):
+        keeper = back(self, data=self.folder / "data")
+        url = f"mete://{address(keeper)}?timeout=20s"
+        one, other = (self.start(url, name) for name in ("one.toml", "other.toml"))
+        self.retire(one, "one.toml")
+        self.assertEqual(keeper.stop(), 0)
+        keeper = back(self, port=keeper.resp_port, data=self.folder / "data")
+        harness.wait_until(lambda: not isinstance(other.ask("TAKE", "api", "k"), harness.Failure),
+                           "that whose file has it can take of it")
+        self.assertEqual(keeper.ask("LIMIT", "LIST"), [b"api"])
+        self.assertEqual(one.ask("TAKE", "api", "k").code, "NOLIMIT")
+        self.assertEqual(one.stop(), 0)
+        self.assertEqual(front(self, url).ask("TAKE", "api", "k").code, "NOLIMIT", "nor does a restart bring it back")
 
 
 if __name__ == "__main__":

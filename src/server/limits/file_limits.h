@@ -7,15 +7,21 @@
 // because the next start would define it again.
 //
 // Which limits are retired is in the store too, for the next start: as overrides of a reserved limit, which FLUSHALL
-// keeps. Where servers share a store, the limit goes on for those whose file still has it.
+// keeps. Where servers share a store, the limit goes on for those whose file still has it; and when one of them takes a
+// mark away, since its file has the limit again or somebody has defined it there, the others notice within kLookEvery
+// of the next request for it.
+//
+// The marks of other servers, whose store this one is (mete://), come in as operations on the same reserved limit. They
+// are kept under another name, since the next start here would take them for its own.
 //
 // Thread safety: every call from any thread.
 #pragma once
 
+#include <mete/clock.h>
+
 #include <atomic>
 #include <map>
 #include <memory>
-#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -28,9 +34,13 @@ namespace mete::server {
 
 class FileLimits final : public store::Store {
  public:
+  // For how long a mark that was found is believed to be there.
+  static constexpr Duration kLookEvery = std::chrono::seconds(1);
+
   // `own`: the store that remembers the retired limits; on a node its own one, as the shared one takes no such names
-  // from here. Borrowed, and part of `store`, or the same.
-  static Result<std::unique_ptr<FileLimits>> open(std::unique_ptr<store::Store> store, store::Store& own);
+  // from here. Borrowed, and part of `store`, or the same. `clock`: how long things take; null: the machine's.
+  static Result<std::unique_ptr<FileLimits>> open(std::unique_ptr<store::Store> store, store::Store& own,
+                                                  const Clock* clock = nullptr);
 
   [[nodiscard]] std::string new_hold_id(std::span<const Charge> charges) const override {
     return store_->new_hold_id(charges);
@@ -51,7 +61,7 @@ class FileLimits final : public store::Store {
 
   // The store that is held: there a retired limit is one like any other.
   [[nodiscard]] store::Store& inside() { return *store_; }
-  [[nodiscard]] bool is_retired(std::string_view name) const;
+  [[nodiscard]] bool is_retired(std::string_view name);
   Result<void> retire(const std::string& name);
   Result<void> revive(std::string_view name);
   // The store has lost its state, or has another one now.
@@ -60,23 +70,28 @@ class FileLimits final : public store::Store {
   void set_file(std::span<const FileLimit> limits);
 
  private:
-  FileLimits(std::unique_ptr<store::Store> store, store::Store& own) : store_(std::move(store)), own_(own) {}
+  FileLimits(std::unique_ptr<store::Store> store, store::Store& own, const Clock* clock)
+      : store_(std::move(store)), own_(own), clock_(clock) {}
 
   void execute(const store::Operation& operation, store::Execution& execution) override;
   template <class What>
   Result<typename What::Answer> perform(const What& what, store::Execution& execution);
   template <class What>
-  [[nodiscard]] std::optional<Error> refusal(const What& what) const;
+  [[nodiscard]] std::optional<Error> refusal(const What& what);
   [[nodiscard]] std::optional<Error> refusal_of_drop(std::string_view name) const;
   template <class What>
   Result<typename What::Answer> pass(const What& what, store::Execution& execution);
+  Result<bool> has_marks();
+  void forget(std::string_view name);
+  [[nodiscard]] Instant clock_now() const;
 
   const std::unique_ptr<store::Store> store_;
   store::Store& own_;
+  const Clock* const clock_;
   std::atomic<bool> has_retired_{false};
   std::atomic<bool> has_marks_{false};  // the reserved limit is defined
   mutable std::shared_mutex mutex_;
-  std::set<std::string, std::less<>> retired_;            // under mutex_
+  std::map<std::string, Instant, std::less<>> retired_;   // and when the mark was looked for; under mutex_
   std::map<std::string, std::string, std::less<>> file_;  // places by names; under mutex_
 };
 
