@@ -87,9 +87,8 @@ void visit_fields(Is<HoldInfo> auto& value, auto& each) {
 void visit_fields(Is<KeyUsage> auto& value, auto& each) { each(value.key, value.usage); }
 void visit_fields(Is<UsagePage> auto& value, auto& each) { each(value.cursor, value.keys); }
 void visit_fields(Is<Statistics> auto& value, auto& each) {
-  each(value.limits, value.rules, value.meters, value.overrides, value.keys, value.expiring_keys, value.ids,
-       value.open_holds, value.expired_holds, value.orphans, value.unrecorded_admissions, value.memory_bytes,
-       value.id_retention);
+  each(value.rules, value.meters, value.overrides, value.keys, value.expiring_keys, value.ids, value.open_holds,
+       value.expired_holds, value.orphans, value.unrecorded_admissions, value.memory_bytes, value.id_retention);
 }
 void visit_fields(Is<LimitFields> auto& value, auto& each) {
   each(value.kind, value.name, value.amount, value.period, value.unit, value.burst, value.zone, value.anchor,

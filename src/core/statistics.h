@@ -1,5 +1,5 @@
-// Statistics: how much a store keeps. Each number is exact; taken while operations run, they may not fit together. What
-// a store does not know is absent.
+// Statistics: how much a store keeps, beside its limits (core/operations.h: ListLimits). Each number is exact; taken
+// while operations run, they may not fit together. What a store does not know is absent.
 #pragma once
 
 #include <mete/time.h>
@@ -12,7 +12,6 @@ namespace mete::core {
 struct Statistics {
   using Count = std::optional<std::size_t>;
 
-  std::size_t limits = 0;
   // Limits that have left the server's file, and keep their usage. None: nobody keeps a file.
   Count retired_limits = {};
   Count rules = {};  // distinct ones, after interning

@@ -360,8 +360,7 @@ Result<void> Engine::set_used(MeterAccess& meter, Amount used, Amount held) {
 }
 
 Statistics Engine::statistics() const {
-  return {.limits = limits().size(),
-          .rules = rules_.size(),
+  return {.rules = rules_.size(),
           .meters = keyspace_.entry_count(EntryType::kMeter),
           .overrides = keyspace_.entry_count(EntryType::kOverride),
           .keys = keys_.size(),

@@ -400,7 +400,6 @@ Result<void> EscrowStore::perform(const core::Clear& clear, store::Execution& ex
 Result<store::StoreStatistics> EscrowStore::perform(const core::ReadStatistics& /*read*/,
                                                     store::Execution& /*execution*/) {
   store::StoreStatistics statistics = local_->statistics();
-  statistics.limits = definitions_.names().size();
   shared_->add_to(statistics);
   return statistics;
 }

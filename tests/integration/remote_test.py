@@ -59,6 +59,12 @@ class Remote(unittest.TestCase):
             self.assertIn(line, information)
         metrics = harness.ask_http(server.http(), "GET", "/metrics").body.decode()
         self.assertIn("\nmete_store_reachable 1\n", metrics)
+        self.assertEqual(server.ask("LIMIT", "SET", "credits", "STOCK", "10"), Simple("OK"))
+        for asked in (server, keeper):
+            self.assertIn("\r\nlimits:1\r\n", asked.ask("INFO", "store").decode(), "and none that Mete keeps for itself")
+        keeper.kill()
+        self.assertNotIn("limits", server.ask("INFO", "store").decode().replace("limits_retired", ""), "nobody knows")
+        self.assertNotIn(b"\nmete_limits ", harness.ask_http(server.http(), "GET", "/metrics").body)
 
     def test_a_killed_server_is_missed_and_comes_back_with_all_it_acknowledged(self):
         keeper = back(self, data=self.folder / "data")

@@ -170,7 +170,7 @@ void write_remote(std::string& text, const store::RemoteStatus& status) {
 }
 
 void write_store(std::string& text, Service& /*service*/, const Readings& readings) {
-  line(text, "limits", readings.store.limits);
+  line_if_known(text, "limits", readings.limits);
   line_if_known(text, "limits_retired", readings.store.retired_limits);
   line_if_known(text, "rules", readings.store.rules);
   line_if_known(text, "meters", readings.store.meters);

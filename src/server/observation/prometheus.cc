@@ -68,8 +68,9 @@ void expose_latency(std::string& text, const Readings& readings) {
   text += fmt::format("{}_count {}\n", kName, sum);
 }
 
-void expose_store(std::string& text, const store::StoreStatistics& store) {
-  single(text, "mete_limits", "gauge", "Limits that are defined.", store.limits);
+void expose_store(std::string& text, const Readings& readings) {
+  const store::StoreStatistics& store = readings.store;
+  single_if_known(text, "mete_limits", "gauge", "Limits that are defined.", readings.limits);
   single_if_known(text, "mete_limits_retired", "gauge", "Limits that have left the file, and keep their usage.",
                   store.retired_limits);
   single_if_known(text, "mete_meters", "gauge", "Meters that differ from fresh ones.", store.meters);
@@ -308,7 +309,7 @@ std::string prometheus_text(const Service& service) {
   std::string text;
   expose_decisions(text, readings);
   expose_latency(text, readings);
-  expose_store(text, readings.store);
+  expose_store(text, readings);
   expose_persistence(text, readings);
   if (readings.remote) expose_remote(text, *readings.remote);
   if (readings.cluster) expose_cluster(text, *readings.cluster);

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/monotonic.h"
+#include "core/reserved.h"
 #include "server/running/service.h"
 #include "server/running/worker.h"
 
@@ -33,6 +34,12 @@ struct LimitNames {
 
   [[nodiscard]] bool has(const std::string& name) const {
     return !names || name == LoopMetrics::kOtherLimits || names->contains(name);
+  }
+  // Without those that Mete keeps for itself.
+  [[nodiscard]] store::StoreStatistics::Count count() const {
+    if (!names) return std::nullopt;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(*names, [](const std::string& name) { return !core::is_reserved_limit(name); }));
   }
 };
 
@@ -75,6 +82,7 @@ Readings read(const Service& service) {
     readings.all_decisions.shadow_denied += counts.shadow_denied;
   }
   const LimitNames names = limit_names(service);
+  readings.limits = names.count();
   std::erase_if(readings.decisions, [&](const auto& each) { return !names.has(each.first); });
   readings.connections = service.connections_open;
   readings.uptime_seconds = (base::monotonic_ns() - service.started_at_ns) / 1'000'000'000;

@@ -22,6 +22,7 @@ struct Service;
 
 struct Readings {
   store::StoreStatistics store;
+  store::StoreStatistics::Count limits;                 // of clients; none: the store does not say
   std::optional<store::PersistenceStatus> persistence;  // none: the store keeps no files
   std::optional<store::RemoteStatus> remote;            // none: the state is in this process
   store::ClockStatus clock;

@@ -82,7 +82,7 @@ Result<bool> Sweeper::sweep_page() {
 }
 
 void Sweeper::count() {
-  constexpr std::array kCounted = {Space::kLimit, Space::kMeter, Space::kOverride, Space::kOperation, Space::kKey};
+  constexpr std::array kCounted = {Space::kMeter, Space::kOverride, Space::kOperation, Space::kKey};
   std::array<KeyRange, kCounted.size()> ranges;
   Txn txn;
   for (std::size_t i = 0; i < kCounted.size(); ++i) {
@@ -92,11 +92,10 @@ void Sweeper::count() {
   const auto answer = transactor_.run(txn);
   if (!answer) return;
   const std::lock_guard lock(mutex_);
-  counts_.limits = answer->reads[0].count;
-  counts_.meters = answer->reads[1].count;
-  counts_.overrides = answer->reads[2].count;
-  counts_.ids = answer->reads[3].count;
-  counts_.keys = answer->reads[4].count;
+  counts_.meters = answer->reads[0].count;
+  counts_.overrides = answer->reads[1].count;
+  counts_.ids = answer->reads[2].count;
+  counts_.keys = answer->reads[3].count;
 }
 
 core::Statistics Sweeper::counts() const {

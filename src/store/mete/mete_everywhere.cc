@@ -159,7 +159,6 @@ Result<StoreStatistics> MeteStore::perform(const core::ReadStatistics& read) {
     const auto there = group_->ask(*server, read);
     is_whole = is_whole && there.has_value();
     if (!there) continue;
-    sum.limits = std::max(sum.limits, there->limits);  // each has them all
     for (const auto count : kSummed) add_count(sum.*count, (*there).*count);
     sum.unrecorded_admissions += there->unrecorded_admissions;
     if (there->id_retention)

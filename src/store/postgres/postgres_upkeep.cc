@@ -90,7 +90,6 @@ void PostgresStore::count() {
   const auto number = [&](std::size_t column) {
     return static_cast<std::size_t>(rows->amount(0, column, "mete_private.store_statistics").value_or(0));
   };
-  statistics.limits = number(0);
   statistics.rules = number(1);
   statistics.meters = number(2);
   statistics.ids = number(4);

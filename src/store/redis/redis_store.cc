@@ -45,7 +45,6 @@ std::string RedisStore::retention_text() const { return std::to_string(id_retent
 
 Result<StoreStatistics> RedisStore::perform(const core::ReadStatistics& /*read*/) {
   StoreStatistics statistics = census_.counts();
-  statistics.limits = book()->names().size();
   statistics.id_retention = id_retention_;
   return statistics;
 }

@@ -88,7 +88,6 @@ TEST(Ids, AHoldsPartIsForgottenWithItsMeterOnDrop) {
 
 TEST(Ids, TheEngineCountsWhatItHas) {
   Subject subject;
-  EXPECT_EQ(subject.statistics().limits, 0U);
   subject.engine.define(stock("credits").amount(100), subject.now).value();
   subject.engine.define(window("api").amount(100).per(1s), subject.now).value();
   subject.take("credits", "a");
@@ -96,7 +95,6 @@ TEST(Ids, TheEngineCountsWhatItHas) {
   subject.try_hold({"credits", "b", 1}, 1h, "hold").value();
   subject.engine.set_override({"api", "b", 0}, 5, subject.now).value();
   const Statistics now = subject.statistics();
-  EXPECT_EQ(now.limits, 2U);
   EXPECT_EQ(now.rules, 3U);
   EXPECT_EQ(now.meters, 3U);
   EXPECT_EQ(now.overrides, 1U);

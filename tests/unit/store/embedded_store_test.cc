@@ -120,7 +120,7 @@ TEST_F(EmbeddedStoreTest, ClearForgetsAllButLimitsAndOverrides) {
   EXPECT_EQ(after.keys, 0U);
   EXPECT_EQ(after.ids, 0U);
   EXPECT_EQ(after.open_holds, 0U);
-  EXPECT_EQ(after.limits, 1U);
+  EXPECT_EQ(store.limits()->size(), 1U);
   EXPECT_EQ(after.overrides, 1U);
   EXPECT_EQ(after.rules, 2U);
   EXPECT_EQ(store.usage({"credits", "alice"}).value(), (Usage{0, 0, 50, 50, Duration::never()}));

@@ -246,7 +246,7 @@ TEST_F(SeveralServers, ListingsGoThroughAllOfThem) {
   EXPECT_EQ(std::vector(keys.begin(), keys.end()), std::vector(expected.begin(), expected.end()));
   EXPECT_EQ(store_->keys().size().value(), expected.size());
   EXPECT_EQ(store_->statistics().meters, expected.size());
-  EXPECT_EQ(store_->statistics().limits, 2U);
+  EXPECT_EQ(store_->limits()->size(), 2U);
   store_->clear().value();
   EXPECT_EQ(store_->statistics().meters, 0U);
   EXPECT_EQ(store_->keys().size().value(), 0U);
