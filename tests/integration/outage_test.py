@@ -101,6 +101,25 @@ class Outage(unittest.TestCase):
         self.assertEqual(started[0].ask("TAKE", "api", "k")[0], 1)
         self.assertIn("waiting for the store", started[0].log())
 
+    def test_a_start_can_wait_for_one_of_several_servers(self):
+        """Whichever has what the start looks for first."""
+        for late in (0, 1):
+            with self.subTest(late=late):
+                ports = [harness.free_port(), harness.free_port()]
+                serve = lambda number: harness.Server(self, "--resp", f"127.0.0.1:{ports[number]}", "--http", "off", "--data", "",
+                                                      listen=False)
+                there = serve(1 - late)
+                self.url = "mete://" + ",".join(f"127.0.0.1:{port}" for port in ports) + "?timeout=300ms"
+                started = []
+                thread = threading.Thread(target=lambda: started.append(self.start("--store-wait", "60s")))
+                thread.start()
+                time.sleep(1)  # it must have tried
+                also_there = serve(late)
+                thread.join()
+                self.assertEqual(started[0].ask("TAKE", "api", "k")[0], 1)
+                for server in (started[0], there, also_there):
+                    server.kill()
+
     def test_without_waiting_a_start_fails(self):
         result = harness.run(harness.program, "serve", "--store", f"redis://127.0.0.1:{harness.free_port()}",
                              "--resp", "127.0.0.1:0", "--http", "off", check=False)

@@ -32,15 +32,24 @@ struct Change {
   const FileLimit* wanted;
   std::optional<Limit> before;  // none: the limit is new
   bool was_retired = false;
+
+  [[nodiscard]] bool is_noticed() const { return was_retired || before != wanted->limit; }
 };
 
-Result<std::vector<Change>> plan(FileLimits& store, std::span<const FileLimit> limits) {
+// At a start, and after a loss, also limits of a store elsewhere that are as they should be: one of several servers may
+// lack what another one tells.
+bool defines_all(const FileLimits& store, const LimitReload& reload) {
+  return reload.previous.empty() && store.remote().has_value() && !store.draws_shares();
+}
+
+Result<std::vector<Change>> plan(FileLimits& store, const LimitReload& reload) {
+  const bool wants_all = defines_all(store, reload);
   std::vector<Change> changes;
-  for (const FileLimit& wanted : limits) {
+  for (const FileLimit& wanted : reload.next) {
     auto current = store.inside().limit(wanted.limit.name());
     if (!current.has_value()) return refuse_limit(wanted, current.error());
-    const bool was_retired = store.is_retired(wanted.limit.name());
-    if (was_retired || *current != wanted.limit) changes.push_back({&wanted, std::move(*current), was_retired});
+    Change change{&wanted, std::move(*current), store.is_retired(wanted.limit.name())};
+    if (wants_all || change.is_noticed()) changes.push_back(std::move(change));
   }
   return changes;
 }
@@ -109,12 +118,13 @@ Result<LimitChanges> apply_limits(FileLimits& store, const LimitReload& reload) 
     if (const auto ok = store::check_scope(store, each.limit); !ok) return refuse_limit(each, ok.error());
   }
   const auto leaving = TRY(plan_leaving(reload));
-  const auto changes = TRY(plan(store, reload.next));
+  const auto changes = TRY(plan(store, reload));
   TRY(define_all(store, changes));
   store.set_file(reload.next);
 
   LimitChanges done;
   for (const Change& change : changes) {
+    if (!change.is_noticed()) continue;
     const bool was_there = change.before && !change.was_retired;
     (was_there ? done.changed : done.added).push_back(change.wanted->limit.name());
   }

@@ -31,7 +31,7 @@ struct LimitChanges {
 };
 
 struct LimitReload {
-  std::span<const FileLimit> previous;  // empty when the server starts
+  std::span<const FileLimit> previous;  // empty when the server starts, and after a loss
   std::span<const FileLimit> next;
   std::size_t removed_max = std::numeric_limits<std::size_t>::max();
   bool drops_removed = false;

@@ -41,27 +41,6 @@ Error refuse_store(const Config& config, std::string_view setting_name, const Er
 // Time for a predecessor that was killed to be missed.
 void wait_a_while(Duration wait) { std::this_thread::sleep_for(std::chrono::nanoseconds(wait.ns())); }
 
-struct Opening {
-  std::string url;
-  Options options = {};
-};
-
-// One elsewhere may be away for as long as the configuration says.
-Result<std::unique_ptr<store::Store>> open_patiently(const Opening& opening, const Config& config,
-                                                     const StartHooks& hooks) {
-  const Instant begun_at = base::monotonic_now();
-  for (bool is_told = false;; is_told = true) {
-    auto opened = store::open_closed_store(opening.url, opening.options, hooks.on_load);
-    if (opened || opened.error().code != ErrorCode::kUnavailable || opening.url.starts_with(kEmbedded)) return opened;
-    if (base::monotonic_now() - begun_at >= config.store_wait) return opened;
-    if (!is_told && hooks.log != nullptr) {
-      hooks.log->warning("waiting for the store",
-                         {{"store", without_password(opening.url)}, {"reason", opened.error().message}});
-    }
-    wait_a_while(kOpenEvery);
-  }
-}
-
 Result<std::optional<net::TlsClient>> tls_of(const Config& config) {
   if (config.tls_cert.empty()) return std::nullopt;
   constexpr net::TlsClientNames kNames = {
@@ -72,20 +51,21 @@ Result<std::optional<net::TlsClient>> tls_of(const Config& config) {
 }
 
 // A node's store: the local one, which draws shares from the one that all nodes share. A rehearsal has both in memory.
-Result<std::unique_ptr<escrow::EscrowStore>> with_shares(const Config& config, std::unique_ptr<store::Store> local,
+// `local` is left there unless the store has it now.
+Result<std::unique_ptr<escrow::EscrowStore>> with_shares(const Config& config, std::unique_ptr<store::Store>& local,
                                                          const StartHooks& hooks, Purpose purpose) {
   if (const auto ok = store::check_url(config.escrow_shared); !ok) {
     return refuse_store(config, "escrow.shared", ok.error());
   }
   const bool is_rehearsal = purpose == Purpose::kRehearse;
-  auto opened = open_patiently({is_rehearsal ? std::string(kEmbedded) : config.escrow_shared}, config, hooks);
+  auto opened = store::open_closed_store(is_rehearsal ? kEmbedded : config.escrow_shared, {}, hooks.on_load);
   if (!opened) return refuse_store(config, "escrow.shared", opened.error());
   // Whether it has lost its state, the registration notices.
   auto shared = TRY(store::WatchedStore::open(std::move(*opened), {.name = without_password(config.escrow_shared),
                                                                    .has_identity = false,
                                                                    .log = hooks.log,
                                                                    .has_thread = !is_rehearsal}));
-  escrow::EscrowParts parts{.local = std::move(local),
+  escrow::EscrowParts parts{.local = nullptr,
                             .shared = std::move(shared),
                             .node = config.escrow_node,
                             .incarnation = 1,
@@ -115,6 +95,7 @@ Result<std::unique_ptr<escrow::EscrowStore>> with_shares(const Config& config, s
     parts.directory = config.data_directory();
     parts.files = &files;
   }
+  parts.local = std::move(local);
   auto store = escrow::EscrowStore::open(std::move(parts));
   if (!store) return refuse_store(config, "escrow.shared", store.error());
   return store;
@@ -149,29 +130,60 @@ Result<std::unique_ptr<store::Store>> open_own_store(const Config& config, Purpo
   const bool is_rehearsal = purpose == Purpose::kRehearse;
   const auto checked = store::check_url(config.store_location());
   const std::string url = is_rehearsal ? std::string(kEmbedded) : config.store_location();
-  auto store = checked ? open_patiently({url, options}, config, hooks) : checked.error();
+  auto store = checked ? store::open_closed_store(url, options, hooks.on_load) : checked.error();
   if (store && (*store)->remote()) store = watch(config, std::move(*store), hooks, startup);
   if (store) return store;
   return refuse_store(config, config.store_url.empty() ? "server.data" : "store.url", store.error());
 }
 
-Result<Startup> prepare(const ConfigSources& sources, Purpose purpose, const StartHooks& hooks) {
+// `local`: a node's own store, which is left there unless the startup has it; of any other server it is none.
+Result<Startup> open_stores(const Config& config, Purpose purpose, const StartHooks& hooks,
+                            std::unique_ptr<store::Store>& local) {
   Startup startup;
-  auto config = TRY(load_config(sources));
-  startup.config = std::move(config);
-  if (hooks.on_config) hooks.on_config(startup.config);
-  auto store = TRY(open_own_store(startup.config, purpose, hooks, startup));
-  store::Store& own = *store;
-  if (startup.config.is_node()) {
-    auto node = TRY(with_shares(startup.config, std::move(store), hooks, purpose));
+  std::unique_ptr<store::Store> store;
+  store::Store* own = local.get();
+  if (local != nullptr) {
+    auto node = TRY(with_shares(config, local, hooks, purpose));
     startup.node = node.get();
     store = std::move(node);
+  } else {
+    store = TRY(open_own_store(config, purpose, hooks, startup));
+    own = store.get();
   }
-  startup.store = TRY(FileLimits::open(std::move(store), own));
-  TRY(apply_limits(*startup.store, {.previous = {}, .next = startup.config.limits}));
-  const Config& known = startup.config;
-  if (known.tls_cert.empty()) return startup;
-  startup.tls = TRY(net::TlsContext::load({known.tls_cert, known.tls_key, known.tls_client_ca}));
+  startup.store = TRY(FileLimits::open(std::move(store), *own));
+  TRY(apply_limits(*startup.store, {.previous = {}, .next = config.limits}));
+  return startup;
+}
+
+// A store elsewhere may be away for as long as the configuration says; also one server of several, or in the middle of
+// a start. Nobody waits for a disk.
+Result<Startup> open_stores_patiently(const Config& config, Purpose purpose, const StartHooks& hooks) {
+  const Instant begun_at = base::monotonic_now();
+  const bool is_elsewhere = config.is_node() || !config.store_location().starts_with(kEmbedded);
+  std::unique_ptr<store::Store> local;
+  for (bool is_told = false;; is_told = true) {
+    if (Startup none; config.is_node() && local == nullptr) {
+      local = TRY(open_own_store(config, purpose, hooks, none));
+    }
+    auto opened = open_stores(config, purpose, hooks, local);
+    if (opened || opened.error().code != ErrorCode::kUnavailable || !is_elsewhere) return opened;
+    if (base::monotonic_now() - begun_at >= config.store_wait) return opened;
+    if (!is_told && hooks.log != nullptr) {
+      const std::string& url = config.is_node() ? config.escrow_shared : config.store_location();
+      hooks.log->warning("waiting for the store",
+                         {{"store", without_password(url)}, {"reason", opened.error().message}});
+    }
+    wait_a_while(kOpenEvery);
+  }
+}
+
+Result<Startup> prepare(const ConfigSources& sources, Purpose purpose, const StartHooks& hooks) {
+  const auto config = TRY(load_config(sources));
+  if (hooks.on_config) hooks.on_config(config);
+  auto startup = TRY(open_stores_patiently(config, purpose, hooks));
+  startup.config = config;
+  if (config.tls_cert.empty()) return startup;
+  startup.tls = TRY(net::TlsContext::load({config.tls_cert, config.tls_key, config.tls_client_ca}));
   return startup;
 }
 
