@@ -79,6 +79,8 @@ class FileSystem {
   [[nodiscard]] virtual Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory) = 0;
   // None: it cannot be told.
   [[nodiscard]] virtual std::optional<Space> space(const std::string& /*directory*/) { return std::nullopt; }
+  // Whether a call has failed for want of room: the disk was full, or a quota used up, of which space() knows nothing.
+  [[nodiscard]] virtual bool has_been_full() const { return false; }
 };
 
 }  // namespace mete::journal

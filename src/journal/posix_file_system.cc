@@ -30,6 +30,13 @@ Error failed(const std::string& what, int reason = errno) {
   return base::unavailable(what + " failed: " + std::error_code(reason, std::generic_category()).message());
 }
 
+// Likewise, of a call that may need room.
+Error failed_to_keep(std::atomic<bool>& has_been_full, const std::string& what) {
+  const int reason = errno;
+  if (reason == ENOSPC || reason == EDQUOT) has_been_full.store(true, std::memory_order_relaxed);
+  return failed(what, reason);
+}
+
 // Calls again for as long as a signal comes in between.
 template <class Call>
 auto uninterrupted(const Call& call) {
@@ -60,12 +67,13 @@ Descriptor open_descriptor(const std::string& path, int flags) {
 
 class PosixFile final : public File {
  public:
-  PosixFile(std::string path, Descriptor descriptor) : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+  PosixFile(std::string path, Descriptor descriptor, std::atomic<bool>& has_been_full)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)), has_been_full_(has_been_full) {}
 
   Result<std::size_t> write(std::uint64_t offset, std::string_view bytes) override {
     const auto written = uninterrupted(
         [&] { return ::pwrite(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
-    if (written < 0) return failed(at_offset("write of ", offset));
+    if (written < 0) return failed_to_keep(has_been_full_, at_offset("write of ", offset));
     // Not in the standard's words, but a loop over writes of nothing would never end.
     if (written == 0 && !bytes.empty()) return failed(at_offset("write of ", offset), EIO);
     return static_cast<std::size_t>(written);
@@ -86,14 +94,14 @@ class PosixFile final : public File {
 
   Result<void> truncate(std::uint64_t size) override {
     if (uninterrupted([&] { return ::ftruncate(descriptor_.get(), static_cast<off_t>(size)); }) != 0) {
-      return failed("cutting of " + path_ + " to " + std::to_string(size) + " bytes");
+      return failed_to_keep(has_been_full_, "cutting of " + path_ + " to " + std::to_string(size) + " bytes");
     }
     return {};
   }
 
   // No second attempt, not even after EINTR: what an fsync that failed has dropped, the next one does not bring back.
   Result<void> sync() override {
-    if (::fdatasync(descriptor_.get()) != 0) return failed("sync of " + path_);
+    if (::fdatasync(descriptor_.get()) != 0) return failed_to_keep(has_been_full_, "sync of " + path_);
     return {};
   }
 
@@ -104,6 +112,7 @@ class PosixFile final : public File {
 
   const std::string path_;
   const Descriptor descriptor_;
+  std::atomic<bool>& has_been_full_;
 };
 
 class PosixLock final : public DirectoryLock {
@@ -151,8 +160,10 @@ std::string read_process_id(const Descriptor& file) {
 
 Result<std::unique_ptr<File>> PosixFileSystem::open(const std::string& path, Mode mode) {
   Descriptor descriptor = open_descriptor(path, open_flags(mode));
-  if (!descriptor.is_open()) return failed((mode == Mode::kCreate ? "creating " : "opening ") + path);
-  return std::make_unique<PosixFile>(path, std::move(descriptor));
+  if (!descriptor.is_open()) {
+    return failed_to_keep(has_been_full_, (mode == Mode::kCreate ? "creating " : "opening ") + path);
+  }
+  return std::make_unique<PosixFile>(path, std::move(descriptor), has_been_full_);
 }
 
 Result<std::vector<std::string>> PosixFileSystem::list(const std::string& directory) {

@@ -5,6 +5,8 @@
 // however that happens.
 #pragma once
 
+#include <atomic>
+
 #include "journal/file_system.h"
 
 namespace mete::journal {
@@ -19,6 +21,10 @@ class PosixFileSystem final : public FileSystem {
   Result<void> sync_directory(const std::string& path) override;
   [[nodiscard]] Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory) override;
   [[nodiscard]] std::optional<Space> space(const std::string& directory) override;
+  [[nodiscard]] bool has_been_full() const override { return has_been_full_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> has_been_full_{false};
 };
 
 }  // namespace mete::journal

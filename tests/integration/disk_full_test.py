@@ -21,9 +21,9 @@ class FullDisk:
     def set_space(self, server, is_scarce):
         raise NotImplementedError
 
-    def start(self):
+    def start(self, *flags):
         return harness.Server(self, "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--store",
-                              f"embedded:{self.directory}", listen=False)
+                              f"embedded:{self.directory}", *flags, listen=False)
 
     def setUp(self):
         self.directory = self.make_directory()
@@ -171,6 +171,15 @@ class SmallFileSystem(FullDisk, unittest.TestCase):
 
     def test_it_ends_when_there_is_room_again(self):
         """What failed in memory cannot be put right: whoever supervises it starts it again."""
+        self.check_that_it_ends()
+
+    def test_without_a_reserve_it_ends_by_what_can_be_written(self):
+        """As where a quota is used up, which is not seen from how much is free."""
+        self.assertEqual(self.server.stop(), 0)
+        self.server = self.start("--disk-reserve", "0")
+        self.check_that_it_ends()
+
+    def check_that_it_ends(self):
         self.set_space(self.server, is_scarce=True)
         acknowledged = self.fill()
         self.server.wait_for_event(MESSAGE)

@@ -155,6 +155,7 @@ void DataDirectory::note_progress() {
       has_failed_.store(true, std::memory_order_release);
       refuses_.store(true, std::memory_order_release);
       look_for_room_locked();  // whoever is told asks whether the disk was full
+      if (config_.files->has_been_full()) note_full();
     }
   }
   for (const auto& [strand, wait] : waits_) strand->end_wait_soon(wait);
@@ -167,14 +168,33 @@ void DataDirectory::look_for_room() {
   look_for_room_locked();
 }
 
+// Also where it does not look so: of a quota the file system does not tell, and with a reserve of 0 nobody asks it.
+void DataDirectory::note_full() {
+  is_full_ = true;
+  const std::lock_guard guard(room_mutex_);
+  level_ = journal::DiskRoom::Level::kNone;
+}
+
+// Whether there is room for as much as a start writes.
+bool DataDirectory::can_write() const {
+  const std::string path = config_.directory + "/room";
+  std::ignore = config_.files->remove(path);  // of somebody who was killed here
+  const auto file = config_.files->open(path, journal::FileSystem::Mode::kCreate);
+  const bool is_written =
+      file && journal::write_all(**file, 0, std::string(kStartBytes, '\0')) && (*file)->sync().has_value();
+  std::ignore = config_.files->remove(path);
+  return is_written;
+}
+
 void DataDirectory::look_for_room_locked() {
+  if (is_full_ && !can_write()) return;
+  is_full_ = false;
   const auto space = config_.files->space(config_.directory);
-  if (!space) return;
   using enum journal::DiskRoom::Level;
   const bool was_none = level_ == kNone;
   {
     const std::lock_guard guard(room_mutex_);
-    level_ = room_->update(*space);
+    level_ = space ? room_->update(*space) : kPlenty;
     space_ = space;
   }
   if (has_failed() || was_none == (level_ == kNone)) return;

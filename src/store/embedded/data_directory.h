@@ -73,6 +73,8 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   }
 
  private:
+  static constexpr std::size_t kStartBytes = std::size_t{2} << 20;  // a snapshot's head and a new segment
+
   DataDirectory(DataConfig config, StoreClock& clock);
 
   Result<void> recover(const Options& options);
@@ -82,6 +84,8 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   // Looks how much room there is, and acts by it. The other one with progress_mutex_ locked.
   void look_for_room();
   void look_for_room_locked();
+  void note_full();
+  [[nodiscard]] bool can_write() const;
   [[nodiscard]] std::optional<Error> find_refusal() const;
   Result<void> wait_on(base::Strand& strand, Ticket ticket);
 
@@ -103,6 +107,7 @@ class DataDirectory final : public Persistence, private engine::ChangeSink {
   std::optional<journal::DiskRoom> room_;  // under room_mutex_, as the next two
   std::optional<journal::Space> space_;
   journal::DiskRoom::Level level_ = journal::DiskRoom::Level::kPlenty;
+  bool is_full_ = false;  // what failed did so for want of room, and there is none yet; under progress_mutex_
   std::unique_ptr<journal::Flusher> flusher_;  // these two use all of the above
   std::unique_ptr<Saver> saver_;
 };
