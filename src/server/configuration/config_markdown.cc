@@ -75,8 +75,9 @@ hides what is said, and lets in whoever can connect.
 constexpr std::string_view kLimits = R"(## [[limit]]
 
 One table for each limit; they can only stand in the file. What stands there is so after a start or reload, whatever
-`LIMIT SET` has changed since; what is in use stays in use. A limit that is taken out of the file is dropped with its
-meters at the reload. Limits that never stood in the file are left alone.
+`LIMIT SET` has changed since; what is in use stays in use. A limit that is taken out of the file is retired at
+the reload, and keeps its usage ([server.md](server.md#a-limit-that-leaves-the-file)); with `server.removed_limits = "drop"`
+it is dropped with its meters. Limits that never stood in the file are left alone.
 
 | key | of | meaning |
 | --- | --- | --- |

@@ -149,13 +149,13 @@ constexpr Setting kSettings[] = {
     {"store.id_retention", kDuration, &Config::id_retention, kAtStart,
      "How long operation ids and finished holds are remembered", between(1000, kTenYearsMs)},
     {"store.ids_max", kInteger, &Config::ids_max, kAtStart, "How many of them at most", between(1, 1'000'000'000)},
-    {"escrow.shared", kUrl, &Config::escrow_shared, kAtStart,
-     "The store that the nodes of a cluster share, as \"etcd://127.0.0.1:2379\"; limits of scope escrow are decided "
-     "from shares that are drawn from it"},
     {"envoy.config", kFolder, &Config::envoy_config, kAtStart,
      "The folder with the rules of envoyproxy/ratelimit, or a file of them: what Envoy asks by gRPC; they are read "
      "again when they change",
      kAnyRange, "", "envoy"},
+    {"escrow.shared", kUrl, &Config::escrow_shared, kAtStart,
+     "The store that the nodes of a cluster share, as \"etcd://127.0.0.1:2379\"; limits of scope escrow are decided "
+     "from shares that are drawn from it"},
     {"escrow.node", kName, &Config::escrow_node, kAtStart, "This node's name: no other node of the cluster has it"},
 };
 

@@ -28,7 +28,7 @@ TEST(PrintedConfig, ReadsBackToTheSame) {
            "\"a\"\n"
            "slowlog_threshold = 0\nlog_format = \"json\"\n",
            "[store]\nurl = \"embedded:\"\nid_retention = \"90s\"\nids_max = 7\n",
-           "[escrow]\nshared = \"etcd://h\"\nnode = \"a\"\n",
+           "[envoy]\nconfig = \"/r\"\n[escrow]\nshared = \"etcd://h\"\nnode = \"a\"\n",
            "[[limit]]\nname = \"a \\\"b\\\" é\"\nkind = \"bucket\"\namount = 100\nperiod = \"1500ms\"\nburst = 7\n"
            "shadow = true\n"
            "[[limit]]\nname = \"c\"\nkind = \"calendar\"\namount = 1\nperiod = \"month\"\nzone = \"Europe/Berlin\"\n"
@@ -44,6 +44,14 @@ TEST(PrintedConfig, ReadsBackToTheSame) {
     const auto again = parse_config(printed, {.file = "printed"});
     ASSERT_TRUE(again.has_value()) << again.error().message << '\n' << printed;
     EXPECT_EQ(without_places(*again), without_places(*config)) << printed;
+  }
+}
+
+TEST(PrintedConfig, ThePageHasASectionOnce) {
+  const std::string page = config_markdown();
+  for (const std::string heading : {"\n## [server]\n", "\n## [store]\n", "\n## [envoy]\n", "\n## [escrow]\n"}) {
+    ASSERT_NE(page.find(heading), std::string::npos) << heading;
+    EXPECT_EQ(page.find(heading), page.rfind(heading)) << heading;
   }
 }
 
