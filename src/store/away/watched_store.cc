@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/lock.h"
 #include "base/monotonic.h"
 #include "base/time_text.h"
 #include "base/try.h"
@@ -15,6 +16,9 @@ namespace mete::store {
 namespace {
 
 bool is_unavailable(const Error& error) { return error.code == ErrorCode::kUnavailable; }
+
+template <class What>
+constexpr bool kIsKeyStep = std::is_constructible_v<core::KeyStep, std::in_place_type_t<What>, const What&>;
 
 }  // namespace
 
@@ -62,6 +66,11 @@ void WatchedStore::note(const Operation& operation) {
       for (const auto& each : what.answers) {
         if (!each.has_value()) note_error(each.error());
       }
+      if constexpr (std::is_same_v<What, core::KeysEach>) {
+        for (const core::KeyStep& step : what.steps) learn(step);
+      }
+    } else if constexpr (kIsKeyStep<What>) {
+      learn(core::KeyStep(what));
     } else if constexpr (std::is_same_v<What, core::FindLimit>) {
       answer->has_value() ? learn(**answer) : note_gone(what.name, false);
     } else if constexpr (std::is_same_v<What, core::Define>) {
@@ -100,14 +109,20 @@ void WatchedStore::hide_limit(const Operation& operation) {
 bool WatchedStore::refuses(const Operation& operation, Execution& execution) {
   bool is_answered = false;
   operation.visit([&]<class What>(const What& what, auto& answer) {
+    const auto refuse = [&answer](std::optional<Error> error) {
+      if (error) answer = std::move(*error);
+      return error.has_value();
+    };
     if constexpr (std::is_same_v<What, core::TakeEach>) {
       take_those_left(what, execution);
       is_answered = true;
-    } else if constexpr (std::is_same_v<What, Take> || std::is_same_v<What, Hold>) {
-      auto error = refusal_of(what.charges);
-      if (!error) return;
-      answer = std::move(*error);
+    } else if constexpr (std::is_same_v<What, core::KeysEach>) {
+      take_steps_left(what, execution);
       is_answered = true;
+    } else if constexpr (std::is_same_v<What, Take> || std::is_same_v<What, Hold>) {
+      is_answered = refuse(refusal_of(what.charges));
+    } else if constexpr (kIsKeyStep<What>) {
+      is_answered = refuse(refusal_of(core::KeyStep(what)));
     }
   });
   return is_answered;
@@ -133,19 +148,58 @@ void WatchedStore::take_those_left(const core::TakeEach& takes, Execution& execu
   for (std::size_t i = 0; i < places.size(); ++i) takes.answers[places[i]] = std::move(answers[i]);
 }
 
+void WatchedStore::take_steps_left(const core::KeysEach& keys, Execution& execution) {
+  std::vector<core::KeyStep> left;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < keys.steps.size(); ++i) {
+    if (auto error = refusal_of(keys.steps[i])) {
+      keys.answers[i] = std::move(*error);
+      continue;
+    }
+    left.push_back(keys.steps[i]);
+    places.push_back(i);
+  }
+  if (left.empty()) return;
+  std::vector<Result<core::KeyStepAnswer>> answers(left.size());
+  const core::KeysEach rest{left, answers};
+  auto done = store_->run(rest, execution);
+  note(Operation(rest, done));
+  for (std::size_t i = 0; i < places.size(); ++i) keys.answers[places[i]] = std::move(answers[i]);
+}
+
 std::optional<Error> WatchedStore::refusal_of(std::span<const Charge> charges) {
-  const Duration lost_for = store_->now() - Instant::from_unix_seconds(static_cast<std::uint64_t>(closure().lost_at));
   for (const Charge& charge : charges) {
-    const auto needed = refill_time(charge.limit);
-    if (needed.has_value() && lost_for >= *needed) continue;
-    closed_to_.fetch_add(1, std::memory_order_relaxed);
-    if (!needed.has_value()) return needed.error();
-    std::string message = "the store has lost what it had counted: '" + std::string(charge.limit) + "' is refused ";
-    message += needed->is_never() ? "until store.when_wiped is fresh"
-                                  : "for another " + base::about_text(Duration::from_ns(needed->ns() - lost_for.ns()));
-    return base::unavailable(message);
+    if (auto error = refusal_within(refill_time(charge.limit), charge.limit)) return error;
   }
   return std::nullopt;
+}
+
+std::optional<Error> WatchedStore::refusal_of(const core::KeyStep& step) {
+  learn(step);
+  return refusal_within(refill_time(step), core::key_of(step));
+}
+
+// `needed`: how long after a loss it is refused.
+std::optional<Error> WatchedStore::refusal_within(const Result<Duration>& needed, std::string_view name) {
+  const Duration lost_for = store_->now() - Instant::from_unix_seconds(static_cast<std::uint64_t>(closure().lost_at));
+  if (needed.has_value() && lost_for >= *needed) return std::nullopt;
+  closed_to_.fetch_add(1, std::memory_order_relaxed);
+  if (!needed.has_value()) return needed.error();
+  std::string message = "the store has lost what it had counted: '" + std::string(name) + "' is refused ";
+  message += needed->is_never() ? "until store.when_wiped is fresh"
+                                : "for another " + base::about_text(Duration::from_ns(needed->ns() - lost_for.ns()));
+  return base::unavailable(message);
+}
+
+// A quota that was set since the loss goes by the rule that it has.
+Result<Duration> WatchedStore::refill_time(const core::KeyStep& step) {
+  const Duration own = refills_within(step);
+  const bool may_be_quota =
+      std::holds_alternative<core::TakeQuota>(step) || std::holds_alternative<core::AddToCounter>(step);
+  if (!may_be_quota) return own;
+  const auto found = store_->run(core::GetQuota{core::key_of(step)});
+  if (!found.has_value() && is_unavailable(found.error())) return found.error();
+  return found.has_value() && *found ? std::max(own, (**found).rule.window) : own;
 }
 
 Result<Duration> WatchedStore::refill_time(std::string_view limit) {
@@ -162,6 +216,10 @@ Result<Duration> WatchedStore::refill_time(std::string_view limit) {
 }
 
 // --- The limits that a loss would be of ------------------------------------------------------------------------------
+
+void WatchedStore::learn(const core::KeyStep& step) {
+  if (settings_.has_identity) base::raise(keys_refill_within_ns_, refills_within(step).ns());
+}
 
 void WatchedStore::learn(const Limit& limit) {
   if (!settings_.has_identity || limit.name() == LossFinder::kLimit) return;
@@ -211,7 +269,7 @@ Result<void> WatchedStore::learn_all() {
 
 Amount WatchedStore::refilled_at(Amount lost_at) const {
   const std::lock_guard lock(mutex_);
-  Duration longest = others_refill_within_;
+  Duration longest = std::max(others_refill_within_, Duration::from_ns(keys_refill_within_ns_.load()));
   for (const auto& [name, known] : known_) longest = std::max(longest, known.refills_within);
   return longest.is_never() ? kAmountMax : lost_at + longest.seconds();
 }

@@ -10,10 +10,11 @@
 // thread, and what is decided between the loss and the next look finds fresh meters.
 //
 // After a loss `on_loss` is called until it succeeds: to define again what is known here. Takes and holds find fresh
-// meters from then on. What they get is a setting: kFresh, whatever those give; or kClosed, kUnavailable until fresh
-// meters admit no more than the lost ones could have: for the length of a window, until a bucket is full; of a stock,
-// for good. That is kept in the store, so that servers that start are closed as those that run, until the last of the
-// limits that any of them knew is refilled; or until one of them is set to kFresh, which opens all.
+// meters from then on, and so do quotas and throttles. What they get is a setting: kFresh, whatever those give; or
+// kClosed, kUnavailable until fresh meters admit no more than the lost ones could have: for the length of a window,
+// until a bucket is full; of a stock, for good. That is kept in the store, so that servers that start are closed as
+// those that run, until the last of the limits that any of them knew, and of the quotas and throttles that came by, is
+// refilled; or until one of them is set to kFresh, which opens all. Counters are no limits: they begin anew.
 //
 // Thread safety: every call from any thread.
 #pragma once
@@ -109,9 +110,14 @@ class WatchedStore final : public Store {
   // Whether it is answered here, because of a loss.
   bool refuses(const Operation& operation, Execution& execution);
   void take_those_left(const core::TakeEach& takes, Execution& execution);
+  void take_steps_left(const core::KeysEach& keys, Execution& execution);
   std::optional<Error> refusal_of(std::span<const Charge> charges);
+  std::optional<Error> refusal_of(const core::KeyStep& step);
+  std::optional<Error> refusal_within(const Result<Duration>& needed, std::string_view name);
   Result<Duration> refill_time(std::string_view limit);
+  Result<Duration> refill_time(const core::KeyStep& step);
   void learn(const Limit& limit);
+  void learn(const core::KeyStep& step);
   void note_gone(std::string_view limit, bool is_dropped);
   void look_soon();
   static void hide_limit(const Operation& operation);
@@ -141,11 +147,12 @@ class WatchedStore final : public Store {
   const WatchSettings settings_;
   std::atomic<std::uint64_t> unreached_{0};  // calls that were refused because it was away
   std::atomic<std::uint64_t> closed_to_{0};  // and because of a loss
-  std::atomic<bool> has_failed_{false};    // since the last look
-  std::atomic<bool> is_due_{false};        // a look, for another reason
-  std::atomic<bool> is_out_{false};        // there is an outage
-  std::atomic<bool> has_answered_{false};  // since the last look, which has found one
+  std::atomic<bool> has_failed_{false};      // since the last look
+  std::atomic<bool> is_due_{false};          // a look, for another reason
+  std::atomic<bool> is_out_{false};          // there is an outage
+  std::atomic<bool> has_answered_{false};    // since the last look, which has found one
   std::atomic<bool> is_closed_{false};
+  std::atomic<std::int64_t> keys_refill_within_ns_{0};  // of quotas and throttles that came by
 
   mutable std::mutex mutex_;  // held for a moment only
   std::condition_variable wake_;

@@ -206,6 +206,53 @@ TEST_F(LostStateTest, OfTakesThatComeTogetherEachIsRefusedForItself) {
   }
 }
 
+// They carry their rules with them, and quotas keep theirs as well.
+TEST_F(LostStateTest, QuotasAndThrottlesAreRefusedAsLongAsTheirLostOnesWouldHaveCounted) {
+  WatchingServer server(shared_, clock_);
+  shared_.drop("disk").value();
+  server.watched->on_loss([this]() -> Result<void> { return shared_.define(bucket("api").amount(10).per(60s)); });
+  pass(20, {&server});
+  const core::ThrottleRequest slow{.capacity = 20, .count = 10, .period = 60s};
+  const core::ThrottleRequest fast{.capacity = 2, .count = 1, .period = 1s};
+  const core::QuotaRule hourly{.amount = 5, .window = 1h};
+  const auto throttle = [&](const core::ThrottleRequest& request) {
+    return server.watched->run(core::Throttle{.key = "t", .request = request});
+  };
+  const auto take_quota = [&](Duration window) {
+    return server.watched->run(core::TakeQuota{.key = "q", .rule = {.amount = 5, .window = window}});
+  };
+  const auto add = [&](std::string_view key) { return server.watched->run(core::AddToCounter{.key = key}); };
+  ASSERT_TRUE(throttle(slow).has_value());
+  ASSERT_TRUE(take_quota(1h).has_value());
+  shared_.wipe();
+  shared_.run(core::Clear()).value();
+  pass(5, {&server});
+
+  EXPECT_TRUE(throttle(fast).has_value());
+  EXPECT_THAT(throttle(slow).error().message, HasSubstr("'t' is refused for another"));
+  EXPECT_EQ(take_quota(1h).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(*add("hits"), 1) << "a counter is no limit";
+  ASSERT_TRUE(server.watched->run(core::SetQuota{.key = "q", .rule = hourly}).has_value());
+  EXPECT_EQ(add("q").error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(take_quota(1s).error().code, ErrorCode::kUnavailable) << "it has the rule that it was given";
+  const core::KeyStep steps[] = {core::Throttle{.key = "t", .request = slow}, core::AddToCounter{.key = "hits"},
+                                 core::AddToCounter{.key = "q"}, core::Throttle{.key = "u", .request = fast}};
+  std::array<Result<core::KeyStepAnswer>, 4> answers;
+  server.watched->run(core::KeysEach{steps, answers}).value();
+  EXPECT_EQ(answers[0].error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(std::get<std::int64_t>(*answers[1]), 2);
+  EXPECT_EQ(answers[2].error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(std::get<core::Verdict>(*answers[3]).is_allowed);
+
+  pass(120, {&server});
+  EXPECT_TRUE(throttle(slow).has_value());
+  EXPECT_EQ(take_quota(1h).error().code, ErrorCode::kUnavailable) << "all limits are refilled, and this is not";
+  EXPECT_EQ(server.log.read().find("nothing is refused any more"), std::string::npos);
+  pass(3600, {&server});
+  EXPECT_TRUE(take_quota(1h).has_value());
+  EXPECT_THAT(server.log.read(), HasSubstr("nothing is refused any more"));
+}
+
 TEST_F(LostStateTest, HowLongIsWrittenForPeople) {
   shared_.define(window("hourly").amount(10).per(1h)).value();
   WatchingServer server(shared_, clock_);
