@@ -6,11 +6,11 @@ usage: cli_stores_test.py PROGRAM [UNITTEST ARGUMENTS]
 
 import json
 import os
-import shutil
 import subprocess
 import threading
 import unittest
 
+import etcd_server
 import harness
 from postgres import Postgres
 from redis_server import Redis
@@ -162,18 +162,7 @@ class CliStoresTest(unittest.TestCase):
             self.check_reserved(postgres.url, lambda: postgres.query("select 1 from mete.limits where name = 'mete.store'"))
 
     def test_on_etcd(self):
-        harness.require("etcd")
-        ports = harness.free_ports(2)
-        clients, peers = f"http://127.0.0.1:{ports}", f"http://127.0.0.1:{ports + 1}"
-        etcd = subprocess.Popen(
-            [shutil.which("etcd", path=harness.search_path()), "--name", "one", "--data-dir", harness.Folder(self) / "etcd",
-             "--listen-client-urls", clients, "--advertise-client-urls", clients, "--listen-peer-urls", peers,
-             "--initial-advertise-peer-urls", peers, "--initial-cluster", f"one={peers}", "--unsafe-no-fsync"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(etcd.wait)
-        self.addCleanup(etcd.kill)
-        self.place = ("--on", f"etcd://127.0.0.1:{ports}?timeout=20s")
-        harness.wait_until(lambda: self.run_mete("limit list").returncode == DONE, "the start of etcd")
+        self.place = ("--on", etcd_server.Etcd(self).url())
         self.check_all(*self.place)
 
     def test_one_place_is_named(self):

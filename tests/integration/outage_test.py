@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """A store elsewhere that goes away, comes back, or comes back empty; and what a server tells of it."""
 
+import signal
 import socket
 import threading
 import time
 import unittest
 
+import etcd_server
 import harness
+import postgres
 import redis_server
 
 LIMITS = '[[limit]]\nname = "api"\nkind = "stock"\namount = 10\n'
@@ -38,10 +41,11 @@ class Turnstile:
             client.close()
 
 
-class Outage(unittest.TestCase):
+class OutageOfAStore:
+    """Of a store at self.url, whose port is self.port: silence() and go_on() make it silent for a while, and kill() ends it."""
+
     def setUp(self):
-        self.redis = redis_server.Redis(self)
-        self.url = f"redis://127.0.0.1:{self.redis.port}?timeout=300ms"
+        self.start_store()
         self.config = harness.Folder(self).write("mete.toml", LIMITS)
 
     def start(self, *flags):
@@ -55,7 +59,7 @@ class Outage(unittest.TestCase):
         server = self.start()
         self.assertEqual(server.ask("TAKE", "api", "k")[0], 1)
         self.assertEqual(self.ready(server).status, 200)
-        self.redis.pause()
+        self.silence()
         for _ in range(3):
             self.assertEqual(server.ask("TAKE", "api", "k").code, "UNAVAILABLE")
         self.assertIn("127.0.0.1", server.wait_for_event("the store is away")["store"])
@@ -63,12 +67,88 @@ class Outage(unittest.TestCase):
         metrics = harness.ask_http(server.http(), "GET", "/metrics").body.decode()
         self.assertIn("\nmete_store_reachable 0\n", metrics)
         self.assertIn("\nmete_store_outages_total 1\n", metrics)
-        self.redis.go_on()
+        self.assertNotIn("\nmete_limits ", metrics)
+        self.go_on()
         back = server.wait_for_event("the store is back")
         self.assertGreaterEqual(back["refused"], 3)
         self.assertGreater(back["away_ms"], 0)
         harness.wait_until(lambda: self.ready(server).status == 200, "that it is ready")
         self.assertEqual(server.log().count("the store is away"), 1)
+        self.assertIn("\nmete_limits 1\n", harness.ask_http(server.http(), "GET", "/metrics").body.decode())
+
+    def test_an_idle_server_leaves_it_alone(self):
+        server = self.start()
+        self.kill()
+        turnstile = Turnstile(self, self.port)
+        server.wait_for_event("the store is away")
+        before = turnstile.count
+        time.sleep(2)  # it is this time that is measured
+        # A look a second, one that asks for the limits every half one, and as often one who finds out for all.
+        self.assertLess(turnstile.count - before, 40)
+
+
+class OutageOfPostgres(OutageOfAStore, unittest.TestCase):
+    def start_store(self):
+        self.postgres = self.enterContext(postgres.Postgres(harness.free_port()))
+        self.port = self.postgres.port
+        harness.run(harness.program, "migrate", self.postgres.url)
+        self.url = self.postgres.url.replace("timeout=20s", "timeout=300ms")
+
+    def silence(self):
+        self.postgres.signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.postgres.signal(signal.SIGCONT)
+
+    def kill(self):
+        self.postgres.stop()
+
+
+class OutageOfEtcd(OutageOfAStore, unittest.TestCase):
+    def start_store(self):
+        self.etcd = etcd_server.Etcd(self)
+        self.port, self.url = self.etcd.port, self.etcd.url("300ms")
+
+    def silence(self):
+        self.etcd.pause()
+
+    def go_on(self):
+        self.etcd.go_on()
+
+    def kill(self):
+        self.etcd.kill()
+
+
+class OutageOfAServer(OutageOfAStore, unittest.TestCase):
+    def start_store(self):
+        self.keeper = harness.Server(self)
+        self.port = self.keeper.resp_port
+        self.url = f"mete://127.0.0.1:{self.port}?timeout=300ms"
+
+    def silence(self):
+        self.keeper.signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.keeper.signal(signal.SIGCONT)
+
+    def kill(self):
+        self.keeper.kill()
+
+
+class Outage(OutageOfAStore, unittest.TestCase):
+    def start_store(self):
+        self.redis = redis_server.Redis(self)
+        self.port = self.redis.port
+        self.url = f"redis://127.0.0.1:{self.port}?timeout=300ms"
+
+    def silence(self):
+        self.redis.pause()
+
+    def go_on(self):
+        self.redis.go_on()
+
+    def kill(self):
+        self.redis.kill()
 
     def test_what_is_admitted_meanwhile_is_marked(self):
         server = self.start()
@@ -78,16 +158,6 @@ class Outage(unittest.TestCase):
         self.redis.pause()
         answer = ask()
         self.assertEqual((answer.status, answer.headers.get("mete-unrecorded")), (200, "1"))
-
-    def test_an_idle_server_leaves_it_alone(self):
-        server = self.start()
-        self.redis.kill()
-        turnstile = Turnstile(self, self.redis.port)
-        server.wait_for_event("the store is away")
-        before = turnstile.count
-        time.sleep(2)  # it is this time that is measured
-        # A look a second, one that asks for the limits every half one, and as often one who finds out for all.
-        self.assertLess(turnstile.count - before, 40)
 
     def test_a_start_can_wait(self):
         port = harness.free_port()

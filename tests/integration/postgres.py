@@ -4,6 +4,7 @@ It is started from Debian's programs in a fresh directory, on a free port, witho
 run as root: there it is the user postgres, whom the package makes.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -44,10 +45,22 @@ class Postgres:
         return self
 
     def __exit__(self, *_):
-        if self.process:
+        self.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def stop(self):
+        """For good."""
+        if self.process and self.process.poll() is None:
+            self.signal(signal.SIGCONT)
             self.process.send_signal(signal.SIGINT)  # an end that waits for nobody
             self.process.wait()
-        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def signal(self, number):
+        """To all its processes: those that serve connections are its children."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for process in (self.process.pid, *map(int, children.split())):
+            with contextlib.suppress(ProcessLookupError):  # one that has just ended
+                os.kill(process, number)
 
     def _start(self):
         data = self.directory / "data"
