@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -31,8 +33,18 @@ inline std::uint64_t search_size(std::uint64_t cases) {
   return kIsSanitized && !is_long_form() ? cases / kSanitizedShare : cases;
 }
 
+// Where the short form begins in lists of which it tries a part: at another place in each run, which the test's output
+// names; METE_TEST_TURN=… begins there again.
+inline std::size_t first_turn() {
+  constexpr std::size_t kTurns = 1000;
+  const char* const wanted = std::getenv("METE_TEST_TURN");
+  const std::size_t turn = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : std::random_device()() % kTurns;
+  if (!is_long_form()) std::printf("cases from METE_TEST_TURN=%zu on\n", turn);
+  return turn;
+}
+
 // Of a list of cases that each of many things is tried with: all of them in the long form, in the short one `count`,
-// from the place on where the thing before has ended.
+// from the place on where the thing before has ended, and at first from first_turn().
 template <class Case, std::size_t kSize>
 std::vector<Case> cases_in_turn(const Case (&list)[kSize], std::size_t count, std::size_t& turn) {
   if (is_long_form()) return {std::begin(list), std::end(list)};

@@ -173,7 +173,7 @@ class PostgresForeignDataTest : public ::testing::Test {
   }
 
   int changes_ = 0;
-  std::size_t turn_ = 0;
+  std::size_t turn_ = support::first_turn();
   int errors_ = 0;
   const std::vector<std::string> limits_ = {"bucket", "sliding", "stock"};
   PostgresServer& server_ = support::running_postgres();

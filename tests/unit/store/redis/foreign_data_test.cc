@@ -231,7 +231,7 @@ class ForeignDataTest : public ::testing::Test {
   }
 
   std::uint64_t changes_ = 0;
-  std::size_t turn_ = 0;
+  std::size_t turn_ = support::first_turn();
   const std::vector<std::string> limits_ = {"bucket", "window", "sliding", "calendar", "stock"};
   support::RedisServer& server_ = support::shared_redis();
   support::RedisClient client_{server_.port()};
