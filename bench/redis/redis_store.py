@@ -40,7 +40,7 @@ def parse_arguments():
     parser.add_argument("--program", default=ROOT / "build/mete", type=Path, help="the built program (build/mete)")
     parser.add_argument("--rounds", default=15, type=int, help="how often each is measured (15)")
     parser.add_argument("--requests", default=200_000, type=int, help="of each measurement of decisions a second (200000)")
-    parser.add_argument("--threads", default=4, type=int, help="of mete serve, which wait for Redis (4)")
+    parser.add_argument("--threads", default=4, type=int, help="of mete serve (4)")
     parser.add_argument("--instructions", action="store_true", help="count the instructions of each call too, with callgrind")
     parser.add_argument("--output", default=ROOT / "docs/bench", type=Path, help="folder to write to (docs/bench)")
     return parser.parse_args()
