@@ -41,3 +41,23 @@ class Redis:
 
     def url(self, database=0, user=""):
         return f"redis://{user}127.0.0.1:{self.port}/{database}?timeout=20s"
+
+
+SLOTS = 16384
+
+
+def cluster(test, count=3):
+    """The nodes of a Redis Cluster, with the slots in equal parts."""
+    nodes = [Redis(test, "--cluster-enabled", "yes", "--cluster-port", str(harness.free_port())) for _ in range(count)]
+    for index, node in enumerate(nodes):
+        assert node.client.ask("CLUSTER", "ADDSLOTSRANGE", SLOTS * index // count, SLOTS * (index + 1) // count - 1) == "OK"
+        bus = node.client.ask("CONFIG", "GET", "cluster-port")[1].decode()
+        assert nodes[0].client.ask("CLUSTER", "MEET", "127.0.0.1", node.port, bus) == "OK"
+
+    def is_whole(node):
+        information = node.client.ask("CLUSTER", "INFO").decode()
+        return "cluster_state:ok" in information and f"cluster_known_nodes:{count}" in information
+
+    for node in nodes:
+        harness.wait_until(lambda node=node: is_whole(node), "that the cluster is whole")
+    return nodes

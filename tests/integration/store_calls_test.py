@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """How many calls of a store elsewhere an operation makes, on each store and at each door: as the store itself counts them."""
 
-import shutil
-import subprocess
+import contextlib
+import threading
 import time
 import unittest
-import urllib.request
 
+import etcd_server
 import harness
 import postgres
 import python_packages
@@ -25,15 +25,23 @@ TAKES_TOGETHER = 40  # of a call that has many: fewer than one call of a store h
 
 LIMITS = ("BUCKET 1000000 PER 1h", "BUCKET 1000000 PER 1h BURST 2000000", "WINDOW 1000000 PER 1h", "SLIDING 1000000 PER 1h",
           "CALENDAR 1000000 PER DAY", "STOCK 1000000")
-# Of each operation on a limit {0}, by the id {1}: its name, and how it is asked.
+# Of each operation on a limit {0}, by the id {1}: its name, and how it is asked. Of the key "held" something is held, "own" has an
+# amount of its own, and what costs TOO_MUCH is denied.
+TOO_MUCH = 3_000_000
 RESP = {"take": "TAKE {0} k", "take by id": "TAKE {0} k ID take-{1}", "take of two": "TAKE {0} k AND {0} other",
         "up to": "TAKE {0} k COST 5 UPTO", "force": "TAKE {0} k FORCE", "peek": "PEEK {0} k", "give": "GIVE {0} k",
         "usage": "USAGE {0} k", "reconcile": "RECONCILE {0} k 5", "hold": "HOLD {0} k TTL 1h ID {1}", "find hold": "HOLD.GET {1}",
-        "holds": "HOLDS {0} k", "extend": "EXTEND {1} TTL 2h", "commit": "COMMIT {1}", "cancel": "CANCEL {1}"}
+        "holds": "HOLDS {0} k", "extend": "EXTEND {1} TTL 2h", "commit": "COMMIT {1}", "cancel": "CANCEL {1}",
+        "denied take": f"TAKE {{0}} k COST {TOO_MUCH}", "denied hold": f"HOLD {{0}} k COST {TOO_MUCH} TTL 1h ID denied-{{1}}",
+        "take of held": "TAKE {0} held", "denied take of held": f"TAKE {{0}} held COST {TOO_MUCH}",
+        "denied hold of held": f"HOLD {{0}} held COST {TOO_MUCH} TTL 1h ID too-much-{{1}}",
+        "take of own": "TAKE {0} own", "hold of own": "HOLD {0} own TTL 1h ID own-{1}", "commit of own": "COMMIT own-{1}"}
 HTTP = {"take": ("/v1/take", {}), "peek": ("/v1/take", {"mode": "peek"}), "take by id": ("/v1/take", {"id": "http-{1}"}),
         "give": ("/v1/give", {}), "hold": ("/v1/holds", {"ttl": "1h", "id": "{1}-http"})}
+HTTP_ENDS = {"extend": ("/v1/holds/{1}-http/extend", {"ttl": "2h"}), "commit": ("/v1/holds/{1}-http/commit", {})}
 GRPC = {"take": ("Take", {}), "peek": ("Peek", {}), "take by id": ("Take", {"id": "grpc-{1}"}), "give": ("Give", {}),
         "hold": ("Hold", {"ttl_ms": "3600000", "id": "{1}-grpc"})}
+GRPC_ENDS = {"extend": ("Extend", {"ttl_ms": "7200000"}), "commit": ("Commit", {})}
 KEYS = ("INCR counter", "GET counter", "SET counter 5", "CL.THROTTLE t 1000 1000 60", "QUOTAINCR q 1000 60")
 
 
@@ -52,6 +60,8 @@ class StoreCalls:
         self.resp, self.http = self.server.resp(), self.server.http()
         for index, limit in enumerate(LIMITS):
             self.assertEqual(self.resp.line(f"LIMIT SET limit{index} {limit}"), "OK")
+            self.assertEqual(self.resp.line(f"HOLD limit{index} held COST 5 TTL 2h ID held{index}")[0], 1)
+            self.assertEqual(self.resp.line(f"LIMIT OVERRIDE limit{index} own 900000"), "OK")
 
     def check(self, name, run, most=None):
         most = most or self.most.get(name, 1)
@@ -87,12 +97,29 @@ class StoreCalls:
                         body = {field: value.replace("{1}", f"{limit}-{len(charges)}-{index}") for field, value in fields.items()}
                         self.post(path, {"charges": charges, **body})
                     with self.subTest(door="HTTP", name=name, limit=kind, charges=len(charges)):
-                        self.check(name, run)
+                        self.check(self.name_of(name, charges), run)
+                self.check_http_ends(kind, charges, lambda index: f"{limit}-{len(charges)}-{index}")
+            with self.subTest(door="HTTP", name="usage", limit=kind):
+                self.check("usage", lambda index: harness.ask_http(self.http, "GET", f"/v1/meters/limit{limit}/k"))
             with self.subTest(door="HTTP", name="check", limit=kind):
                 self.check("take", lambda index: harness.ask_http(self.http, "GET", f"/v1/check?limit=limit{limit}&key=new"))
             with self.subTest(door="HTTP", name="takes", limit=kind):
                 takes = [{"charges": [{**charge, "key": f"k{number}"}]} for number in range(TAKES_TOGETHER)]
                 self.check("takes", lambda index: self.post("/v1/takes", takes))
+
+    def check_http_ends(self, kind, charges, id_of):
+        """Of the holds that were made, and of as many that are cancelled."""
+        for name, (path, body) in HTTP_ENDS.items():
+            with self.subTest(door="HTTP", name=name, limit=kind, charges=len(charges)):
+                self.check(self.name_of(name, charges), lambda index: self.post(path.replace("{1}", id_of(index)), body))
+        for index in range(TIMES):
+            self.post("/v1/holds", {"charges": charges, "ttl": "1h", "id": f"{id_of(index)}-other"})
+        with self.subTest(door="HTTP", name="cancel", limit=kind, charges=len(charges)):
+            self.check(self.name_of("cancel of held", charges), lambda index: self.post(f"/v1/holds/{id_of(index)}-other/cancel", {}))
+
+    @staticmethod
+    def name_of(name, charges):
+        return name if len(charges) == 1 else f"{name} of two"
 
     def post(self, path, body):
         response = harness.ask_http(self.http, "POST", path, body)
@@ -107,6 +134,15 @@ class StoreCalls:
                     client.call(method, charges=charges, **{field: value.replace("{1}", f"{limit}-{index}") for field, value in fields.items()})
                 with self.subTest(door="gRPC", name=name, limit=kind):
                     self.check(name, run)
+            with self.subTest(door="gRPC", name="usage", limit=kind):
+                self.check("usage", lambda index: client.call("Usage", limit=f"limit{limit}", key="k"))
+            for name, (method, fields) in GRPC_ENDS.items():
+                with self.subTest(door="gRPC", name=name, limit=kind):
+                    self.check(name, lambda index: client.call(method, id=f"{limit}-{index}-grpc", **fields))
+            for index in range(TIMES):
+                client.call("Hold", charges=charges, ttl_ms="3600000", id=f"{limit}-{index}-other")
+            with self.subTest(door="gRPC", name="cancel", limit=kind):
+                self.check("cancel of held", lambda index: client.call("Cancel", id=f"{limit}-{index}-other"))
 
     def keys(self):
         for text in KEYS:
@@ -114,22 +150,71 @@ class StoreCalls:
                 self.check(text, lambda index: self.ask(text))
 
 
+class Monitor:
+    """Counts what clients ask a Redis: each command is one, and what a script asks is none."""
+
+    def __init__(self, test, redis):
+        self.redis = redis
+        self.count, self.marks = 0, 0
+        self.seen = threading.Condition()
+        self.client = harness.Resp(redis.port)
+        test.addCleanup(self.client.close)
+        assert self.client.ask("MONITOR") == "OK"
+        self.client.socket.settimeout(None)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                line = self.client.reply()
+                with self.seen:
+                    if '"ECHO" "seen"' in line:
+                        self.marks += 1
+                        self.seen.notify_all()
+                    elif " lua] " not in line:
+                        self.count += 1
+
+    def so_far(self):
+        with self.seen:
+            wanted = self.marks + 1
+        self.redis.client.ask("ECHO", "seen")
+        with self.seen:
+            assert self.seen.wait_for(lambda: self.marks >= wanted, harness.PATIENCE_S)
+            return self.count
+
+
 class OnRedis(StoreCalls, unittest.TestCase):
     def setUp(self):
+        self.monitors = [Monitor(self, redis) for redis in self.start()]
+        self.serve(self.url())
+
+    def start(self):
         self.redis = redis_server.Redis(self)
-        self.serve(self.redis.url())
+        return [self.redis]
+
+    def url(self):
+        return self.redis.url()
 
     def calls(self):
-        """From outside: those that a script makes are not counted, but for the one of each script itself."""
-        found = {}
-        for line in self.redis.client.ask("INFO", "commandstats").decode().splitlines():
-            if line.startswith("cmdstat_"):
-                name, numbers = line[len("cmdstat_"):].split(":", 1)
-                found[name] = int(numbers.split(",")[0].removeprefix("calls="))
-        return found.get("evalsha", 0) + found.get("eval", 0) + found.get("fcall", 0)
+        return sum(monitor.so_far() for monitor in self.monitors)
 
     def test_keys(self):
         self.keys()
+
+
+class OnRedisCluster(OnRedis):
+    # Where an id lies has to be written, and looked up but by who has made the hold. What is of two nodes is done in parts.
+    most = {"take by id": 2, "hold": 2, "hold of own": 2, "denied hold": 3, "denied hold of held": 3, "extend": 2, "find hold": 2,
+            "cancel": 2, "peek of two": 2, "take of two": 6, "give of two": 6, "take by id of two": 11, "hold of two": 8,
+            "extend of two": 11, "commit of two": 12, "cancel of held of two": 12, "takes": TAKES_TOGETHER}
+    own_burst = 3 * OWN_CALLS_A_SECOND
+
+    def start(self):
+        self.nodes = redis_server.cluster(self)
+        return self.nodes
+
+    def url(self):
+        return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes) + "?timeout=20s"
 
 
 class OnMete(StoreCalls, unittest.TestCase):
@@ -165,32 +250,15 @@ class OnPostgres(StoreCalls, unittest.TestCase):
 
 class OnEtcd(StoreCalls, unittest.TestCase):
     # One looks on which meters the hold is.
-    most = {"commit": 2, "cancel": 2}
+    most = dict.fromkeys(("commit", "cancel", "commit of two", "cancel of held", "cancel of held of two"), 2)
     own_burst = 40  # now and then it goes round over all keys
 
     def setUp(self):
-        harness.require("etcd")
-        clients, peers = (f"http://127.0.0.1:{harness.free_port()}" for _ in range(2))
-        etcd = subprocess.Popen(
-            [shutil.which("etcd", path=harness.search_path()), "--name", "one", "--data-dir", harness.Folder(self) / "etcd",
-             "--listen-client-urls", clients, "--advertise-client-urls", clients, "--listen-peer-urls", peers,
-             "--initial-advertise-peer-urls", peers, "--initial-cluster", f"one={peers}", "--unsafe-no-fsync"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(etcd.wait)
-        self.addCleanup(etcd.kill)
-        self.metrics = f"{clients}/metrics"
-        harness.wait_until(self.is_there, "the start of etcd")
-        self.serve(clients.replace("http", "etcd") + "?timeout=20s")
-
-    def is_there(self):
-        try:
-            return self.calls() >= 0
-        except OSError:
-            return False
+        self.etcd = etcd_server.Etcd(self)
+        self.serve(self.etcd.url())
 
     def calls(self):
-        with urllib.request.urlopen(self.metrics, timeout=20) as response:
-            lines = response.read().decode().splitlines()
+        lines = self.etcd.read("metrics").splitlines()
         handled = [line for line in lines if line.startswith("grpc_server_handled_total{") and 'grpc_service="etcdserverpb.KV"' in line]
         return sum(int(float(line.split()[-1])) for line in handled)
 

@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 #include "base/decimal.h"
+#include "base/hash.h"
+#include "base/random.h"
 #include "core/sliding.h"
 #include "store/redis/names.h"
 
@@ -38,6 +40,10 @@ std::string packed(std::initializer_list<std::uint64_t> numbers) {
   for (const std::uint64_t number : numbers) append_number(text, static_cast<std::int64_t>(number));
   return text;
 }
+
+std::uint64_t upper_half(std::uint64_t number) { return number >> 32U << 32U; }
+
+std::uint32_t milliseconds_of(Instant now) { return static_cast<std::uint32_t>(now.ns() / 1'000'000); }
 
 std::string_view letter_of(Kind kind) { return kKindLetters.substr(static_cast<std::size_t>(kind), 1); }
 
@@ -81,6 +87,24 @@ void PlainCall::write(StoreScript which, Batch& batch) {
   batch.add_script(words_[0], script(which), count, words_);
 }
 
+LongMeters::LongMeters() : seed_(base::random_number()) {}
+
+std::uint64_t LongMeters::hash_of(std::string_view limit, std::string_view key) const {
+  return base::hash_bytes(key, base::hash_bytes(limit, seed_));
+}
+
+void LongMeters::note(std::string_view limit, std::string_view key, Instant now) {
+  const std::uint64_t hash = hash_of(limit, key);
+  places_[hash % kPlaces].store(upper_half(hash) | milliseconds_of(now), std::memory_order_relaxed);
+}
+
+bool LongMeters::has(std::string_view limit, std::string_view key, Instant now) const {
+  const std::uint64_t hash = hash_of(limit, key);
+  const std::uint64_t place = places_[hash % kPlaces].load(std::memory_order_relaxed);
+  const std::uint32_t age_ms = milliseconds_of(now) - static_cast<std::uint32_t>(place);
+  return upper_half(place) == upper_half(hash) && age_ms < kKeptFor.ms();
+}
+
 void CountCall::begin(const TimeBounds& bounds, std::uint64_t now_us) {
   now_us_ = now_us;
   numbers_.clear();
@@ -122,7 +146,7 @@ void ShortHold::write(const Beginning& beginning, Batch& batch) const {
       packed({bounds.earliest_us, bounds.latest_us, beginning.ttl_us, retention_us, base::to_unsigned(beginning.cost),
               base::to_unsigned(rule.capacity), counted.starts_us, counted.ends_us, base::to_unsigned(rule.amount),
               rule.period_ns() / kNsPerMicro}) +
-      packed_signed(limit.entry().slot);
+      packed_signed(limit.entry().slot) + packed({beginning.keeps_denial ? 1U : 0U});
   const std::string terms = limit.terms(now_us) + " " + std::to_string(beginning.cost);
   add_call(StoreScript::kHoldOne,
            {numbers, letter_of(rule.kind), counted.head, beginning.fingerprint, std::to_string(epoch), id, tag,

@@ -11,7 +11,10 @@
 #pragma once
 
 #include <mete/decision.h>
+#include <mete/time.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -61,6 +64,27 @@ class PlainCall {
   std::vector<std::string_view> words_;
 };
 
+// The meters that a short script has left to the general one a moment ago, since something is held of them, or they
+// have an amount of their own: whoever goes to the general one at once makes one call instead of two. The latest of
+// them, and each for kKeptFor, so that one that is plain again is found to be so. Thread safety: any thread.
+class LongMeters {
+ public:
+  static constexpr Duration kKeptFor = std::chrono::seconds(1);
+
+  LongMeters();
+  void note(std::string_view limit, std::string_view key, Instant now);
+  [[nodiscard]] bool has(std::string_view limit, std::string_view key, Instant now) const;
+
+ private:
+  static constexpr std::size_t kPlaces = 4096;
+
+  [[nodiscard]] std::uint64_t hash_of(std::string_view limit, std::string_view key) const;
+
+  const std::uint64_t seed_;
+  // In each the upper half of a hash, and behind it since when it counts, in milliseconds, which come round.
+  std::array<std::atomic<std::uint64_t>, kPlaces> places_{};
+};
+
 // Of kCountEach or kSlideEach.
 class CountCall {
  public:
@@ -101,6 +125,7 @@ struct ShortHold {
     std::uint64_t ttl_us = 0;
     Amount cost = 0;
     std::string_view fingerprint;
+    bool keeps_denial = true;  // as the id's answer
   };
   void write(const Beginning& beginning, Batch& batch) const;
 

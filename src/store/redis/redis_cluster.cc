@@ -269,7 +269,7 @@ Result<typename What::Answer> RedisStore::run_at_home(const What& operation, std
   } else if constexpr (std::is_same_v<What, core::Give>) {
     return give_at_home(operation.charges, operation.id);
   } else if constexpr (std::is_same_v<What, Hold>) {
-    return hold_at_home(operation);
+    return hold_at_home(operation, Extent::kPart);
   } else if constexpr (std::is_same_v<What, core::FindHold>) {
     const auto found = TRY(look_for_hold(operation.id, key));
     return found ? std::optional(found->info(operation.id)) : std::nullopt;
@@ -387,11 +387,12 @@ Result<bool> RedisStore::hold_across(const Hold& request) {
     part.charges = groups[i].charges;
     part.usages = {};
     part.is_id_random = true;  // a denial here is remembered for the whole, if at all
-    const auto held = hold_at_home(part);
+    const auto held = hold_at_home(part, Extent::kPart);
     if (held.has_value() && held->is_allowed) continue;
     for (std::size_t j = 0; j < i; ++j) {
       // What cannot be cancelled now expires by itself.
-      (void)close_at_home(request.id, {.operation = "cancel", .home = groups[j].key});
+      std::optional<FoundHold> unknown;
+      (void)close_at_home(request.id, {.operation = "cancel", .home = groups[j].key}, unknown);
       const std::string record = record_key(request.id, groups[j].key);
       (void)run_command(record, {"DEL", record});  // it never happened: the next attempt holds anew
     }
@@ -425,35 +426,49 @@ Result<std::optional<RedisStore::FoundHold>> RedisStore::find_in_cluster(std::st
 }
 
 Result<Settlement> RedisStore::close_in_cluster(std::string_view id, const Closing& closing) {
+  // Those that are remembered lie at one home.
+  if (auto recent = recent_holds_->find(id)) return close_at_one_home(id, closing, std::move(recent));
   const auto locator = TRY(locate(id));
   if (!locator) return core::no_hold(id);
-  const auto found = TRY(find_in_cluster(id));
-  if (!found) return core::no_hold(id);
-  const FoundHold& hold = *found;
-  Settlement settlement;
   if (locator->homes.size() == 1) {
     Closing at_home = closing;
     at_home.home = locator->homes[0];
-    const auto closed = TRY(close_at_home(id, at_home));
-    settlement = closed;
-  } else {
-    if (const auto earlier = parse_ending(locator->ending)) {
-      // What went beyond the hold is not in the parts of all nodes.
-      const bool is_same = !closing.amounts.empty() && std::ranges::equal(closing.amounts, earlier->amounts);
-      if (!is_same) TRY(check_repeated(id, hold, closing));
-      return earlier->answer;
-    }
-    // Where a node was lost on the way it has ended on some of them: the same end again completes it.
-    if (hold.state != HoldState::kHeld && !closing.leads_to(hold.state)) return core::not_open(id, hold.state);
-    if (hold.state == HoldState::kHeld) TRY(check_amounts(hold, closing));
-    const auto closed = TRY(close_across(id, hold, *locator, closing));
-    settlement = closed;
-    if (closing.operation != "extend") TRY(keep_ending(id, *locator, settlement, closing.amounts));
+    return close_at_one_home(id, at_home, std::nullopt);
   }
+  const auto found = TRY(find_in_cluster(id));
+  if (!found) return core::no_hold(id);
+  const FoundHold& hold = *found;
+  if (const auto earlier = parse_ending(locator->ending)) {
+    // What went beyond the hold is not in the parts of all nodes.
+    const bool is_same = !closing.amounts.empty() && std::ranges::equal(closing.amounts, earlier->amounts);
+    if (!is_same) TRY(check_repeated(id, hold, closing));
+    return earlier->answer;
+  }
+  // Where a node was lost on the way it has ended on some of them: the same end again completes it.
+  if (hold.state != HoldState::kHeld && !closing.leads_to(hold.state)) return core::not_open(id, hold.state);
+  if (hold.state == HoldState::kHeld) TRY(check_amounts(hold, closing));
+  const auto settlement = TRY(close_across(id, hold, *locator, closing));
+  if (closing.operation != "extend") TRY(keep_ending(id, *locator, settlement, closing.amounts));
   TRY(keep_locator(id, Duration(std::chrono::microseconds(closing.ttl_us))));
   if (!hold.tag.empty()) {
     const bool is_open = closing.operation == "extend";
     TRY(is_open ? tag_if_open(id, *locator) : tag_hold(hold.tag, id, 0));
+  }
+  return settlement;
+}
+
+// The locator is kept long enough from the beginning, and is no good for longer than the hold; but it takes memory.
+Result<Settlement> RedisStore::close_at_one_home(std::string_view id, Closing closing, std::optional<FoundHold> found) {
+  if (found) closing.home = found->parts[0].key;
+  const std::string home(closing.home);
+  closing.home = home;
+  const auto settlement = TRY(close_at_home(id, closing, found));
+  const bool is_extended = closing.operation == "extend";
+  const bool is_kept_long = found->expires_us > us_of(now()) + static_cast<std::uint64_t>(id_retention_.ns() / 1000);
+  if (is_extended || is_kept_long) TRY(keep_locator(id, Duration(std::chrono::microseconds(closing.ttl_us))));
+  if (!found->tag.empty()) {
+    const Locator locator{.fingerprint = {}, .order = {}, .homes = {home}};
+    TRY(is_extended ? tag_if_open(id, locator) : tag_hold(found->tag, id, 0));
   }
   return settlement;
 }

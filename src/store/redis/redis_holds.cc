@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/monotonic.h"
 #include "base/try.h"
 #include "core/refusals.h"
 #include "store/redis/names.h"
@@ -29,11 +30,13 @@ Result<core::Verdict> RedisStore::perform(const core::Hold& hold) {
   return is_cluster_ ? hold_in_cluster(hold) : hold_at_home(hold);
 }
 
-Result<core::Verdict> RedisStore::hold_at_home(const Hold& request) {
+Result<core::Verdict> RedisStore::hold_at_home(const Hold& request, Extent extent) {
   const auto ttl_us = TRY(micros_of("ttl", request.ttl));
   const std::string fingerprint =
       fingerprint_of({.kind = 'h', .charges = request.charges, .ttl = request.ttl, .tag = request.tag});
-  if (auto verdict = hold_shortly(request, static_cast<std::uint64_t>(ttl_us), fingerprint)) return std::move(*verdict);
+  if (auto verdict = hold_shortly(request, static_cast<std::uint64_t>(ttl_us), fingerprint, extent)) {
+    return std::move(*verdict);
+  }
   const auto write = [&](const Meters& meters, Call& call) {
     call.arguments.emplace_back("hold");
     call.arguments.push_back(std::to_string(meters.list.size()) + (request.usages.empty() ? " 0 " : " 1 ") +
@@ -55,7 +58,7 @@ Result<core::Verdict> RedisStore::hold_at_home(const Hold& request) {
   };
   const auto answer = TRY(settle_once(
       request.charges, {.id = request.id, .fingerprint = fingerprint, .home = request.charges[0].key}, write));
-  remember_hold(request, answer);
+  remember_hold(request, answer, extent);
   return read_decision(answer.reply, answer.meters, Mode::kTake, request.usages)
       .map_error(naming(record_key(request.id, request.charges[0].key)));
 }
@@ -68,7 +71,7 @@ ShortHold RedisStore::short_hold(const Book& known, const KnownLimit& limit, std
           .tag = tag,
           .meter_name = meter_key(limit.definition().name(), key),
           .record_name = record_key(id, key),
-          .tag_name = tag.empty() ? std::string() : tag_key(tag),
+          .tag_name = tag.empty() || is_cluster_ ? std::string() : tag_key(tag),
           .bounds = session_.clock.bounds(),
           .now_us = us_of(now()),
           .retention_us = static_cast<std::uint64_t>(id_retention_.ns() / kNsPerMicro),
@@ -77,29 +80,38 @@ ShortHold RedisStore::short_hold(const Book& known, const KnownLimit& limit, std
 
 // None: it is settle.lua's.
 std::optional<Result<core::Verdict>> RedisStore::hold_shortly(const Hold& request, std::uint64_t ttl_us,
-                                                              const std::string& fingerprint) {
-  if (is_cluster_ || request.charges.size() != 1 || !request.usages.empty()) return std::nullopt;
+                                                              const std::string& fingerprint, Extent extent) {
+  if (request.charges.size() != 1 || !request.usages.empty()) return std::nullopt;
   const Charge& charge = request.charges[0];
   const Book known = book();
   const KnownLimit* const limit = known->find(charge.limit);
   if (limit == nullptr || !may_be_short(*limit)) return std::nullopt;
+  const Instant asked_at = base::monotonic_now();
+  if (long_holds_.has(charge.limit, charge.key, asked_at)) return std::nullopt;
   Batch batch;
   short_hold(known, *limit, charge.key, request.id, request.tag)
-      .write(ShortHold::Beginning{.ttl_us = ttl_us, .cost = charge.cost, .fingerprint = fingerprint}, batch);
+      .write(
+          ShortHold::Beginning{
+              .ttl_us = ttl_us, .cost = charge.cost, .fingerprint = fingerprint, .keeps_denial = !request.is_id_random},
+          batch);
   auto reply = run(batch);
   if (!reply) return reply.error();
-  if (reply->elements.empty()) return std::nullopt;
+  if (reply->elements.empty()) {
+    long_holds_.note(charge.limit, charge.key, asked_at);
+    return std::nullopt;
+  }
   if (const auto seen = saw(element(*reply, 1)); !seen) return seen.error();
   const Answer answer{meters_of(known, *limit, charge), std::move(*reply)};
-  remember_hold(request, answer);
+  remember_hold(request, answer, extent);
   return read_decision(answer.reply, answer.meters, Mode::kTake, {});
 }
 
-void RedisStore::remember_hold(const Hold& request, const Answer& answer) {
+void RedisStore::remember_hold(const Hold& request, const Answer& answer, Extent extent) {
   const auto made_us = read_natural(element(answer.reply, 1));
-  if (is_cluster_ || !made_us || element(answer.reply, 2).integer != 1 || !answer.meters.book) return;
+  if (extent == Extent::kPart || !made_us || element(answer.reply, 2).integer != 1 || !answer.meters.book) return;
   FoundHold hold;
   hold.made_us = *made_us;
+  hold.expires_us = *made_us + static_cast<std::uint64_t>(request.ttl.ns() / kNsPerMicro);
   hold.tag = request.tag;
   for (const Charge& charge : request.charges) {
     const KnownLimit* const limit = answer.meters.book->find(charge.limit);
@@ -166,9 +178,17 @@ Result<std::optional<RedisStore::FoundHold>> RedisStore::read_hold(const wire::R
 // What becomes of an open hold. The meters that it is on must be known before the script can be called, so the hold is
 // looked at first; the script sees whether it is still the same one.
 Result<Settlement> RedisStore::close_at_home(std::string_view id, const Closing& closing) {
-  if (auto settlement = close_recent(id, closing)) return std::move(*settlement);
+  std::optional<FoundHold> found = recent_holds_->find(id);
+  return close_at_home(id, closing, found);
+}
+
+Result<Settlement> RedisStore::close_at_home(std::string_view id, const Closing& closing,
+                                             std::optional<FoundHold>& found) {
+  if (found) {
+    if (auto settlement = close_recent(id, *found, closing)) return std::move(*settlement);
+  }
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const auto found = TRY(look_for_hold(id, closing.home));
+    found = TRY(look_for_hold(id, closing.home));
     if (!found) return core::no_hold(id);
     const FoundHold& hold = *found;
     if (hold.state != HoldState::kHeld) return closed_before(id, hold, closing);
@@ -196,15 +216,15 @@ Result<Settlement> RedisStore::settlement_of(const FoundHold& hold, const Closin
 }
 
 // None: whatever has become of the hold meanwhile, a look at it tells.
-std::optional<Result<Settlement>> RedisStore::close_recent(std::string_view id, const Closing& closing) {
-  const auto hold = recent_holds_->find(id);
-  if (!hold || !check_amounts(*hold, closing)) return std::nullopt;
+std::optional<Result<Settlement>> RedisStore::close_recent(std::string_view id, const FoundHold& hold,
+                                                           const Closing& closing) {
+  if (!check_amounts(hold, closing)) return std::nullopt;
   if (closing.operation != "extend") recent_holds_->forget(id);
-  if (auto settlement = close_shortly(id, *hold, closing)) return settlement;
-  const auto answer = send_closing(id, *hold, closing);
+  if (auto settlement = close_shortly(id, hold, closing)) return settlement;
+  const auto answer = send_closing(id, hold, closing);
   if (!answer) return answer.error();
   if (element(answer->reply, 0).text != "ok") return std::nullopt;
-  return settlement_of(*hold, closing, *answer);
+  return settlement_of(hold, closing, *answer);
 }
 
 std::optional<Result<Settlement>> RedisStore::close_shortly(std::string_view id, const FoundHold& hold,
@@ -215,6 +235,8 @@ std::optional<Result<Settlement>> RedisStore::close_shortly(std::string_view id,
   const Book known = book();
   const KnownLimit* const limit = known->find(part.limit);
   if (limit == nullptr || limit->entry().born != part.born || !may_be_short(*limit)) return std::nullopt;
+  const Instant asked_at = base::monotonic_now();
+  if (long_holds_.has(part.limit, part.key, asked_at)) return std::nullopt;
   Amount committed = ShortHold::End::kNothing;
   if (closing.is_commit()) committed = closing.amounts.empty() ? ShortHold::End::kAll : closing.amounts[0];
   Batch batch;
@@ -222,7 +244,10 @@ std::optional<Result<Settlement>> RedisStore::close_shortly(std::string_view id,
       .write(ShortHold::End{.made_us = hold.made_us, .committed = committed}, batch);
   auto reply = run(batch);
   if (!reply) return reply.error();
-  if (reply->elements.empty()) return std::nullopt;
+  if (reply->elements.empty()) {
+    long_holds_.note(part.limit, part.key, asked_at);
+    return std::nullopt;
+  }
   if (const auto seen = saw(element(*reply, 1)); !seen) return seen.error();
   const Charge charge{part.limit, part.key, 0};
   return settlement_of(hold, closing, Answer{meters_of(known, *limit, charge), std::move(*reply)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/monotonic.h"
 #include "engine/admission.h"
 #include "store/redis/names.h"
 #include "store/redis/plain_take.h"
@@ -16,16 +17,21 @@ std::optional<Result<core::Verdict>> RedisStore::take_plainly(const Take& reques
   if (!may_be_plain || bounds.earliest_us < kPlainEpochUs) return std::nullopt;
   PlainCall call;
   call.begin(bounds);
+  const Instant asked_at = base::monotonic_now();
   for (const Charged& meter : meters.list) {
     const auto charge_us = meter.limit->plain_charge_us(meter.cost);
-    if (!charge_us) return std::nullopt;
+    if (!charge_us || long_takes_.has(meter.limit_name, meter.key, asked_at)) return std::nullopt;
     call.add({.limit = *meter.limit, .key = meter.key, .charge_us = *charge_us});
   }
   Batch batch;
   call.write(StoreScript::kCharge, batch);
   const auto reply = run(batch);
   if (!reply) return reply.error();
-  if (reply->type != wire::RespType::kBulk) return std::nullopt;
+  if (reply->type != wire::RespType::kBulk) {
+    // Which of several it was is not told.
+    for (const Charged& meter : meters.list) long_takes_.note(meter.limit_name, meter.key, asked_at);
+    return std::nullopt;
+  }
   return read_plain_take(meters, reply->text, bounds);
 }
 
@@ -135,13 +141,15 @@ void RedisStore::take_each(const core::TakeEach& takes) {
   Together together;
   const Book known = book();
   const KnownLimit* limit = nullptr;
+  const Instant asked_at = base::monotonic_now();
   for (std::size_t i = 0; i < takes.charges.size(); ++i) {
     const Charge& charge = takes.charges[i];
     if (limit == nullptr || limit->definition().name() != charge.limit) limit = known->find(charge.limit);
     if (limit == nullptr) {
       takes.answers[i] = take_alone({.charges = {&charge, 1}});  // which asks whether there is such a limit by now
     } else {
-      together.takes.push_back({.index = i, .limit = limit});
+      const bool is_long = long_takes_.has(charge.limit, charge.key, asked_at);
+      together.takes.push_back({.index = i, .limit = limit, .may_be_short = !is_long});
     }
   }
   while (!together.takes.empty()) {
@@ -207,6 +215,7 @@ void RedisStore::read_each(Together& together, const EachContext& context, std::
       answers[take.index] = read_plain_charge(*take.limit, charge, value, now_us);
     } else if (take.is_short && reply && !reply->is_error()) {
       take.may_be_short = false;
+      long_takes_.note(charge.limit, charge.key, base::monotonic_now());
       together.takes[again++] = take;
     } else {
       answers[take.index] = read_other({.charges = {&charge, 1}}, meters_of(context.book, *take.limit, charge), reply);

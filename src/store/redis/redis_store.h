@@ -62,6 +62,8 @@ class RedisStore final : public StoreOf<RedisStore> {
     Book book;  // what the limits are of
     std::vector<Charged> list;
   };
+  // Of a hold, or of the part of one on several nodes that is here.
+  enum class Extent : std::uint8_t { kWhole, kPart };
   struct FoundHold;
   class RecentHolds;
   using Images = std::vector<std::unique_ptr<MeterImage>>;
@@ -224,20 +226,22 @@ class RedisStore final : public StoreOf<RedisStore> {
   static Result<Settlement> settlement_of(const FoundHold& hold, const Closing& closing, const Answer& answer);
   // By the short scripts, where they do it; and without a look, of a hold that was made here.
   std::optional<Result<core::Verdict>> hold_shortly(const Hold& request, std::uint64_t ttl_us,
-                                                    const std::string& fingerprint);
-  void remember_hold(const Hold& request, const Answer& answer);
+                                                    const std::string& fingerprint, Extent extent);
+  void remember_hold(const Hold& request, const Answer& answer, Extent extent);
   [[nodiscard]] ShortHold short_hold(const Book& known, const KnownLimit& limit, std::string_view key,
                                      std::string_view id, std::string_view tag) const;
   std::optional<Result<Settlement>> close_shortly(std::string_view id, const FoundHold& hold, const Closing& closing);
-  std::optional<Result<Settlement>> close_recent(std::string_view id, const Closing& closing);
+  std::optional<Result<Settlement>> close_recent(std::string_view id, const FoundHold& hold, const Closing& closing);
   Result<Settlement> close_hold(std::string_view id, const Closing& closing);
 
   // Where all keys of an operation lie on one node (redis_takes.cc, redis_holds.cc): one script.
   Result<core::Verdict> take_at_home(const Take& request);
   Result<std::optional<core::Verdict>> recall_at_home(const Take& request);
   Result<Settlement> give_at_home(std::span<const Charge> charges, std::string_view id);
-  Result<core::Verdict> hold_at_home(const Hold& request);
+  Result<core::Verdict> hold_at_home(const Hold& request, Extent extent = Extent::kWhole);
+  // `found`: where the caller knows already what an open hold is; it is left as it was seen last.
   Result<Settlement> close_at_home(std::string_view id, const Closing& closing);
+  Result<Settlement> close_at_home(std::string_view id, const Closing& closing, std::optional<FoundHold>& found);
   [[nodiscard]] std::string record_key(std::string_view id, std::string_view home) const;
 
   // Where they may lie apart (redis_cluster.cc).
@@ -257,6 +261,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   Result<core::Verdict> hold_apart(const Hold& request);
   Result<bool> hold_across(const Hold& request);
   Result<Settlement> close_in_cluster(std::string_view id, const Closing& closing);
+  Result<Settlement> close_at_one_home(std::string_view id, Closing closing, std::optional<FoundHold> found);
   static std::size_t home_of_overage(const FoundHold& hold, const Locator& locator, const Closing& closing);
   Result<Settlement> close_across(std::string_view id, const FoundHold& hold, const Locator& locator,
                                   const Closing& closing);
@@ -283,6 +288,8 @@ class RedisStore final : public StoreOf<RedisStore> {
   Session session_;
   RedisKeys keys_{*link_, session_};
   LoneTakes lone_takes_;
+  LongMeters long_takes_;
+  LongMeters long_holds_;
   Census census_{*link_};
   const Duration id_retention_;
   const std::unique_ptr<RecentHolds> recent_holds_;

@@ -1,15 +1,15 @@
--- A hold of one charge, by an id that is new, which fits: what settle.lua does (see there), without what that is general
--- for. The rest is settle.lua's.
+-- A hold of one charge, by an id that is new: what settle.lua does (see there), without what that is general for. The
+-- rest is settle.lua's.
 --
 -- KEYS: the meter; the operation's record; where there is one the tag's holds.
 -- ARGV: in one text all numbers, as doubles: the earliest time it can be, in microseconds, and the latest (clock.lua); the
 -- ttl and the retention; the cost, and the most that may be used; when the window begins and ends; of a bucket the amount,
--- the period and the slot. Then the kind, the value up to what is used, the fingerprint, the epoch, the id, the tag, the
+-- the period and the slot; whether to remember a denial. Then the kind, the value up to what is used, the fingerprint, the epoch, the id, the tag, the
 -- limit, the key, the limit's birth and the terms (see meter.lua).
 -- The answer is that of settle.lua. There is none, and nothing has changed, where the hold is settle.lua's.
 -- include margin.lua
 local kind, head, fingerprint, epoch, id, tag, limit, key, born, terms = unpack(ARGV, 2)
-local now, latest, ttl, retention, cost, most, starts, ends, amount, period, slot = struct.unpack('<ddddddddddd', ARGV[1])
+local now, latest, ttl, retention, cost, most, starts, ends, amount, period, slot, keeps_denial = struct.unpack('<dddddddddddd', ARGV[1])
 local call, format, ceil, max = redis.call, string.format, math.ceil, math.max
 local meter, record = KEYS[1], KEYS[2]
 local time = call('TIME')
@@ -18,9 +18,37 @@ if clock > latest then clock = now end
 if now < clock then now = clock end
 if call('EXISTS', record) == 1 then return end
 -- include held_value.lua
-if cost > most - (fraction > 0 and used + 1 or used) then return end
-
 local held, changes, expires, kept = 'mete.held:' .. string.sub(meter, 6), 1, now + ttl, nil
+local function text_of(first)
+  local text = kind == 'b' and format('%s%d:%d:%d', head, now, used, fraction) or format('%s%d', head, used)
+  return first and format('%s+%d', text, first) or text
+end
+
+if cost > most - (fraction > 0 and used + 1 or used) then
+  -- Denied. How long to wait the caller works out, from how the meter stands and what of it is held.
+  local state, parts = { text_of(due ~= '' and due) }, {}
+  local fields = due ~= '' and redis.pcall('HGETALL', held) or {}
+  if fields.err then return end
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'n' then
+      local told, units, made, last, serial = string.match(fields[i + 1], '^((%d+):(%d+):(%d+)):(%d+)$')
+      if not told or not string.find(fields[i], '^%d+:') then return end
+      if max(units - 0, made - 0, last - 0, serial - 0) >= two53 then return end
+      parts[#parts + 1] = { told, last - 0, serial - 0 }
+    end
+  end
+  table.sort(parts, function(a, b)
+    if a[2] ~= b[2] then return a[2] < b[2] end
+    return a[3] < b[3]
+  end)
+  for i, part in ipairs(parts) do state[i + 1] = part[1] end
+  local answer = { 'ok', format('%d', now), 0, { 1, format('%d', cost), terms, state } }
+  if keeps_denial == 1 then
+    call('SET', record, cmsgpack.pack({ fingerprint = fingerprint, at = now, epoch = epoch, answer = answer }),
+      'PX', format('%d', ceil((now + retention - clock) / 1000) + 1))
+  end
+  return answer
+end
 if due ~= '' then
   changes = redis.pcall('HGET', held, 'n')
   if type(changes) ~= 'string' or not string.find(changes, '^%d+$') or #changes > 15 then return end
@@ -39,7 +67,7 @@ elseif kind ~= 'k' then
 end
 if last and due ~= '' then last = max(last, clock + (kept - margin_ms) * 1000) end
 
-if tag ~= '' then
+if KEYS[3] then
   call('HSET', KEYS[3], id, format('%d', expires))
   local wait = ceil((expires - clock) / 1000) + margin_ms
   if call('PTTL', KEYS[3]) < wait then call('PEXPIRE', KEYS[3], format('%d', wait)) end
@@ -53,8 +81,7 @@ if due == '' and added ~= 2 then
   call('DEL', held)
   call('HSET', held, 'n', '1', field, part)
 end
-local text = kind == 'b' and format('%s%d:%d:%d', head, now, used, fraction) or format('%s%d', head, used)
-text = format('%s+%d', text, due ~= '' and math.min(due, expires) or expires)
+local text = text_of(due ~= '' and math.min(due, expires) or expires)
 if last then
   local wait = format('%d', ceil((last - clock) / 1000) + margin_ms)
   call('SET', meter, text, 'PX', wait)

@@ -23,6 +23,18 @@ std::string doubles(std::initializer_list<double> numbers) {
   return text;
 }
 
+TEST(LongMetersTest, KnowsAMeterForAMoment) {
+  LongMeters meters;
+  const Instant now = Instant::from_unix_seconds(1'700'000'000);
+  EXPECT_FALSE(meters.has("api", "alice", now));
+  meters.note("api", "alice", now);
+  EXPECT_TRUE(meters.has("api", "alice", now));
+  EXPECT_TRUE(meters.has("api", "alice", now + 999ms));
+  EXPECT_FALSE(meters.has("api", "alice", now + LongMeters::kKeptFor)) << "it may be plain again";
+  EXPECT_FALSE(meters.has("api", "bob", now));
+  EXPECT_FALSE(meters.has("sms", "alice", now));
+}
+
 TEST(PlainCallTest, TellsNamesChargesAndNumbers) {
   const auto api = known(bucket("api").amount(10).per(60s));
   const auto sms = known(bucket("sms").amount(2).per(1s).burst(4));
