@@ -71,7 +71,7 @@ Result<void> Definitions::read_local(Table& table) {
 // What is changed meanwhile is newer than what was read.
 Result<void> Definitions::read_all() {
   {
-    const std::scoped_lock changing(changing_);
+    const std::scoped_lock adopting(adopting_);
     changed_.clear();
   }
   const auto version_before = TRY(version());  // What is defined while this reads is read once more.
@@ -83,7 +83,7 @@ Result<void> Definitions::read_all() {
     if (is_for_shares(definition->limit) && !definition->is_drawn()) without_generation.insert(name);
     table.insert_or_assign(name, definition);
   }
-  TRY(adopt_all(std::move(table)));
+  adopt_all(std::move(table));
   without_generation_ = std::move(without_generation);
   version_ = version_before;
   read_at_ = parts_.clock.now();
@@ -118,15 +118,14 @@ Result<std::shared_ptr<const Definition>> Definitions::read_again(std::string_vi
   return read(name);
 }
 
-Result<void> Definitions::adopt_all(Table table) {
-  const std::scoped_lock changing(changing_);
+void Definitions::adopt_all(Table table) {
+  const std::scoped_lock adopting(adopting_);
   for (const std::string& name : changed_) {
     table.erase(name);
     if (auto changed = known(name)) table.emplace(name, std::move(changed));
   }
   for (const auto& [name, definition] : table) {
-    if (known(name) == definition) continue;
-    TRY(adopt(definition));
+    if (known(name) != definition) adopt(definition);
   }
   for (const std::string& name : names()) {
     if (!table.contains(name)) let_go(name);
@@ -134,7 +133,6 @@ Result<void> Definitions::adopt_all(Table table) {
   const std::scoped_lock lock(mutex_);
   table_ = std::move(table);
   look_for_quotas();
-  return {};
 }
 
 Result<Amount> Definitions::generation_of(std::string_view name, bool makes) {
@@ -167,8 +165,21 @@ Result<std::shared_ptr<const Definition>> Definitions::make(const Limit& limit, 
   return std::make_shared<const Definition>(Definition{limit, true, std::move(drawn)});
 }
 
+void Definitions::adopt_change(const std::shared_ptr<const Definition>& definition) {
+  const std::scoped_lock adopting(adopting_);
+  changed_.insert(definition->limit.name());
+  adopt(definition);
+}
+
+void Definitions::let_go_change(std::string_view name) {
+  const std::scoped_lock adopting(adopting_);
+  ++drops_;
+  changed_.emplace(name);
+  let_go(name);
+}
+
 // What is drawn already goes by the new terms; it goes back where nothing is drawn any more.
-Result<void> Definitions::adopt(const std::shared_ptr<const Definition>& definition) {
+void Definitions::adopt(const std::shared_ptr<const Definition>& definition) {
   if (definition->is_drawn()) {
     parts_.shares.revise(definition->limit.name(), definition->terms, parts_.clock.now());
   } else if (const auto so_far = known(definition->limit.name()); so_far && so_far->is_drawn()) {
@@ -179,7 +190,6 @@ Result<void> Definitions::adopt(const std::shared_ptr<const Definition>& definit
   const std::scoped_lock lock(mutex_);
   table_.insert_or_assign(definition->limit.name(), definition);
   look_for_quotas();
-  return {};
 }
 
 // Names that begin alike lie together.
@@ -198,8 +208,7 @@ void Definitions::let_go(std::string_view name) {
 }
 
 Result<void> Definitions::define(const Limit& limit) {
-  const std::scoped_lock changing(changing_);
-  changed_.insert(limit.name());
+  const auto changing = changing_.lock(limit.name());
   const auto so_far = known(limit.name());
   const bool stays_there = so_far && so_far->is_shared;
   const bool is_here = limit.scope() == Scope::kNode && !stays_there;
@@ -210,7 +219,8 @@ Result<void> Definitions::define(const Limit& limit) {
   }
   if (is_here) {
     TRY(parts_.local.define(limit));
-    return adopt(std::make_shared<const Definition>(Definition{limit, false, nullptr}));
+    adopt_change(std::make_shared<const Definition>(Definition{limit, false, nullptr}));
+    return {};
   }
   TRY(make(limit, 0));
   // A shared store that was wiped knows no limits, and grants nothing until somebody defines some.
@@ -221,20 +231,19 @@ Result<void> Definitions::define(const Limit& limit) {
   Amount generation = 0;
   if (is_for_shares(limit)) generation = TRY(generation_of(limit.name(), true));
   const auto definition = TRY(make(limit, generation));
-  TRY(adopt(definition));
+  adopt_change(definition);
   return announce();
 }
 
 Result<bool> Definitions::drop(std::string_view name) {
-  const std::scoped_lock changing(changing_);
-  changed_.emplace(name);
+  const auto changing = changing_.lock(name);
   const auto so_far = known(name);
   if (so_far && so_far->is_here()) {
-    let_go(name);
+    let_go_change(name);
     return parts_.local.drop(name);
   }
   const auto dropped = TRY(parts_.shared.drop(name));
-  let_go(name);
+  let_go_change(name);
   TRY(announce());
   return dropped;
 }
@@ -257,14 +266,31 @@ std::size_t Definitions::count_here(std::span<const Charge> charges) const {
   return charges.size();
 }
 
-// A limit that was defined elsewhere a moment ago is asked for.
+// A limit that was defined elsewhere a moment ago is asked for. Whoever asks at the same time asks, too: nobody waits
+// for the answer to another one.
 Result<std::shared_ptr<const Definition>> Definitions::find(std::string_view name) {
   if (auto definition = known(name)) return definition;
   if (core::is_reserved_limit(name)) return core::unknown_limit(name);
-  const std::scoped_lock changing(changing_);
-  auto definition = TRY(read(name));
-  changed_.emplace(name);
-  TRY(adopt(definition));
+  while (true) {
+    const std::uint64_t drops = count_drops();
+    const auto read_now = TRY(read(name));
+    if (auto definition = adopt_read(read_now, drops)) return definition;
+  }
+}
+
+std::uint64_t Definitions::count_drops() {
+  const std::scoped_lock adopting(adopting_);
+  return drops_;
+}
+
+std::shared_ptr<const Definition> Definitions::adopt_read(const std::shared_ptr<const Definition>& definition,
+                                                          std::uint64_t drops) {
+  const std::scoped_lock adopting(adopting_);
+  const std::string& name = definition->limit.name();
+  if (auto so_far = known(name)) return so_far;
+  if (drops_ != drops) return nullptr;
+  changed_.insert(name);
+  adopt(definition);
   return definition;
 }
 

@@ -24,6 +24,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <shared_mutex>
@@ -93,26 +94,36 @@ class Definitions {
   Result<void> read_local(Table& table);
   Result<std::vector<std::shared_ptr<const Definition>>> read_shared();
   Result<std::shared_ptr<const Definition>> read_again(std::string_view name);
-  Result<void> adopt_all(Table table);
+  void adopt_all(Table table);
   Result<std::uint64_t> version();
   Result<void> announce();
   // Of a limit in the shared store.
   Result<std::shared_ptr<const Definition>> make(const Limit& limit, Amount generation);
   Result<std::shared_ptr<const Definition>> read(std::string_view name);
+  std::uint64_t count_drops();
+  // Makes what was read known; null if this node has dropped a limit since `drops` were counted: maybe this one.
+  std::shared_ptr<const Definition> adopt_read(const std::shared_ptr<const Definition>& definition,
+                                               std::uint64_t drops);
   // 0: it has none. With `makes` it gets one then.
   Result<Amount> generation_of(std::string_view name, bool makes);
-  Result<void> adopt(const std::shared_ptr<const Definition>& definition);
+  // What this node has changed itself is known from then on.
+  void adopt_change(const std::shared_ptr<const Definition>& definition);
+  void let_go_change(std::string_view name);
+  // With adopting_ held.
+  void adopt(const std::shared_ptr<const Definition>& definition);
   void let_go(std::string_view name);
   void look_for_quotas();  // with mutex_ held
 
   const Parts parts_;
   std::atomic<bool> is_stopping_{false};
-  net::FiberMutex reading_;    // whoever reads all of them; taken before changing_
+  net::FiberMutex reading_;    // whoever reads all of them; taken before adopting_
   std::uint64_t version_ = 0;  // this and the next two under reading_
   Instant read_at_;
   std::set<std::string, std::less<>> without_generation_;  // as of the last time that all were read
-  net::FiberMutex changing_;                    // whoever changes definitions, here and there; taken before mutex_
-  std::set<std::string, std::less<>> changed_;  // since all are being read; under changing_
+  net::NamedLocks changing_;  // whoever changes a definition, here or there, has its name; taken before adopting_
+  std::mutex adopting_;       // what is known changes: held for a moment only; taken before mutex_
+  std::uint64_t drops_ = 0;   // by this node; under adopting_, as the next one
+  std::set<std::string, std::less<>> changed_;  // since all are being read
   mutable std::shared_mutex mutex_;
   Table table_;
   std::atomic<bool> has_quotas_{false};  // in table_

@@ -392,7 +392,8 @@ Result<std::vector<HoldInfo>> EscrowStore::perform(const core::OldestHolds& olde
 
 // What is shared is not this node's to forget.
 Result<void> EscrowStore::perform(const core::Clear& clear, store::Execution& execution) {
-  for (const Order& order : shares_.settle_all(clock_.now())) carrier_->carry_out(order);
+  const std::vector<Order> orders = shares_.settle_all(clock_.now());
+  carrier_->for_each(orders.size(), [&](std::size_t i) { carrier_->carry_out(orders[i]); });
   keys_.clear();
   return local_->run(clear, execution);
 }

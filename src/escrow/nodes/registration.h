@@ -13,6 +13,7 @@
 // and the file system are borrowed.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -47,7 +48,8 @@ class Registration {
   static constexpr std::int64_t kBeatsUnsaved = 10;
 
   // Tells the others that this node is alive, and looks whether the shared store is still what it was. An error: it is
-  // not, or another node has come in the place of this one (see lost()); or the store has not answered.
+  // not, or another node has come in the place of this one (see lost()); or the store has not answered. One asks for
+  // all who want to know meanwhile.
   Result<void> confirm();
   // Why this node must not draw any more, for good: it was fenced, or the shared store was wiped or has gone back.
   [[nodiscard]] std::optional<Error> lost() const;
@@ -63,10 +65,13 @@ class Registration {
  private:
   using Remember = std::function<Result<void>(const Remembered&)>;
   Registration(Registry registry, bool is_new, Remember remember);
+  Result<void> ask();
   void save_beats();
 
-  net::FiberMutex asking_;  // held while the shared store is asked; taken before mutex_
-  Registry registry_;       // under asking_
+  net::FiberMutex asking_;                       // held while the shared store is asked; taken before mutex_
+  Registry registry_;                            // under asking_
+  std::atomic<std::uint64_t> rounds_begun_ = 0;  // of asking; written under asking_
+  Result<void> confirmed_;                       // what the last round has found; under asking_
   const Node self_;
   const ClusterNumber cluster_;
   const bool is_new_;

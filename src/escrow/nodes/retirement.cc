@@ -1,6 +1,7 @@
 #include "escrow/nodes/retirement.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/try.h"
 #include "escrow/nodes/roll.h"

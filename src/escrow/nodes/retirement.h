@@ -7,12 +7,12 @@
 
 #include <mete/clock.h>
 
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "escrow/nodes/registry.h"
+#include "net/fiber_mutex.h"
 #include "store/store.h"
 
 namespace mete::escrow {
@@ -47,7 +47,7 @@ class Retirement {
 
   store::Store& store_;
   const Clock& clock_;
-  std::mutex mutex_;
+  net::FiberMutex mutex_;          // held while the shared store is asked
   std::string node_;               // under mutex_: whose draws these are
   std::vector<std::string> left_;  // under mutex_: their ids, as they were listed by an earlier call
 };

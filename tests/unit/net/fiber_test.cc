@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <chrono>
@@ -248,6 +249,44 @@ TEST_F(FiberMutexTest, IsForThreadsAndFibersAlike) {
   other.join();
   ASSERT_EQ(said.size(), 20U);
   for (std::size_t i = 0; i < said.size(); i += 2) EXPECT_EQ(said[i + 1], std::toupper(said[i])) << said;
+}
+
+struct NamedLocksTest : FiberTest {
+  NamedLocks locks;
+  std::string said;
+
+  void say_slowly(std::string_view name, char begin, char end) {
+    const auto lock = locks.lock(name);
+    said += begin;
+    pause_for(2ms);
+    said += end;
+  }
+};
+
+TEST_F(NamedLocksTest, OneNameWaitsForNoOther) {
+  fibers.run([&] { say_slowly("one", 'a', 'A'); });
+  fibers.run([&] { say_slowly("one", 'b', 'B'); });
+  fibers.run([&] { say_slowly("other", 'c', 'C'); });
+  run_until_done();
+  EXPECT_EQ(said, "acACbB");
+}
+
+TEST_F(NamedLocksTest, AreForThreadsAndFibersAlike) {
+  int under_way = 0;  // under the lock
+  int most = 0;
+  const auto work = [&] {
+    const auto lock = locks.lock("one");
+    most = std::max(most, ++under_way);
+    pause_for(1ms);
+    --under_way;
+  };
+  std::thread other([&] {
+    for (int i = 0; i < 5; ++i) work();
+  });
+  for (int i = 0; i < 5; ++i) fibers.run(work);
+  run_until_done();
+  other.join();
+  EXPECT_EQ(most, 1);
 }
 
 }  // namespace
