@@ -130,6 +130,7 @@ class Fiber final : public base::Strand {
   static Fiber* current() { return static_cast<Fiber*>(current_); }
 
   [[nodiscard]] EventLoop& loop() { return fibers_.loop_; }
+  [[nodiscard]] Fibers& fibers() { return fibers_; }
   [[nodiscard]] std::uint64_t begin_wait() override { return ++wait_; }
 
   void start(std::function<void()> function) {
@@ -217,6 +218,11 @@ class Fiber final : public base::Strand {
 Fibers::Fibers(EventLoop& loop) : loop_(loop) {}
 
 Fibers::~Fibers() { CHECK(under_way() == 0); }
+
+Fibers* Fibers::current() {
+  Fiber* const fiber = Fiber::current();
+  return fiber == nullptr ? nullptr : &fiber->fibers();
+}
 
 void Fibers::run(std::function<void()> function) {
   if (idle_.empty()) idle_.push_back(all_.emplace_back(std::make_unique<Fiber>(*this)).get());

@@ -42,6 +42,8 @@ class Fibers {
   void run(std::function<void()> function);
   // The same soon, from wherever on the loop's thread.
   void run_soon(std::function<void()> function);
+  // Those of the fiber that this is; null: it is a plain thread.
+  static Fibers* current();
   // Functions that have not ended.
   [[nodiscard]] std::size_t under_way() const { return all_.size() - idle_.size(); }
 
