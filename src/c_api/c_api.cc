@@ -84,9 +84,9 @@ Structure read(const Structure* given, Structure otherwise) {
 // Where the caller wants an answer; NULL: nowhere. It is made before the operation is carried out: whoever is told of a
 // mistake has not been charged.
 template <class Structure>
-class Place {
+class AnswerPlace {
  public:
-  explicit Place(Structure* to) : to_(to) {
+  explicit AnswerPlace(Structure* to) : to_(to) {
     require(to == nullptr || to->size >= sizeof to->size, "size: begin with the _INIT of the structure");
   }
 
@@ -178,7 +178,7 @@ mete_status mete_drop(mete_limiter* limiter, const char* name, int* was_defined)
 mete_status mete_take(mete_limiter* limiter, const mete_charge* charges, size_t count, const mete_take_options* options,
                       mete_decision* decision) {
   return mete::guarded([&] {
-    const mete::Place place(decision);
+    const mete::AnswerPlace place(decision);
     const auto list = mete::charges_of(charges, count);
     const auto given = mete::read<mete_take_options>(options, METE_TAKE_OPTIONS_INIT);
     const mete::TakeOptions how = {
@@ -197,7 +197,7 @@ mete_status mete_peek(mete_limiter* limiter, const mete_charge* charges, size_t 
 mete_status mete_give(mete_limiter* limiter, const mete_charge* charges, size_t count, const char* id,
                       mete_settlement* settlement) {
   return mete::guarded([&] {
-    const mete::Place place(settlement);
+    const mete::AnswerPlace place(settlement);
     const auto list = mete::charges_of(charges, count);
     place.write(mete::answer_of(mete::limiter_of(limiter).give(list, mete::text_of(id)).value()));
   });
@@ -206,7 +206,7 @@ mete_status mete_give(mete_limiter* limiter, const mete_charge* charges, size_t 
 mete_status mete_hold(mete_limiter* limiter, const mete_charge* charges, size_t count, int64_t ttl_ns,
                       const mete_hold_options* options, mete_decision* decision, char id[METE_ID_BYTES]) {
   return mete::guarded([&] {
-    const mete::Place place(decision);
+    const mete::AnswerPlace place(decision);
     mete::require(id != nullptr, "id: there must be room for it");
     const auto list = mete::charges_of(charges, count);
     const auto given = mete::read<mete_hold_options>(options, METE_HOLD_OPTIONS_INIT);
@@ -222,7 +222,7 @@ mete_status mete_hold(mete_limiter* limiter, const mete_charge* charges, size_t 
 mete_status mete_commit(mete_limiter* limiter, const char* id, const int64_t* amounts, size_t count, int overage,
                         mete_settlement* settlement) {
   return mete::guarded([&] {
-    const mete::Place place(settlement);
+    const mete::AnswerPlace place(settlement);
     mete::require(amounts != nullptr || count == 0, "amounts: they must not be NULL");
     const std::span<const mete::Amount> list(amounts, count);
     mete::Limiter& own = mete::limiter_of(limiter);
@@ -234,7 +234,7 @@ mete_status mete_commit(mete_limiter* limiter, const char* id, const int64_t* am
 
 mete_status mete_cancel(mete_limiter* limiter, const char* id, mete_settlement* settlement) {
   return mete::guarded([&] {
-    const mete::Place place(settlement);
+    const mete::AnswerPlace place(settlement);
     place.write(mete::answer_of(mete::limiter_of(limiter).cancel(mete::text_of(id)).value()));
   });
 }
@@ -246,7 +246,7 @@ mete_status mete_extend(mete_limiter* limiter, const char* id, int64_t ttl_ns) {
 
 mete_status mete_read_usage(mete_limiter* limiter, const mete_charge* meter, mete_usage* usage) {
   return mete::guarded([&] {
-    const mete::Place place(usage);
+    const mete::AnswerPlace place(usage);
     const auto list = mete::charges_of(meter, 1);
     place.write(mete::answer_of(mete::limiter_of(limiter).usage(list[0].limit, list[0].key).value()));
   });

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/top/frame.h"
+#include "cli/top/picture.h"
 
 namespace mete::cli {
 

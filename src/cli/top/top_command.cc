@@ -8,7 +8,7 @@
 #include "base/try.h"
 #include "cli/client/client.h"
 #include "cli/commands.h"
-#include "cli/top/frame.h"
+#include "cli/top/picture.h"
 #include "cli/top/terminal.h"
 #include "wire/json.h"
 
@@ -27,27 +27,27 @@ struct TopOptions {
 };
 
 // Two readings, so that there are rates to tell.
-Result<Frame> measure(Connection& server, const TopOptions& options) {
+Result<Picture> measure(Connection& server, const TopOptions& options) {
   const auto before = TRY(read_server(server, kListedPlain));
   std::this_thread::sleep_for(std::chrono::nanoseconds(options.interval.ns()));
   auto after = TRY(read_server(server, kListedPlain));
-  return next_frame(options.server, before, std::move(after));
+  return next_picture(options.server, before, std::move(after));
 }
 
 Result<int> print_once(Connection& server, const TopOptions& options, const Invocation& invocation, Console& console) {
-  const auto frame = TRY(measure(server, options));
+  const auto picture = TRY(measure(server, options));
   std::string text;
-  for (const ScreenLine& line : render(frame, {})) text += line.text + "\n";
-  return answer(invocation, console, text, [&](wire::JsonWriter& writer) { write_frame(frame, writer); });
+  for (const ScreenLine& line : render(picture, {})) text += line.text + "\n";
+  return answer(invocation, console, text, [&](wire::JsonWriter& writer) { write_picture(picture, writer); });
 }
 
-void show(const Frame& frame) {
+void show(const Picture& picture) {
   const ScreenSize size = Terminal::size();
-  Terminal::draw(render(frame, size), size);
+  Terminal::draw(render(picture, size), size);
 }
 
-// Whether somebody quit before the time was over. A change of size draws the frame again.
-bool is_quit_within(Duration interval, const Frame& frame) {
+// Whether somebody quit before the time was over. A change of size draws the picture again.
+bool is_quit_within(Duration interval, const Picture& picture) {
   const std::uint64_t end_ns = base::monotonic_ns() + static_cast<std::uint64_t>(interval.ns());
   for (;;) {
     const std::uint64_t now_ns = base::monotonic_ns();
@@ -56,7 +56,7 @@ bool is_quit_within(Duration interval, const Frame& frame) {
       case Terminal::Event::kQuit:
         return true;
       case Terminal::Event::kResized:
-        show(frame);
+        show(picture);
         break;
       case Terminal::Event::kTimeout:
         break;
@@ -72,12 +72,12 @@ Result<Reading> read_for_screen(Connection& server) {
 Result<void> run_live(Connection& server, const TopOptions& options) {
   auto reading = TRY(read_for_screen(server));
   const Terminal terminal;
-  Frame frame = first_frame(options.server, std::move(reading));
+  Picture picture = first_picture(options.server, std::move(reading));
   for (;;) {
-    show(frame);
-    if (is_quit_within(options.interval, frame)) return {};
+    show(picture);
+    if (is_quit_within(options.interval, picture)) return {};
     auto next = TRY(read_for_screen(server));
-    frame = next_frame(options.server, frame.reading, std::move(next));
+    picture = next_picture(options.server, picture.reading, std::move(next));
   }
 }
 

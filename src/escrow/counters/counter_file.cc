@@ -47,10 +47,10 @@ bool are_last(const Counters::Changes& changes) {
 
 }  // namespace
 
-Result<std::unique_ptr<CounterFile>> CounterFile::open(Place place, Writer self) {
-  std::unique_ptr<CounterFile> counters(new CounterFile(std::move(place), std::move(self)));
+Result<std::unique_ptr<CounterFile>> CounterFile::open(Folder folder, Writer self) {
+  std::unique_ptr<CounterFile> counters(new CounterFile(std::move(folder), std::move(self)));
   TRY(counters->read());
-  const bool goes_on = counters->has_ended_ && counters->last_identity_ == counters->place_.identity &&
+  const bool goes_on = counters->has_ended_ && counters->last_identity_ == counters->folder_.identity &&
                        counters->last_writer_.node == counters->self_.node;
   if (goes_on) counters->self_ = counters->last_writer_;
   TRY(counters->append_start());
@@ -59,13 +59,13 @@ Result<std::unique_ptr<CounterFile>> CounterFile::open(Place place, Writer self)
 
 Result<void> CounterFile::read() {
   using enum journal::FileSystem::Mode;
-  const std::string path = place_.directory + "/" + std::string(kCountersFile);
-  const auto names = TRY(place_.files.list(place_.directory));
+  const std::string path = folder_.directory + "/" + std::string(kCountersFile);
+  const auto names = TRY(folder_.files.list(folder_.directory));
   if (std::find(names.begin(), names.end(), kCountersFile) == names.end()) {
-    file_ = TRY(place_.files.open(path, kCreate));
-    return place_.files.sync_directory(place_.directory);
+    file_ = TRY(folder_.files.open(path, kCreate));
+    return folder_.files.sync_directory(folder_.directory);
   }
-  file_ = TRY(place_.files.open(path, kWrite));
+  file_ = TRY(folder_.files.open(path, kWrite));
   const auto size = TRY(file_->size());
   std::string bytes(size, '\0');
   const auto read = TRY(journal::read_all(*file_, 0, bytes));
@@ -77,7 +77,7 @@ Result<void> CounterFile::read() {
 Result<void> CounterFile::read_frames(std::string_view bytes) {
   while (const auto payload = payload_of(bytes.substr(size_))) {
     if (!read_frame(*payload)) {
-      return base::invalid(place_.directory + "/" + std::string(kCountersFile) +
+      return base::invalid(folder_.directory + "/" + std::string(kCountersFile) +
                            ": it is of another version; remove it to begin with what the other nodes have");
     }
     size_ += kHeadBytes + payload->size();
@@ -123,7 +123,7 @@ Result<void> CounterFile::append(Kind kind, std::string_view rest) {
 
 Result<void> CounterFile::append_start() {
   Encoder encoder;
-  encoder.text(place_.identity);
+  encoder.text(folder_.identity);
   encode_writer(encoder, self_);
   TRY(append(Kind::kStart, encoder.view()));
   return file_->sync();
@@ -158,7 +158,7 @@ Result<void> CounterFile::write_changes(Counters& counters, Instant now) {
 
 // Beside the one that is there, which counts until this one is whole.
 Result<void> CounterFile::rewrite(Counters& counters, Instant now) {
-  auto made = TRY(journal::create_temporary(place_.files, place_.directory, kCountersFile));
+  auto made = TRY(journal::create_temporary(folder_.files, folder_.directory, kCountersFile));
   std::swap(file_, made);
   const std::uint64_t size_before = std::exchange(size_, 0);
   const auto write = [&]() -> Result<void> {
@@ -172,7 +172,7 @@ Result<void> CounterFile::rewrite(Counters& counters, Instant now) {
       is_all = are_last(changes);
     }
     TRY(file_->sync());
-    TRY(journal::publish_temporary(place_.files, place_.directory, kCountersFile));
+    TRY(journal::publish_temporary(folder_.files, folder_.directory, kCountersFile));
     written_ = cursor;
     return {};
   };

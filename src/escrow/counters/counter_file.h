@@ -30,13 +30,13 @@ class CounterFile {
   // The file is written anew when it has this much more than twice what it had when that was last done.
   static constexpr std::uint64_t kGrowsBy = std::uint64_t{4} << 20;
 
-  struct Place {
+  struct Folder {
     journal::FileSystem& files;
     std::string directory;
     std::string identity;  // of the directory: a file that came from another one tells nothing about who wrote it
   };
   // Reads the file, or makes it. `self` is who this node is if it cannot go on as whom it was.
-  static Result<std::unique_ptr<CounterFile>> open(Place place, Writer self);
+  static Result<std::unique_ptr<CounterFile>> open(Folder folder, Writer self);
 
   // Who this node is.
   [[nodiscard]] const Writer& self() const { return self_; }
@@ -52,7 +52,7 @@ class CounterFile {
  private:
   enum class Kind : std::uint8_t { kStart = 1, kStates = 2, kEnd = 3 };
 
-  CounterFile(Place place, Writer self) : place_(std::move(place)), self_(std::move(self)) {}
+  CounterFile(Folder folder, Writer self) : folder_(std::move(folder)), self_(std::move(self)) {}
 
   Result<void> read();
   Result<void> read_frames(std::string_view bytes);
@@ -64,7 +64,7 @@ class CounterFile {
   Result<void> rewrite(Counters& counters, Instant now);
   Result<void> check(Result<void> done);
 
-  const Place place_;
+  const Folder folder_;
   Writer self_;
   std::unique_ptr<journal::File> file_;
   std::uint64_t size_ = 0;

@@ -1,4 +1,4 @@
-#include "cli/top/frame.h"
+#include "cli/top/picture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,17 +102,17 @@ Reading reading_at(std::uint64_t at_ns, std::int64_t decisions, std::int64_t den
 
 // Counts over half a second, and what they are in a whole one.
 TEST(TopFrame, RatesAreOfTheTimeBetween) {
-  const Frame frame = next_frame("x", reading_at(1'000'000'000, 100, 10), reading_at(1'500'000'000, 300, 11));
-  EXPECT_EQ(frame.per_second.decisions, 400);
-  EXPECT_EQ(frame.per_second.denied, 2);
-  ASSERT_EQ(frame.limits.size(), 2U);
-  EXPECT_EQ(frame.limits[0].first, "api");  // the busiest first
-  EXPECT_EQ(frame.limits[0].second.decisions, 400);
-  EXPECT_EQ(frame.limits[1].second.decisions, 0);
+  const Picture picture = next_picture("x", reading_at(1'000'000'000, 100, 10), reading_at(1'500'000'000, 300, 11));
+  EXPECT_EQ(picture.per_second.decisions, 400);
+  EXPECT_EQ(picture.per_second.denied, 2);
+  ASSERT_EQ(picture.limits.size(), 2U);
+  EXPECT_EQ(picture.limits[0].first, "api");  // the busiest first
+  EXPECT_EQ(picture.limits[0].second.decisions, 400);
+  EXPECT_EQ(picture.limits[1].second.decisions, 0);
 }
 
 TEST(TopFrame, AServerThatStartedAgainCountsFromNothing) {
-  EXPECT_EQ(next_frame("x", reading_at(0, 100, 10), reading_at(1'000'000'000, 30, 3)).per_second.decisions, 30);
+  EXPECT_EQ(next_picture("x", reading_at(0, 100, 10), reading_at(1'000'000'000, 30, 3)).per_second.decisions, 30);
 }
 
 std::vector<std::string> texts(const std::vector<ScreenLine>& lines) {
@@ -121,18 +121,18 @@ std::vector<std::string> texts(const std::vector<ScreenLine>& lines) {
   return result;
 }
 
-Frame full_frame() {
+Picture full_picture() {
   Reading reading = reading_at(1'000'000'000, 30, 3);
   reading.uptime_seconds = 90;
   reading.memory_bytes = 2048;
   for (const std::string key : {"alice", "\033[2J", "carol"}) reading.keys.push_back({"api", key, {20, 1}});
   reading.holds = {{"job-7", "credits", "alice", 61'000, 500}};
-  return next_frame("127.0.0.1:6380", reading_at(0, 0, 0), reading);
+  return next_picture("127.0.0.1:6380", reading_at(0, 0, 0), reading);
 }
 
 TEST(TopFrame, ShowsEverythingWhereThereIsRoom) {
   EXPECT_THAT(
-      texts(render(full_frame(), {})),
+      texts(render(full_picture(), {})),
       ElementsAre("mete top  127.0.0.1:6380  up 1 min 30 s  connections 0  meters 0  holds 0  memory 2 kB",
                   "decisions 30/s, denied 3/s", "memory only: lost when the server stops", "",
                   "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3", "idle             0         0", "",
@@ -143,22 +143,22 @@ TEST(TopFrame, ShowsEverythingWhereThereIsRoom) {
 }
 
 TEST(TopFrame, ShowsHowDurableItIs) {
-  Frame frame = full_frame();
-  Durability& durability = frame.reading.durability;
+  Picture picture = full_picture();
+  Durability& durability = picture.reading.durability;
   durability = {.is_durable = 1, .journal_bytes = 2048, .last_sync_us = 1250, .failure = {}, .snapshot_failure = {}};
-  EXPECT_EQ(texts(render(frame, {}))[2], "durable  journal 2 kB  last sync 1.2 ms");
+  EXPECT_EQ(texts(render(picture, {}))[2], "durable  journal 2 kB  last sync 1.2 ms");
   durability.is_saving = 1;
   durability.saving_percent = 42;
-  EXPECT_EQ(texts(render(frame, {}))[2],
+  EXPECT_EQ(texts(render(picture, {}))[2],
             "durable  journal 2 kB  last sync 1.2 ms  snapshot [########............] 42%");
   durability.failure = "no\nspace";
   durability.snapshot_failure = "none";
-  const auto lines = texts(render(frame, {}));
+  const auto lines = texts(render(picture, {}));
   EXPECT_EQ(lines[2], R"(*DISK FAILED, restart needed: no\nspace)");
   EXPECT_EQ(lines[4], "*SNAPSHOT FAILED: none");
 }
 
-Frame node_frame() {
+Picture node_picture() {
   Reading before = reading_at(0, 0, 0);
   before.cluster = {.node = "n1", .state = "ok", .draws = 10, .decisions = 100, .local_decisions = 90};
   Reading after = reading_at(2'000'000'000, 0, 0);
@@ -172,11 +172,11 @@ Frame node_frame() {
                    .decisions = 1'100,
                    .local_decisions = 1'087,
                    .peers = {{"n2", "127.0.0.1:7000", true, 12}, {"n\033", "127.0.0.1:7001", false, -1}}};
-  return next_frame("x", before, after);
+  return next_picture("x", before, after);
 }
 
 TEST(TopFrame, ShowsTheClusterOfANode) {
-  const auto lines = texts(render(node_frame(), {}));
+  const auto lines = texts(render(node_picture(), {}));
   EXPECT_EQ(lines[3],
             "node n1 of 3  linked 1 of 2  shares 2  held 1,500  outstanding 1,600  stranded 7  draws 3/s  local 99.7%");
   EXPECT_EQ(lines[5], "*PEER     ADDRESS         LINK  LAG");
@@ -185,41 +185,41 @@ TEST(TopFrame, ShowsTheClusterOfANode) {
 }
 
 TEST(TopFrame, WithoutDecisionsThereIsNoHitRate) {
-  const Reading reading = node_frame().reading;
-  EXPECT_THAT(texts(render(next_frame("x", reading, reading), {}))[3], EndsWith("draws 0/s  local -"));
-  EXPECT_THAT(texts(render(first_frame("x", reading), {}))[3], EndsWith("draws -  local -"));
+  const Reading reading = node_picture().reading;
+  EXPECT_THAT(texts(render(next_picture("x", reading, reading), {}))[3], EndsWith("draws 0/s  local -"));
+  EXPECT_THAT(texts(render(first_picture("x", reading), {}))[3], EndsWith("draws -  local -"));
 }
 
 TEST(TopFrame, ANodeThatCannotDrawSaysSo) {
-  Frame frame = node_frame();
-  frame.reading.cluster.state = "unreachable";
-  EXPECT_THAT(texts(render(frame, {}))[3], StartsWith("*SHARED STORE UNREACHABLE: "));
-  frame.reading.cluster.halted = "the store was wiped\n";
-  EXPECT_EQ(texts(render(frame, {}))[3], R"(*NOTHING IS DRAWN: the store was wiped\n)");
+  Picture picture = node_picture();
+  picture.reading.cluster.state = "unreachable";
+  EXPECT_THAT(texts(render(picture, {}))[3], StartsWith("*SHARED STORE UNREACHABLE: "));
+  picture.reading.cluster.halted = "the store was wiped\n";
+  EXPECT_EQ(texts(render(picture, {}))[3], R"(*NOTHING IS DRAWN: the store was wiped\n)");
 }
 
 TEST(TopFrame, AsJsonOnlyANodeHasACluster) {
-  const auto json = [](const Frame& frame) {
+  const auto json = [](const Picture& picture) {
     std::string text;
     wire::JsonWriter writer(text);
     writer.begin_object();
-    write_frame(frame, writer);
+    write_picture(picture, writer);
     writer.end_object();
     return text;
   };
-  EXPECT_THAT(json(node_frame()), HasSubstr(R"("draws_per_s":3,"local_permille":997,"peers":[{"name":"n2",)"));
-  EXPECT_THAT(json(full_frame()), Not(HasSubstr("cluster")));
+  EXPECT_THAT(json(node_picture()), HasSubstr(R"("draws_per_s":3,"local_permille":997,"peers":[{"name":"n2",)"));
+  EXPECT_THAT(json(full_picture()), Not(HasSubstr("cluster")));
 }
 
 TEST(TopFrame, FitsIntoAnySize) {
   for (std::size_t rows = 0; rows < 20; ++rows) {
     for (const std::size_t columns : {0U, 1U, 10U, 40U, 200U}) {
-      const auto lines = render(full_frame(), {.columns = columns, .rows = rows});
+      const auto lines = render(full_picture(), {.columns = columns, .rows = rows});
       EXPECT_LE(lines.size(), rows);
       for (const ScreenLine& line : lines) EXPECT_LE(columns_of(line.text), columns);
     }
   }
-  EXPECT_THAT(texts(render(full_frame(), {.columns = 30, .rows = 11})),
+  EXPECT_THAT(texts(render(full_picture(), {.columns = 30, .rows = 11})),
               ElementsAre("mete top  127.0.0.1:6380", "up 1 min 30 s  connections 0", "meters 0  holds 0  memory 2 kB",
                           "decisions 30/s, denied 3/s", "memory only: lost when the se…", "",
                           "*LIMIT  DECISIONS/S  DENIED/S", "api             30         3", "",
@@ -227,7 +227,7 @@ TEST(TopFrame, FitsIntoAnySize) {
 }
 
 TEST(TopFrame, TheFirstHasNoRates) {
-  const auto lines = texts(render(first_frame("x", reading_at(0, 30, 3)), {}));
+  const auto lines = texts(render(first_picture("x", reading_at(0, 30, 3)), {}));
   EXPECT_EQ(lines[1], "measuring …");
   EXPECT_EQ(lines[5], "api              -         -");
 }

@@ -1,4 +1,4 @@
-#include "cli/top/frame.h"
+#include "cli/top/picture.h"
 
 #include <algorithm>
 
@@ -130,26 +130,26 @@ std::vector<ScreenLine> durability_lines(const Durability& durability, std::size
 }
 
 // Nothing, unless the server is a node of a cluster.
-std::vector<ScreenLine> cluster_lines(const Frame& frame, std::size_t columns) {
-  const ClusterReading& cluster = frame.reading.cluster;
+std::vector<ScreenLine> cluster_lines(const Picture& picture, std::size_t columns) {
+  const ClusterReading& cluster = picture.reading.cluster;
   if (!cluster.is_node()) return {};
-  auto lines = flow(cluster_parts(cluster, frame.has_rates ? std::optional(frame.cluster) : std::nullopt), columns);
+  auto lines = flow(cluster_parts(cluster, picture.has_rates ? std::optional(picture.cluster) : std::nullopt), columns);
   const std::string trouble = cluster_trouble(cluster);
   if (!trouble.empty()) lines.insert(lines.begin(), {trouble, true});
   return lines;
 }
 
-std::vector<ScreenLine> header(const Frame& frame, std::size_t columns) {
-  const Reading& reading = frame.reading;
-  auto lines = flow({"mete top", printable(frame.server), "up " + duration_text(reading.uptime_seconds * 1'000),
+std::vector<ScreenLine> header(const Picture& picture, std::size_t columns) {
+  const Reading& reading = picture.reading;
+  auto lines = flow({"mete top", printable(picture.server), "up " + duration_text(reading.uptime_seconds * 1'000),
                      "connections " + number_text(reading.connections), "meters " + number_text(reading.meters),
                      "holds " + number_text(reading.open_holds), "memory " + size_text(reading.memory_bytes)},
                     columns);
-  lines.push_back({.text = frame.has_rates ? "decisions " + number_text(frame.per_second.decisions) + "/s, denied " +
-                                                 number_text(frame.per_second.denied) + "/s"
-                                           : "measuring …"});
+  lines.push_back({.text = picture.has_rates ? "decisions " + number_text(picture.per_second.decisions) +
+                                                   "/s, denied " + number_text(picture.per_second.denied) + "/s"
+                                             : "measuring …"});
   for (ScreenLine& line : durability_lines(reading.durability, columns)) lines.push_back(std::move(line));
-  for (ScreenLine& line : cluster_lines(frame, columns)) lines.push_back(std::move(line));
+  for (ScreenLine& line : cluster_lines(picture, columns)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -198,36 +198,36 @@ class Tables {
   std::vector<Shown> tables_;
 };
 
-Table peers_table(const Frame& frame, const Tables& tables) {
+Table peers_table(const Picture& picture, const Tables& tables) {
   Table table({{"PEER"}, {"ADDRESS"}, {"LINK"}, {"LAG", Table::kRight}});
-  for (const PeerReading& each : frame.reading.cluster.peers) {
+  for (const PeerReading& each : picture.reading.cluster.peers) {
     table.add({tables.name(each.name), tables.name(each.address), each.is_linked ? "up" : "down",
                each.is_linked ? number_text(each.lag) : "-"});
   }
   return table;
 }
 
-Table limits_table(const Frame& frame, const Tables& tables) {
+Table limits_table(const Picture& picture, const Tables& tables) {
   Table table({{"LIMIT"}, {"DECISIONS/S", Table::kRight}, {"DENIED/S", Table::kRight}});
-  for (const auto& [limit, count] : frame.limits) {
-    table.add({tables.name(limit), frame.has_rates ? number_text(count.decisions) : "-",
-               frame.has_rates ? number_text(count.denied) : "-"});
+  for (const auto& [limit, count] : picture.limits) {
+    table.add({tables.name(limit), picture.has_rates ? number_text(count.decisions) : "-",
+               picture.has_rates ? number_text(count.denied) : "-"});
   }
   return table;
 }
 
-Table keys_table(const Frame& frame, const Tables& tables) {
+Table keys_table(const Picture& picture, const Tables& tables) {
   Table table({{"BUSIEST KEY"}, {"LIMIT"}, {"DECISIONS/S", Table::kRight}, {"DENIED/S", Table::kRight}});
-  for (const BusyKey& each : frame.reading.keys) {
+  for (const BusyKey& each : picture.reading.keys) {
     table.add({tables.name(each.key), tables.name(each.limit), number_text(each.per_second.decisions),
                number_text(each.per_second.denied)});
   }
   return table;
 }
 
-Table holds_table(const Frame& frame, const Tables& tables) {
+Table holds_table(const Picture& picture, const Tables& tables) {
   Table table({{"OLDEST HOLD"}, {"LIMIT"}, {"KEY"}, {"AGE", Table::kRight}, {"EXPIRES"}});
-  for (const OldHold& each : frame.reading.holds) {
+  for (const OldHold& each : picture.reading.holds) {
     table.add({tables.name(each.id), tables.name(each.limit), tables.name(each.key), duration_text(each.age_ms),
                moment_text(each.expires_in_ms)});
   }
@@ -247,56 +247,56 @@ void write_durability(const Durability& durability, wire::JsonWriter& writer) {
 
 }  // namespace
 
-Frame first_frame(std::string server, Reading reading) {
-  Frame frame{
+Picture first_picture(std::string server, Reading reading) {
+  Picture picture{
       .server = std::move(server), .reading = std::move(reading), .per_second = {}, .cluster = {}, .limits = {}};
-  for (const auto& [limit, count] : frame.reading.limits) frame.limits.emplace_back(limit, DecisionCount());
-  return frame;
+  for (const auto& [limit, count] : picture.reading.limits) picture.limits.emplace_back(limit, DecisionCount());
+  return picture;
 }
 
-Frame next_frame(std::string server, const Reading& before, Reading after) {
+Picture next_picture(std::string server, const Reading& before, Reading after) {
   const std::uint64_t elapsed_ns = after.at_ns - before.at_ns;
   const DecisionCount per_second = rates(before.all, after.all, elapsed_ns);
   const ClusterRates cluster = cluster_rates(before.cluster, after.cluster, elapsed_ns);
-  Frame frame{.server = std::move(server),
-              .reading = std::move(after),
-              .has_rates = true,
-              .per_second = per_second,
-              .cluster = cluster,
-              .limits = {}};
-  for (const auto& [limit, count] : frame.reading.limits) {
+  Picture picture{.server = std::move(server),
+                  .reading = std::move(after),
+                  .has_rates = true,
+                  .per_second = per_second,
+                  .cluster = cluster,
+                  .limits = {}};
+  for (const auto& [limit, count] : picture.reading.limits) {
     const auto earlier = before.limits.find(limit);
     const DecisionCount counted = earlier == before.limits.end() ? DecisionCount() : earlier->second;
-    frame.limits.emplace_back(limit, rates(counted, count, elapsed_ns));
+    picture.limits.emplace_back(limit, rates(counted, count, elapsed_ns));
   }
-  std::stable_sort(frame.limits.begin(), frame.limits.end(),
+  std::stable_sort(picture.limits.begin(), picture.limits.end(),
                    [](const auto& a, const auto& b) { return a.second.decisions > b.second.decisions; });
-  return frame;
+  return picture;
 }
 
-std::vector<ScreenLine> render(const Frame& frame, ScreenSize size) {
-  std::vector<ScreenLine> lines = header(frame, size.columns);
+std::vector<ScreenLine> render(const Picture& picture, ScreenSize size) {
+  std::vector<ScreenLine> lines = header(picture, size.columns);
   Tables tables(size);
-  tables.add(peers_table(frame, tables));
-  tables.add(limits_table(frame, tables));
-  tables.add(keys_table(frame, tables));
-  tables.add(holds_table(frame, tables));
+  tables.add(peers_table(picture, tables));
+  tables.add(limits_table(picture, tables));
+  tables.add(keys_table(picture, tables));
+  tables.add(holds_table(picture, tables));
   tables.append_to(lines);
   if (lines.size() > size.rows) lines.resize(size.rows);
   for (ScreenLine& line : lines) line.text = cut(line.text, size.columns);
   return lines;
 }
 
-void write_frame(const Frame& frame, wire::JsonWriter& writer) {
-  const Reading& reading = frame.reading;
-  writer.member("server", frame.server).member("uptime_s", reading.uptime_seconds);
+void write_picture(const Picture& picture, wire::JsonWriter& writer) {
+  const Reading& reading = picture.reading;
+  writer.member("server", picture.server).member("uptime_s", reading.uptime_seconds);
   writer.member("connections", reading.connections).member("meters", reading.meters);
   writer.member("holds", reading.open_holds).member("memory_bytes", reading.memory_bytes);
   write_durability(reading.durability, writer);
-  if (reading.cluster.is_node()) write_cluster(reading.cluster, frame.cluster, writer);
-  write_rates(frame.per_second, writer);
+  if (reading.cluster.is_node()) write_cluster(reading.cluster, picture.cluster, writer);
+  write_rates(picture.per_second, writer);
   writer.name("limits").begin_array();
-  for (const auto& [limit, count] : frame.limits) {
+  for (const auto& [limit, count] : picture.limits) {
     writer.begin_object().member("limit", limit);
     write_rates(count, writer);
     writer.end_object();

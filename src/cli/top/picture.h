@@ -1,4 +1,4 @@
-// Frame: what `mete top` shows, out of two readings; as lines for a terminal of any size, and as JSON.
+// Picture: what `mete top` shows, out of two readings; as lines for a terminal of any size, and as JSON.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct ClusterRates {
   std::optional<std::int64_t> local_permille = {};
 };
 
-struct Frame {
+struct Picture {
   std::string server;
   Reading reading;         // the later one
   bool has_rates = false;  // there was an earlier one
@@ -39,13 +39,13 @@ struct Frame {
   std::vector<std::pair<std::string, DecisionCount>> limits;  // a second, the busiest first
 };
 
-// The first frame has no reading before it.
-Frame first_frame(std::string server, Reading reading);
-Frame next_frame(std::string server, const Reading& before, Reading after);
+// The first picture has no reading before it.
+Picture first_picture(std::string server, Reading reading);
+Picture next_picture(std::string server, const Reading& before, Reading after);
 
 // Cut to the size: the tables share the rows that there are.
-std::vector<ScreenLine> render(const Frame& frame, ScreenSize size);
-// The members of the frame, into an object that is open.
-void write_frame(const Frame& frame, wire::JsonWriter& writer);
+std::vector<ScreenLine> render(const Picture& picture, ScreenSize size);
+// The members of the picture, into an object that is open.
+void write_picture(const Picture& picture, wire::JsonWriter& writer);
 
 }  // namespace mete::cli
