@@ -11,6 +11,10 @@ Error unknown_limit(std::string_view name) {
   return {ErrorCode::kNoLimit, "unknown limit '" + std::string(name) + "'"};
 }
 
+Error reserved_key(std::string_view key) {
+  return base::invalid("key '" + std::string(key) + "' is for what nodes keep for themselves");
+}
+
 Error no_hold(std::string_view id) {
   return {ErrorCode::kNoHold, "no hold '" + std::string(id) + "': it is unknown, or was forgotten"};
 }

@@ -12,6 +12,8 @@ namespace mete::core {
 enum class KeyType : std::uint8_t;
 
 Error unknown_limit(std::string_view name);
+// Of a meter that nodes keep for themselves (core/reserved.h).
+Error reserved_key(std::string_view key);
 Error no_hold(std::string_view id);
 // Why an operation on a hold that is not open is refused.
 Error not_open(std::string_view id, HoldState state);

@@ -19,6 +19,9 @@ inline bool is_reserved_limit(std::string_view name) {
   return name.starts_with(kReservedLimits) && !name.starts_with(kQuotaLimits);
 }
 
+// Its amount is no bound of anybody's: who could charge it would have the limit without an end.
+inline bool is_reserved_key(std::string_view key) { return key == kGenerationKey; }
+
 inline bool is_reserved_tag(std::string_view tag) { return tag.starts_with(kReservedMark); }
 
 // An id may begin with a part in braces, by which it lies with its key (store/hash_tag.h).

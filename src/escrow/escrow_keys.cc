@@ -51,6 +51,7 @@ std::string quota_key(std::string_view name) {
 }
 
 Result<Limit> quota_limit(std::string_view key, const core::QuotaRule& rule) {
+  if (core::is_reserved_key(key)) return core::reserved_key(key);
   const std::string name = quota_name(key);
   if (name.size() > kNameBytesMax) {
     return base::invalid("key: a quota of a cluster has a key of at most " +

@@ -9,10 +9,17 @@ Error not_for_clients(std::string_view field, std::string_view text) {
                        "': such names are for what nodes keep for themselves");
 }
 
+std::optional<Error> refusal(const core::MeterName& meter) {
+  if (core::is_reserved_limit(meter.limit)) return core::unknown_limit(meter.limit);
+  if (core::is_reserved_key(meter.key)) return core::reserved_key(meter.key);
+  return std::nullopt;
+}
+
 std::optional<Error> refusal(std::span<const Charge> charges) {
-  const auto is_reserved = [](const Charge& charge) { return core::is_reserved_limit(charge.limit); };
-  const auto found = std::find_if(charges.begin(), charges.end(), is_reserved);
-  return found == charges.end() ? std::nullopt : std::optional(core::unknown_limit(found->limit));
+  for (const Charge& charge : charges) {
+    if (auto error = refusal(core::MeterName{charge.limit, charge.key})) return error;
+  }
+  return std::nullopt;
 }
 
 }  // namespace mete::store::reserved

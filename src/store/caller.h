@@ -17,8 +17,9 @@ namespace mete::store {
 namespace reserved {
 
 Error not_for_clients(std::string_view field, std::string_view text);
-// The first of the charges' limits that is reserved.
+// Of the first that is reserved.
 std::optional<Error> refusal(std::span<const Charge> charges);
+std::optional<Error> refusal(const core::MeterName& meter);
 
 // Why a client may not carry that out; none: it may.
 template <class What>
@@ -30,13 +31,15 @@ std::optional<Error> refusal(const What& operation) {
       if (auto error = refusal(std::span<const Charge>(operation.charges))) return error;
     }
     if constexpr (requires { operation.meter; }) {
-      if (core::is_reserved_limit(operation.meter.limit)) return core::unknown_limit(operation.meter.limit);
+      if (auto error = refusal(operation.meter)) return error;
     }
-    if constexpr (std::is_same_v<What, core::Override>) {
-      if (operation.meter.key == core::kGenerationKey) return not_for_clients("key", operation.meter.key);
-    }
-    if constexpr (std::is_same_v<What, core::ScanUsage> || std::is_same_v<What, core::ShiftUsage>) {
+    if constexpr (std::is_same_v<What, core::ScanUsage>) {
       if (core::is_reserved_limit(operation.limit)) return core::unknown_limit(operation.limit);
+    }
+    if constexpr (std::is_same_v<What, core::ShiftUsage>) {
+      for (const core::Shift& shift : operation.shifts) {
+        if (auto error = refusal(core::MeterName{operation.limit, shift.key})) return error;
+      }
     }
     if constexpr (std::is_same_v<What, core::Define>) {
       const std::string& name = operation.limit.name();
@@ -89,6 +92,17 @@ Result<typename What::Answer> run_for_client(Store& store, const What& operation
     if constexpr (std::is_same_v<What, core::TakeEach>) {
       for (std::size_t i = 0; i < operation.charges.size(); ++i) {
         operation.answers[i] = run_for_client(store, Take{.charges = operation.charges.subspan(i, 1)}, execution);
+      }
+      return {};
+    } else if constexpr (std::is_same_v<What, core::ShiftUsage>) {
+      if (core::is_reserved_limit(operation.limit)) return std::move(*error);
+      for (std::size_t i = 0; i < operation.shifts.size(); ++i) {
+        const core::ShiftUsage one = operation.part(i, 1);
+        if (auto refused = reserved::refusal(one)) {
+          operation.answers[i] = std::move(*refused);
+        } else if (auto done = store.run(one, execution); !done) {
+          return done;
+        }
       }
       return {};
     } else {

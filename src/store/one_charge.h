@@ -43,7 +43,7 @@ class OneCharge {
 
  private:
   [[nodiscard]] bool is_direct(const Charge& charge) const {
-    return embedded_ != nullptr && core::is_plainly_valid(charge);
+    return embedded_ != nullptr && core::is_plainly_valid(charge) && !core::is_reserved_key(charge.key);
   }
   // Out of line, so that the usual way has a small frame.
   [[gnu::noinline]] Result<core::Verdict> take_by_name(const Charge& charge) const {

@@ -181,6 +181,36 @@ class WentBack(unittest.TestCase):
         self.assertIn("signs of life of node 'a', and there were", self.nodes[0].refusal())
 
 
+class Clients(unittest.TestCase):
+    """Who may use a limit, and knows how nodes keep their books."""
+
+    def test_the_key_of_a_generation_is_nobodys_over_http_either(self):
+        """Its amount is a random number: whoever could charge it would have the limit without an end."""
+        cluster = Cluster(self)
+        (node,) = cluster.nodes("a")
+        cluster.define([node], "api", WINDOW)
+        charges = [{"limit": "api", "key": "mete-generation", "cost": 1_000_000}]
+        for place in (("--escrow-shared", cluster.url, "--escrow-node", "web", "--data", cluster.folder / "web"),
+                      ("--store", cluster.url)):
+            server = harness.Server(self, "--resp", f"127.0.0.1:{harness.free_port()}", "--http", "127.0.0.1:0", *place,
+                                    listen=False)
+            client = server.http()
+            harness.wait_until(lambda: harness.ask_http(client, "GET", "/readyz").status == 200, "that it is ready")
+            for path, body in (("take", {"charges": charges}), ("take", {"charges": charges, "id": "once"}),
+                               ("holds", {"charges": charges, "ttl_ms": 60_000}), ("give", {"charges": charges})):
+                with self.subTest(place=place[0], path=path):
+                    answer = harness.ask_http(client, "POST", f"/v1/{path}", body)
+                    self.assertEqual(answer.status, 400)
+                    self.assertIn("key 'mete-generation' is for", answer.json["error"]["message"])
+            self.assertEqual(harness.ask_http(client, "GET", "/v1/meters/api/mete-generation").status, 400)
+        for server in (node, cluster.shared):
+            for command in ("TAKE api mete-generation COST 1000000", "GIVE api mete-generation",
+                            "HOLD api mete-generation TTL 1m"):
+                with self.subTest(command=command):
+                    self.assertIn("key 'mete-generation' is for", server.line(command))
+        self.assertEqual(cluster.shared.ask("STORE", "USAGE", "api", "mete-generation")[1:3], [0, 0])
+
+
 class Exchange(unittest.TestCase):
     """What goes between nodes at their RESP listeners: STORE MERGE."""
 

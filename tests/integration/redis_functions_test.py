@@ -215,6 +215,10 @@ class RedisFunctions(unittest.TestCase):
         for name, words in (("take", [1]), ("peek", [1]), ("usage", []), ("give", [1]), ("hold", [1, "TTL", 1000, "ID", "i"])):
             with self.subTest(name=name):
                 self.assertEqual(self.call(name, ["k"], "mete.own", *words).code, "NOLIMIT")
+        for name, words in (("take", [1]), ("take", [1, "FORCE"]), ("peek", [1]), ("usage", []), ("give", [1]),
+                            ("hold", [1, "TTL", 1000, "ID", "i"])):
+            with self.subTest(name=name, words=words):
+                self.assertIn("key 'mete-generation' is for", self.call(name, ["mete-generation"], "stock", *words))
         for id in ("mete-1", "{k}mete-1"):
             for name, words in (("take", ["ID", id]), ("give", ["ID", id]), ("hold", ["TTL", 1000, "ID", id])):
                 with self.subTest(name=name, id=id):

@@ -104,6 +104,48 @@ TEST_F(EscrowPromise, DrawsAreNobodysButTheNodes) {
   }
 }
 
+// A generation is the amount of a key that nobody has, and no bound: whoever could charge that key would have the limit
+// without an end.
+TEST_F(EscrowPromise, NobodyChargesTheKeyOfTheGeneration) {
+  serving::MeteServer keeper(std::make_unique<store::EmbeddedStore>(Options{}));
+  EscrowParts parts;
+  parts.local = std::make_unique<store::EmbeddedStore>(Options{});
+  parts.shared = store::open_closed_store(keeper.url(), {}).value();
+  parts.node = "a";
+  parts.incarnation = 1;
+  serving::MeteServer front(EscrowStore::open(std::move(parts)).value());
+  support::RedisClient at_node(front.port());
+  support::RedisClient at_keeper(keeper.port());
+  at_node.call({"LIMIT", "SET", "api", "WINDOW", "100", "PER", "1h", "SCOPE", "escrow"});
+  ASSERT_TRUE(keeper.store().override_of({"api", "mete-generation"}).value().has_value());
+  const auto is_refused = HasSubstr("ERR key 'mete-generation' is for what nodes keep for themselves");
+  for (support::RedisClient* client : {&at_node, &at_keeper}) {
+    for (const std::vector<std::string_view>& command : std::initializer_list<std::vector<std::string_view>>{
+             {"TAKE", "api", "mete-generation"},
+             {"TAKE", "api", "mete-generation", "COST", "1000000"},
+             {"TAKE", "api", "mete-generation", "COST", "1000000", "ID", "once"},
+             {"TAKE", "api", "mete-generation", "COST", "1000000", "FORCE"},
+             {"TAKE", "api", "mete-generation", "COST", "1000000", "UPTO"},
+             {"TAKE", "api", "k", "AND", "api", "mete-generation"},
+             {"PEEK", "api", "mete-generation"},
+             {"HOLD", "api", "mete-generation", "TTL", "1m"},
+             {"GIVE", "api", "mete-generation", "COST", "10"},
+             {"RECONCILE", "api", "mete-generation", "5"},
+             {"USAGE", "api", "mete-generation"},
+             {"HOLDS", "api", "mete-generation"},
+             {"LIMIT", "OVERRIDE", "api", "mete-generation", "5"}}) {
+      EXPECT_THAT(client->call(command).text, is_refused) << command[0] << (client == &at_node ? " node" : " keeper");
+    }
+    EXPECT_EQ(client->call({"TAKE", "api", "k", "COST", "0"}).elements.at(0).integer, 1);
+  }
+  // A quota of that name is a limit with that key.
+  EXPECT_THAT(at_node.call({"QUOTASET", "mete-generation", "10", "60"}).text, is_refused);
+  EXPECT_THAT(at_node.call({"QUOTAINCR", "mete-generation", "10", "60", "5"}).text, is_refused);
+  EXPECT_EQ(at_node.call({"INCR", "mete-generation"}).integer, 1) << "a counter is no limit";
+  const Usage usage = keeper.store().usage({"api", "mete-generation"}).value();
+  EXPECT_EQ(usage.used + usage.held, 0);
+}
+
 // --- Generations -----------------------------------------------------------------------------------------------------
 
 TEST_F(EscrowPromise, ALimitThatWasDroppedAndDefinedAgainIsAnotherOne) {

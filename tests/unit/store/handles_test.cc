@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/caller.h"
 #include "store/embedded/embedded_store.h"
 
 namespace mete {
@@ -193,6 +194,34 @@ TEST(Handles, ReachNoReservedLimit) {
   EXPECT_THROW(std::ignore = limiter.meter("mete.nodes", "a").allow(), Failure);
   EXPECT_EQ((*limiter.take_each({{"mete.nodes", "a"}}))[0].error().code, ErrorCode::kNoLimit);
   EXPECT_EQ(kept.usage({"mete.nodes", "a"})->used, 0);
+}
+
+// Its amount is no bound of anybody's.
+TEST(Handles, ReachNoReservedKey) {
+  auto store = std::make_unique<store::EmbeddedStore>(Options());
+  store::EmbeddedStore& kept = *store;
+  ASSERT_TRUE(kept.define(stock("api").amount(10)).has_value());
+  ASSERT_TRUE(kept.set_override({"api", "mete-generation"}, 1'000'000).has_value());
+  Limiter limiter(std::move(store));
+  constexpr std::string_view kKey = "mete-generation";
+  EXPECT_EQ(limiter.usage("api", kKey).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(limiter.take("api", kKey, 100).error().code, ErrorCode::kInvalid);
+  EXPECT_THROW(std::ignore = limiter.allow("api", kKey), Failure);
+  EXPECT_EQ(limiter.limit("api").take(kKey).error().code, ErrorCode::kInvalid);
+  EXPECT_THROW(std::ignore = limiter.limit("api").allow(kKey), Failure);
+  EXPECT_EQ(limiter.meter("api", kKey).take().error().code, ErrorCode::kInvalid);
+  EXPECT_THROW(std::ignore = limiter.meter("api", kKey).allow(), Failure);
+  const auto each = limiter.take_each({{"api", kKey}, {"api", "alice"}}).value();
+  EXPECT_EQ(each[0].error().code, ErrorCode::kInvalid);
+  EXPECT_TRUE(each[1]->allowed());
+  // What is brought from elsewhere, key by key.
+  const core::Shift shifts[] = {{kKey, 5}, {"bob", 5}};
+  Result<core::Shifted> shifted[2] = {core::Shifted(), core::Shifted()};
+  store::Execution execution;
+  ASSERT_TRUE(store::run_for_client(kept, core::ShiftUsage{"api", kept.now(), shifts, shifted}, execution).has_value());
+  EXPECT_EQ(shifted[0].error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(shifted[1]->change, 5);
+  EXPECT_EQ(kept.usage({"api", kKey})->used, 0);
 }
 
 TEST(TakeEach, AnswersEachByItself) {

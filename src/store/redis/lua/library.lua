@@ -121,6 +121,7 @@ local function charges_of(keys, argv, least)
     local name = argv[2 * i - 1]
     if not name then refuse('ERR', 'the limit of key ' .. i .. ' is missing') end
     local cost = whole(argv[2 * i], 'cost', least, kMax)
+    if key == 'mete-generation' then refuse('ERR', "key '" .. key .. "' is for what nodes keep for themselves") end
     local meter = meter_name(name, sized(key, 'a key', kKeyBytes))
     if seen[meter] then refuse('ERR', 'a limit of a key stands there twice: add up the costs') end
     seen[meter] = true

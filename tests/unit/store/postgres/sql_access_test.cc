@@ -196,6 +196,57 @@ TEST(SqlAccess, WhatNodesKeepIsForTheAdminAlone) {
   EXPECT_EQ(boss.ask("select amount, remaining from mete.commit('mete-1', '{20}')"), "20|80");
 }
 
+// The amount of that key is a number of the nodes', and no bound.
+TEST(SqlAccess, TheKeyOfTheGenerationIsNobodys) {
+  PostgresServer& postgres = server_with_roles();
+  SqlSession worker(postgres, "worker");
+  SqlSession boss(postgres, "boss");
+  const std::string refusal = "MT001 key 'mete-generation' is for what nodes keep for themselves";
+  for (const std::string limit : {"plain", "moving", "drip"}) {
+    const std::string rule = limit == "plain"    ? "'window', 100, '1 hour'"
+                             : limit == "moving" ? "'sliding', 100, '1 hour'"
+                                                 : "'bucket', 100, '1 hour'";
+    ASSERT_EQ(boss.ask("select mete.define('" + limit + "', " + rule + ")"), "");
+    ASSERT_NE(boss.ask("select mete_private.store_override('" + limit + "', 'mete-generation', 1000000, 0)"), "");
+    const std::string of_key = "'" + limit + "', 'mete-generation'";
+    const std::string each = "array['" + limit + "'], array['mete-generation'], array[5]::bigint[]";
+    const std::string charges = R"('[{"limit": ")" + limit + R"(", "key": "mete-generation"}]')";
+    for (SqlSession* session : {&worker, &boss}) {
+      for (const std::string& call :
+           {"mete.take(" + of_key + ", 5)",
+            "mete.take(" + of_key + ", 5, id => 'once')",
+            "mete.take(" + of_key + ", 5, mode => 'force')",
+            "mete.take(" + of_key + ", 5, mode => 'up_to')",
+            "mete.take_all(" + charges + ")",
+            "mete.peek(" + of_key + ")",
+            "mete.peek_all(" + charges + ")",
+            "mete.give(" + of_key + ")",
+            "mete.give_all(" + charges + ")",
+            "mete.hold(" + of_key + ", 5, '1 hour')",
+            "mete.hold(" + of_key + ", 5, '1 hour', tag => 'job')",
+            "mete.hold_all(" + charges + ", '1 hour')",
+            "mete.usage(" + of_key + ")",
+            "mete_private.store_take_one(" + of_key + ", 5, 0)",
+            "mete_private.store_take(" + each + ", 'take', null, null, null, false, false, 0, 0, false)",
+            "mete_private.store_hold_one(" + of_key + ", 5, 'h', 1000000, null, false, 0, 0)",
+            "mete_private.store_each(" + each + ", array[''], array[0]::bigint[], array[''], 0, 0)",
+            "mete_private.store_each(" + each + ", array['h'], array[1000000]::bigint[], array[''], 0, 0)",
+            "mete_private.store_peek(" + each + ", 0, true)",
+            "mete_private.store_give(" + each + ", null, 0, 0)",
+            "mete_private.store_usage(" + of_key + ", 0)"}) {
+        EXPECT_EQ(session->ask("select " + call), refusal) << call;
+      }
+    }
+    for (const std::string& call : {"mete.override(" + of_key + ", 5)", "mete.reconcile(" + of_key + ", 5)"}) {
+      EXPECT_EQ(boss.ask("select " + call), refusal) << call;
+    }
+    EXPECT_EQ(boss.ask("select mete_private.store_override_of(" + of_key + ")"), "1000000");
+    EXPECT_EQ(boss.ask("select count(*) from mete_private.store_scan('" + limit + "', 0, 10, 0) where key is not null"),
+              "0");
+    EXPECT_EQ(worker.ask("select remaining from mete.take('" + limit + "', 'a')"), "99");
+  }
+}
+
 // What the worker makes, in the hope that it is taken for PostgreSQL's own.
 constexpr const char* kShadows =
     "set search_path = public, pg_catalog;"

@@ -15,6 +15,12 @@ create or replace function mete_private._refuse_argument(message text) returns v
   select mete_private._refuse('MT001', message)
 $$;
 
+-- The amount of the key mete-generation is a number that nodes keep for themselves (core/reserved.h): whoever could charge
+-- it would have the limit without an end.
+create or replace function mete_private._refuse_reserved_key() returns void language sql as $$
+  select mete_private._refuse_argument('key ''mete-generation'' is for what nodes keep for themselves')
+$$;
+
 -- The limit of a name, if the caller may use it.
 create or replace function mete_private._limit(name text) returns mete.limits
 language plpgsql stable as $$

@@ -249,6 +249,7 @@ declare
   l mete.limits;
   o mete.opened;
 begin
+  if 'mete-generation' = any (keys) then perform mete_private._refuse_reserved_key(); end if;
   select a.charged, a.opened, a.now_us into charged, opened, now_us from mete_private._open_all(charged, floor_us, wants_usages) a;
   j := mete_private._judge(charged, opened, mode, now_us, wants_usages);
   r := j.r;

@@ -58,6 +58,7 @@ begin
       return r;
     end if;
   end if;
+  if 'mete-generation' = any (keys) then perform mete_private._refuse_reserved_key(); end if;
   charged := mete_private._charged_meters(limits, keys, costs);
   select a.charged, a.opened, a.now_us into charged, opened, now_us from mete_private._open_all(charged, floor_us, true) a;
   for i in 1 .. cardinality(charged) loop

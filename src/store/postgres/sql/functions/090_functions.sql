@@ -21,9 +21,10 @@ begin
   for i in 1 .. cardinality(limits) loop
     -- Told apart from how it is wrong, which is seldom asked: a call costs ten times as much as a condition.
     continue when octet_length(limits[i]) between 1 and 128 and octet_length(keys[i]) between 1 and 512 and
-      costs[i] between lowest and 9007199254740991;
+      keys[i] <> 'mete-generation' and costs[i] between lowest and 9007199254740991;
     perform mete_private._check_text('limit name', limits[i], 128);
     perform mete_private._check_text('key', keys[i], 512);
+    if keys[i] = 'mete-generation' then perform mete_private._refuse_reserved_key(); end if;
     perform mete_private._check_range(format('cost of ''%s''', limits[i]), costs[i], lowest);
   end loop;
 end $$;

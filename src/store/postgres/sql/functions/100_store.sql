@@ -84,7 +84,7 @@ begin
   with charges as materialized (
     select c.i::integer as i, c.key collate "C" as key, c.cost, nullif(c.id, '') as id, c.ttl_us,
       nullif(c.tag, '') as tag, l.id as limit_id, l.revision, l.capacity, l.records, l.kind <> 'stock' as has_end,
-      l.is_plain and (l.only_for is null or mete_private._may_use(l.only_for)) as is_plain,
+      l.is_plain and (l.only_for is null or mete_private._may_use(l.only_for)) and c.key <> 'mete-generation' as is_plain,
       (sum(c.cost) over (partition by l.id, c.key order by c.i))::bigint as total
     from unnest(limits, keys, costs, ids, ttls_us, tags) with ordinality c (name, key, cost, id, ttl_us, tag, i)
     left join mete.limits l on l.name = c.name and not l.is_dropped
@@ -289,6 +289,7 @@ create or replace function mete_private.store_usage("limit" text, key text, floo
                                  out remaining bigint, out capacity bigint, out reset_us bigint, out now_us bigint)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  if key = 'mete-generation' then perform mete_private._refuse_reserved_key(); end if;
   select * into used, held, remaining, capacity, reset_us, now_us from mete_private._usage("limit", key, floor_us);
 end $$;
 

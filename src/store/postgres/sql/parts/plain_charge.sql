@@ -9,7 +9,7 @@
       due_us = least(t.due_us, greatest(mete_private._now_us(), floor_us, t.settled_us) + ttl_us)
   from mete.limits l
   where l.name = $1 and not l.is_dropped and l.is_plain and t.limit_id = l.id and t.key = $2 and t.revision = l.revision and
-    t.units between 0 and coalesce(t.own_amount, l.capacity) - $3 and $3 > 0 and
+    t.units between 0 and coalesce(t.own_amount, l.capacity) - $3 and $3 > 0 and $2 <> 'mete-generation' and
     least(t.end_us, t.due_us) > greatest(mete_private._now_us(), floor_us) and (l.only_for is null or mete_private._may_use(l.only_for))
   returning l.id, l.revision, l.records, coalesce(t.own_amount, l.capacity) - t.units, coalesce(t.own_amount, l.capacity),
     greatest(mete_private._now_us(), floor_us, t.start_us, t.settled_us),

@@ -33,7 +33,7 @@
   where l.name = $1 and not l.is_dropped and t.limit_id = l.id and t.key = $2 and t.revision = l.revision and
     t.units - case when l.is_plain then 0 else mete_private._leaving(t.older, l.period_us, n.at_us) end
       between 0 and coalesce(t.own_amount, l.capacity) - $3 and
-    $3 > 0 and least(t.end_us, t.due_us) > greatest(mete_private._now_us(), floor_us) and
+    $3 > 0 and $2 <> 'mete-generation' and least(t.end_us, t.due_us) > greatest(mete_private._now_us(), floor_us) and
     (l.is_plain or
      t.is_ring and not l.shadow and n.at_us >= greatest(t.start_us, t.settled_us) and
        greatest(mete_private._now_us(), floor_us) / s.slot_us = n.at_us / s.slot_us and
