@@ -38,7 +38,7 @@ constexpr std::string_view kWrongFunctions = R"sql(
 constexpr std::string_view kWrongRights = R"sql(
   with functions as (
     select p.oid, p.oid::regprocedure::text as name,
-      n.nspname = 'mete' or p.proname ~ '^store_' or p.proname in ('_now_us', '_timestamp', '_may_use', '_may_use_hold') as is_for_admin,
+      n.nspname = 'mete' or p.proname ~ '^store_' or p.proname in ('_now_us', '_timestamp', '_may_use', '_may_use_hold', '_is_reserved_id') as is_for_admin,
       p.proname not in ('define', 'drop_limit', 'override', 'restrict', 'reconcile', 'expire', 'prune', 'audit',
         'store_define', 'store_override', 'store_reconcile', 'store_shift', 'store_clear', 'store_expire') as is_for_use
     from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace

@@ -45,12 +45,13 @@ TEST(SqlAccess, FunctionsAreForWhomTheyAreMeant) {
   EXPECT_EQ(functions("nobody", "mete_private"), "null");
   EXPECT_EQ(functions("worker", "mete"),
             "cancel commit extend give give_all hold hold_all peek peek_all " + served + " take take_all usage");
-  EXPECT_EQ(functions("worker", "mete_private"), "_may_use _may_use_hold _now_us _timestamp " + served);
+  EXPECT_EQ(functions("worker", "mete_private"), "_is_reserved_id _may_use _may_use_hold _now_us _timestamp " + served);
   EXPECT_EQ(functions("boss", "mete"),
             "audit cancel commit define drop_limit expire extend give give_all hold hold_all override peek peek_all "
             "prune reconcile restrict " +
                 served_all + " take take_all usage");
-  EXPECT_EQ(functions("boss", "mete_private"), "_may_use _may_use_hold _now_us _timestamp " + served_all);
+  EXPECT_EQ(functions("boss", "mete_private"),
+            "_is_reserved_id _may_use _may_use_hold _now_us _timestamp " + served_all);
 }
 
 TEST(SqlAccess, NobodyTouchesTheTables) {
@@ -172,28 +173,46 @@ TEST(SqlAccess, WhatNodesKeepIsForTheAdminAlone) {
   SqlSession boss(postgres, "boss");
   EXPECT_EQ(boss.ask("select mete.define('mete.nodes', 'stock', 100)"), "");
   EXPECT_EQ(boss.ask("select remaining from mete.take('mete.nodes', 'a')"), "99");
-  EXPECT_EQ(boss.ask("select allowed from mete.hold('disk', 'k', 30, '1 hour', 'mete-1', 'mete-a')"), "t");
   const std::string refusal = "42501 limit 'mete.nodes' is not for role worker";
   for (const std::string call :
        {"mete.take('mete.nodes', 'a')", "mete.give('mete.nodes', 'a')", "mete.usage('mete.nodes', 'a')",
         "mete_private.store_take_one('mete.nodes', 'a', 1, 0)"}) {
     EXPECT_EQ(worker.ask("select " + call), refusal) << call;
   }
-  const std::string unknown = "MT003 no hold 'mete-1': it is unknown, or was forgotten";
-  for (const std::string call :
-       {"mete.commit('mete-1')", "mete.commit('mete-1', '{1}')", "mete.commit(tag => 'mete-a')",
-        "mete.cancel('mete-1')", "mete.extend('mete-1', '1 s')",
-        "mete_private.store_close('mete-1', 'cancel', null, false, null, 0, 0)"}) {
-    EXPECT_EQ(worker.ask("select " + call), unknown) << call;
+  // An id may begin with a part in braces: by it a draw lies with its key.
+  for (const std::string id : {"mete-1", "{k}mete-1", "{mete}mete-x", "{}mete-1"}) {
+    ASSERT_EQ(boss.ask("select allowed from mete.hold('disk', 'k', 30, '1 hour', '" + id + "', 'mete-a')"), "t");
+    const auto unknown = [](const std::string& name) {
+      return "MT003 no hold '" + name + "': it is unknown, or was forgotten";
+    };
+    const std::string of_id = "'" + id + "'";
+    for (const std::string& call : {"mete.commit(" + of_id + ")", "mete.commit(" + of_id + ", '{1}')",
+                                    "mete.cancel(" + of_id + ")", "mete.extend(" + of_id + ", '1 s')",
+                                    "mete_private.store_close(" + of_id + ", 'cancel', null, false, null, 0, 0)",
+                                    "mete_private.store_close(" + of_id + ", 'extend', null, false, 1000000, 0, 0)"}) {
+      EXPECT_EQ(worker.ask("select " + call), unknown(id)) << call;
+    }
+    // Nor is its id told to who asks by its tag.
+    for (const std::string call : {"mete.commit(tag => 'mete-a')", "mete.cancel(tag => 'mete-a')",
+                                   "mete.extend(ttl => '1 s', tag => 'mete-a')"}) {
+      EXPECT_EQ(worker.ask("select " + call), unknown("mete-a")) << call;
+    }
+    for (const std::string& view :
+         {std::string("mete.holds where state = 'held'"), "mete_private.store_find_hold(" + of_id + ", 86400000000, 0)",
+          std::string("mete_private.store_oldest_holds(10, 0)"),
+          std::string("mete_private.store_holds_tagged('mete-a', 0)"),
+          std::string("mete_private.store_holds('disk', 'k', 10, 0)")}) {
+      EXPECT_EQ(worker.ask("select count(*) from " + view), "0") << view;
+      EXPECT_EQ(boss.ask("select count(*) from " + view), "1") << view;
+    }
+    EXPECT_EQ(boss.ask("select amount, remaining from mete.commit(" + of_id + ", '{20}')"), "20|80") << id;
+    EXPECT_EQ(boss.ask("select remaining from mete.give('disk', 'k', 20)"), "100");
   }
-  for (const std::string view :
-       {"mete.holds", "mete_private.store_find_hold('mete-1', 86400000000, 0)",
-        "mete_private.store_oldest_holds(10, 0)", "mete_private.store_holds_tagged('mete-a', 0)",
-        "mete_private.store_holds('disk', 'k', 10, 0)"}) {
-    EXPECT_EQ(worker.ask("select count(*) from " + view), "0") << view;
-    EXPECT_EQ(boss.ask("select count(*) from " + view), "1") << view;
+  // Braces alone hide nothing.
+  for (const std::string id : {"{mete-1", "x{k}mete-1", "{k}x-mete-1"}) {
+    EXPECT_EQ(worker.ask("select allowed from mete.hold('disk', 'k', 1, '1 hour', '" + id + "')"), "t");
+    EXPECT_EQ(worker.ask("select remaining from mete.cancel('" + id + "')"), "100") << id;
   }
-  EXPECT_EQ(boss.ask("select amount, remaining from mete.commit('mete-1', '{20}')"), "20|80");
 }
 
 // The amount of that key is a number of the nodes', and no bound.
@@ -331,7 +350,7 @@ TEST(SqlAccess, WhatRunsWithMoreRightsIsPinned) {
           "and not (prosecdef and proconfig @> array['search_path=pg_catalog, pg_temp']) "
           "and not (proname in ('_may_use', '_may_use_hold') and proconfig @> array['search_path=pg_catalog, "
           "pg_temp']) "
-          "and not (proname in ('_now_us', '_timestamp') and prosrc ~ 'operator\\(pg_catalog') "
+          "and not (proname in ('_now_us', '_timestamp', '_is_reserved_id') and prosrc ~ 'operator\\(pg_catalog') "
           // Nothing but a call of what is pinned.
           "and not (proname ~ '^store_' and prosrc ~ '^\\s*select (\\* from )?mete_private\\.store_\\w+\\([$0-9, "
           "]*\\)\\s*$')"),

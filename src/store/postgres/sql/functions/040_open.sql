@@ -46,12 +46,18 @@ begin
     exists (select from unnest(only_for) r join pg_roles on rolname = r where pg_has_role(session_user, r, 'member'));
 end $$;
 
--- Draws of nodes, whose ids begin with mete-, are for mete_admin alone: who ends one takes from the limit what the node
--- goes on to spend.
+-- Whether a node keeps that for itself, as core/reserved.h has it: an id may begin with a part in braces, by which it lies
+-- with its key. In views: see _now_us.
+create or replace function mete_private._is_reserved_id(id text) returns boolean
+language sql immutable as $$
+  select id operator(pg_catalog.~) '^([{][^}]*[}])?mete-'
+$$;
+
+-- Draws of nodes are for mete_admin alone: who ends one takes from the limit what the node goes on to spend.
 create or replace function mete_private._may_use_hold(only_for name[], id text) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-  return mete_private._may_use(case when id not like 'mete-%' then only_for end);
+  return mete_private._may_use(case when not mete_private._is_reserved_id(id) then only_for end);
 end $$;
 
 create or replace function mete_private._check_role(l mete.limits) returns void

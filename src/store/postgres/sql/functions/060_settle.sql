@@ -102,13 +102,15 @@ begin
   end if;
   if id is not null then return id; end if;
   select array_agg(distinct o.id) into ids from mete.operations o
-  where o.tag = _hold_id.tag and o.held_us > mete_private._now_us();
+  where o.tag = _hold_id.tag and o.held_us > mete_private._now_us() and
+    (not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(null, o.id));
   if cardinality(ids) > 1 then
     perform mete_private._refuse_argument(format('tag ''%s'' has %s open holds: name one by its id', tag, cardinality(ids)));
   end if;
   if ids is not null then return ids[1]; end if;
   return coalesce((select o.id from mete.operations o
-                   where o.tag = _hold_id.tag and o.kind = 'hold' and o.state <> 'answered'
+                   where o.tag = _hold_id.tag and o.kind = 'hold' and o.state <> 'answered' and
+                     (not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(null, o.id))
                    order by o.serial desc limit 1), tag);
 end $$;
 
@@ -142,7 +144,7 @@ declare
 begin
   -- Which meters to lock is known once the hold has been seen. What became of it in between is seen then.
   rows := mete_private._rows_of(id);
-  if rows is null or id like 'mete-%' and not mete_private._may_use_hold(null, id) then
+  if rows is null or mete_private._is_reserved_id(id) and not mete_private._may_use_hold(null, id) then
     perform mete_private._no_hold(id);
   end if;
   charged := mete_private._meters_of(rows);

@@ -9,7 +9,7 @@ create or replace view mete.orphans with (security_barrier) as
          mete_private._timestamp(coalesce(o.final_us, o.due_us)) as expired_at
   from mete.operations o join mete.limits l on l.id = o.limit_id
   where (o.state = 'expired' or o.held_us <= mete_private._now_us()) and
-    (l.only_for is null and o.id not like 'mete-%' or mete_private._may_use_hold(l.only_for, o.id));
+    (l.only_for is null and not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(l.only_for, o.id));
 
 -- All holds that are remembered.
 create or replace view mete.holds with (security_barrier) as
@@ -20,7 +20,7 @@ create or replace view mete.holds with (security_barrier) as
          mete_private._timestamp(o.final_us) as final_at
   from mete.operations o join mete.limits l on l.id = o.limit_id
   where o.kind = 'hold' and o.state <> 'answered' and
-    (l.only_for is null and o.id not like 'mete-%' or mete_private._may_use_hold(l.only_for, o.id));
+    (l.only_for is null and not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(l.only_for, o.id));
 
 -- What was used: mete.events with the limits' names.
 create or replace view mete.usage_events with (security_barrier) as

@@ -207,7 +207,7 @@ begin
   return query select (mete_private._hold_charge(o, l.name, now_us)).* from mete.operations o join mete.limits l on l.id = o.limit_id
     where o.id = store_find_hold.id and o.kind = 'hold' and o.state <> 'answered' and
       now_us < o.due_us + case when o.state = 'held' then retention_us else 0 end and
-      (l.only_for is null and o.id not like 'mete-%' or mete_private._may_use_hold(l.only_for, o.id))
+      (l.only_for is null and not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(l.only_for, o.id))
     order by o.charge;
 end $$;
 
@@ -221,7 +221,7 @@ begin
     from (select f.id, f.serial from mete.operations f where f.state = 'held' and f.charge = 0 and f.due_us > now_us
           order by f.serial limit count_max) first
     join mete.operations o on o.id = first.id join mete.limits l on l.id = o.limit_id
-    where (l.only_for is null and o.id not like 'mete-%' or mete_private._may_use_hold(l.only_for, o.id))
+    where (l.only_for is null and not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(l.only_for, o.id))
     order by first.serial, o.charge;
 end $$;
 
@@ -235,7 +235,7 @@ begin
   return query select h.id from (
       select o.id, min(o.due_us) as due_us, min(o.serial) as serial from mete.operations o
       where o.limit_id = l.id and o.key = store_holds.key and o.held_us > now_us and o.is_backed and
-        (o.id not like 'mete-%' or mete_private._may_use_hold(null, o.id))
+        (not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(null, o.id))
       group by o.id) h
     order by h.due_us, h.serial limit count_max;
 end $$;
@@ -249,7 +249,7 @@ begin
       select o.id, min(o.due_us) as due_us, min(o.serial) as serial
       from mete.operations o join mete.limits l on l.id = o.limit_id
       where o.tag = store_holds_tagged.tag and o.held_us > now_us and
-        (l.only_for is null and o.id not like 'mete-%' or mete_private._may_use_hold(l.only_for, o.id))
+        (l.only_for is null and not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(l.only_for, o.id))
       group by o.id) h
     order by h.id;
 end $$;

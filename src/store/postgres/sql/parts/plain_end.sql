@@ -13,7 +13,7 @@
     coalesce(wanted, o.amount) between 0 and o.amount and not l.is_dropped and l.is_plain and t.limit_id = o.limit_id and
     t.key = o.key and t.revision = l.revision and t.units >= o.amount and o.part_us >= t.start_us and
     least(t.end_us, t.due_us, o.due_us) > greatest(mete_private._now_us(), floor_us) and
-    (l.only_for is null and o.id not like 'mete-%' or mete_private._may_use_hold(l.only_for, o.id))
+    (l.only_for is null and not mete_private._is_reserved_id(o.id) or mete_private._may_use_hold(l.only_for, o.id))
   returning o.serial, o.tag, o.key, o.amount, coalesce(wanted, o.amount), o.part_us, l.id, l.revision, l.records,
     greatest(coalesce(t.own_amount, l.capacity) - t.units, 0), coalesce(t.own_amount, l.capacity),
     greatest(mete_private._now_us(), floor_us, t.start_us, t.settled_us),

@@ -33,7 +33,7 @@ alter default privileges in schema mete_private revoke execute on functions from
 grant select on mete.holds, mete.orphans, mete.usage_events to mete_use, mete_admin;
 -- What the views are made of.
 grant execute on function mete_private._now_us, mete_private._timestamp, mete_private._may_use,
-  mete_private._may_use_hold to mete_use, mete_admin;
+  mete_private._may_use_hold, mete_private._is_reserved_id to mete_use, mete_admin;
 
 grant execute on function
   mete.take, mete.take_all, mete.peek, mete.peek_all, mete.give, mete.give_all, mete.hold, mete.hold_all,
