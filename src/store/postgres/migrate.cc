@@ -244,6 +244,8 @@ Result<std::vector<std::string>> what_is_wrong(Connection& connection) {
   std::vector<std::string> wrong;
   for (const StandingPart& part : migrations().back().standing) {
     const auto rows = connection.run_text(std::string(part.check), net::Deadline::in(kMigrationMax));
+    // What is wrong so far may be why.
+    if (!rows && !wrong.empty()) break;
     if (!rows) return migration_error(rows.error(), "cannot look at functions, roles and rights");
     for (std::string& what : texts_of(*rows)) wrong.push_back(std::move(what));
   }

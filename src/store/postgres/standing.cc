@@ -16,6 +16,9 @@ constexpr std::string_view kWrongFunctions = R"sql(
       p.proowner
     from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
     where n.nspname in ('mete', 'mete_private')
+  ), nearest as (  -- of several by one name
+    select distinct on (f.name) f.* from found f left join expected e on e.name = f.name
+    order by f.name, f.prosrc = e.source desc
   )
   select case
       when f.name is null then 'function ' || e.name || ' is missing'
@@ -25,11 +28,49 @@ constexpr std::string_view kWrongFunctions = R"sql(
       when f.proconfig <> e.settings then 'function ' || e.name || ' has other settings: ' || f.proconfig::text
       else 'function ' || e.name || ' belongs to ' || f.proowner::regrole
     end
-  from expected e left join found f on f.name = e.name
+  from expected e left join nearest f on f.name = e.name
   where f.name is null or f.prosrc <> e.source or f.prosecdef <> e.is_definer or f.proconfig <> e.settings or
     f.proowner <> (select nspowner from pg_catalog.pg_namespace where nspname = 'mete')
-  union all select 'view mete.' || v || ' is missing' from unnest(array['holds', 'orphans', 'usage_events']) v
-  where to_regclass('mete.' || v) is null
+  order by 1
+)sql";
+
+// Of the name of one of Mete's, with other parameters: a call may mean it.
+constexpr std::string_view kOverloads = R"sql(
+  , overloads as (
+    select p.oid::regprocedure::text as name
+    from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+      join expected e on e.name = n.nspname || '.' || p.proname
+    where p.prosrc <> e.source and exists (
+      select from pg_catalog.pg_proc other
+      where other.pronamespace = p.pronamespace and other.proname = p.proname and other.oid <> p.oid)
+  )
+)sql";
+
+constexpr std::string_view kDropOverloads = R"sql(
+  do $drop$
+  declare
+    overload text;
+  begin
+    for overload in OVERLOADS select name from overloads loop
+      execute 'drop function ' || overload;
+    end loop;
+  end $drop$
+)sql";
+
+// PostgreSQL tells a view's query in its own words: it is compared with that of a view that is made for it, and goes
+// with the session.
+constexpr std::string_view kWrongViews = R"sql(
+  select case
+      when v.oid is null then 'view ' || w.name || ' is missing'
+      when pg_get_viewdef(v.oid) <> pg_get_viewdef(w.wanted) then 'view ' || w.name || ' has another query'
+      when v.reloptions is distinct from (select reloptions from pg_catalog.pg_class where oid = w.wanted) then
+        'view ' || w.name || ' has other options'
+      else 'view ' || w.name || ' belongs to ' || v.relowner::regrole
+    end
+  from wanted w left join pg_catalog.pg_class v on v.oid = to_regclass(w.name)
+  where v.oid is null or pg_get_viewdef(v.oid) <> pg_get_viewdef(w.wanted) or
+    v.reloptions is distinct from (select reloptions from pg_catalog.pg_class where oid = w.wanted) or
+    v.relowner <> (select nspowner from pg_catalog.pg_namespace where nspname = 'mete')
   order by 1
 )sql";
 
@@ -105,18 +146,35 @@ std::string quoted(std::string_view text) {
   return "$text$" + std::string(text) + "$text$";
 }
 
-std::string check_of(const std::vector<StandingFunction>& functions) {
-  std::string check = "with expected (name, source, is_definer, settings) as (values ";
+std::string expected_of(const std::vector<StandingFunction>& functions) {
+  std::string expected = "with expected (name, source, is_definer, settings) as (values ";
   for (const StandingFunction& function : functions) {
-    if (&function != &functions.front()) check += ",\n";
-    check += "(" + quoted(function.name) + ", " + quoted(function.source) +
-             (function.is_definer ? ", true" : ", false") + ", array[";
+    if (&function != &functions.front()) expected += ",\n";
+    expected += "(" + quoted(function.name) + ", " + quoted(function.source) +
+                (function.is_definer ? ", true" : ", false") + ", array[";
     for (const std::string& setting : function.settings) {
-      check += (&setting == &function.settings.front() ? "" : ", ") + quoted(setting);
+      expected += (&setting == &function.settings.front() ? "" : ", ") + quoted(setting);
     }
-    check += "]::text[])";
+    expected += "]::text[])";
   }
-  return check + ")" + std::string(kWrongFunctions);
+  return expected + ")";
+}
+
+std::string check_of(const std::vector<StandingView>& views) {
+  std::string check = "select set_config('search_path', 'pg_catalog, pg_temp', true);\n";
+  std::string wanted = "with wanted (name, wanted) as (values ";
+  for (const StandingView& view : views) {
+    const std::string copy = "mete_wanted_" + view.name.substr(view.name.find('.') + 1);
+    check += "create or replace temporary view " + copy + " with (security_barrier) as" + view.query + ";\n";
+    wanted += (&view == &views.front() ? "('" : ", ('") + view.name + "', 'pg_temp." + copy + "'::regclass)";
+  }
+  return check + wanted + ")" + std::string(kWrongViews);
+}
+
+std::string drop_of(const std::string& overloads) {
+  constexpr std::string_view kPlace = "OVERLOADS";
+  std::string drop(kDropOverloads);
+  return drop.replace(drop.find(kPlace), kPlace.size(), overloads);
 }
 
 }  // namespace
@@ -139,9 +197,33 @@ std::vector<StandingFunction> functions_in(std::string_view sql) {
   return functions;
 }
 
+std::vector<StandingView> views_in(std::string_view sql) {
+  constexpr std::string_view kCreateView = "\ncreate or replace view ";
+  constexpr std::string_view kQuery = " with (security_barrier) as";
+  std::vector<StandingView> views;
+  for (std::size_t at = sql.find(kCreateView); at != std::string_view::npos; at = sql.find(kCreateView, at)) {
+    at += kCreateView.size();
+    const std::size_t query = sql.find(kQuery, at);
+    const std::size_t end = sql.find(";\n", query);
+    CHECK(end != std::string_view::npos);
+    views.push_back({.name = std::string(sql.substr(at, query - at)),
+                     .query = std::string(sql.substr(query + kQuery.size(), end - query - kQuery.size()))});
+    at = end;
+  }
+  return views;
+}
+
 std::span<const StandingPart> standing_parts() {
-  static const std::string kCheckFunctions = check_of(functions_in(kFunctionsSql));
+  static const std::string kExpected = expected_of(functions_in(kFunctionsSql));
+  static const std::string kCheckFunctions = kExpected + std::string(kWrongFunctions);
+  static const std::string kExpectedOverloads = kExpected + std::string(kOverloads);
+  static const std::string kCheckOverloads =
+      kExpectedOverloads + "select 'function ' || name || ' is not of Mete''s making' from overloads order by 1";
+  static const std::string kMakeOverloads = drop_of(kExpectedOverloads);
+  static const std::string kCheckViews = check_of(views_in(kFunctionsSql));
   static const StandingPart kParts[] = {{.make = kFunctionsSql, .check = kCheckFunctions},
+                                        {.make = kMakeOverloads, .check = kCheckOverloads},
+                                        {.make = kFunctionsSql, .check = kCheckViews},
                                         {.make = kRightsSql, .check = kWrongRights}};
   return kParts;
 }

@@ -22,7 +22,16 @@ struct StandingFunction {
 // Of statements `create or replace function … language … as $$ … $$;`.
 std::vector<StandingFunction> functions_in(std::string_view sql);
 
-// The functions first: rights are given to them.
+// A view as its text makes it.
+struct StandingView {
+  std::string name = {};  // with its schema
+  std::string query = {};
+};
+
+// Of statements `create or replace view … with (security_barrier) as …;`.
+std::vector<StandingView> views_in(std::string_view sql);
+
+// The functions first: views call them, and rights are given to them.
 std::span<const StandingPart> standing_parts();
 
 }  // namespace mete::store::postgres

@@ -278,6 +278,15 @@ TEST(PostgresMigrate, FunctionsRolesAndRightsAreRepaired) {
       {"revoke select on mete.holds from mete_use", "mete_use may not read mete.holds"},
       {"drop function mete.take(text, text, bigint, text, text)", "function mete.take is missing"},
       {"drop view mete.holds", "view mete.holds is missing"},
+      {"create or replace view mete.holds with (security_barrier) as select o.id, o.charge, o.tag, l.name as "
+       "\"limit\", "
+       "o.key, o.amount, o.state, now() as made_at, now() as expires_at, now() as final_at "
+       "from mete.operations o join mete.limits l on l.id = o.limit_id",
+       "view mete.holds has another query"},
+      {"alter view mete.orphans reset (security_barrier)", "view mete.orphans has other options"},
+      {"alter view mete.usage_events owner to somebody", "view mete.usage_events belongs to somebody"},
+      {"create function mete.take(text, integer) returns boolean language sql as 'select true'",
+       "function mete.take(text,integer) is not of Mete's making"},
       {"drop function mete_private._write", "function mete_private._write is missing"},
       {"create or replace function mete.drop_limit(name text) returns boolean language plpgsql security definer "
        "set search_path = pg_catalog, pg_temp as $$ begin return true; end $$",
