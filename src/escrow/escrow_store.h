@@ -186,7 +186,7 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Result<core::Verdict> take_from_share(const Definition& definition, const Charge& charge, Mode mode,
                                         store::Execution& execution);
   // Waits for draws until the share has decided, or the shared store has to: then `asked` is the order for it.
-  Result<core::Verdict> take_patiently(const Definition& definition, const Charge& charge, Mode mode,
+  Result<core::Verdict> take_patiently(const Definition& definition, const Charge& charge, Shares::Attempt how,
                                        Shares::Taking& taking, store::Execution& execution);
   Result<core::Verdict> ask(const Definition& definition, const Charge& charge, const Order& order, Mode mode);
   // What draws on limits that shares are drawn of, in the shared store: of a store that is what it was, before and
@@ -198,6 +198,7 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   Result<void> take_shares(Several& several, store::Execution& execution);
   Result<void> take_rest(Several& several, store::Execution& execution);
   Result<void> look_at_rest(Several& several, store::Execution& execution);
+  void close_shares(const Several& several);
   void undo_shares(Several& several, store::Execution& execution);
   void tell_asked(const Several& several, const core::Verdict& verdict, std::span<const Usage> usages);
   Result<core::Verdict> peek_share(const Charge& charge);

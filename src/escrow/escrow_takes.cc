@@ -134,18 +134,20 @@ bool EscrowStore::take_at_once(const Charge& charge, Instant now, Result<core::V
 Result<core::Verdict> EscrowStore::take_from_share(const Definition& definition, const Charge& charge, Mode mode,
                                                    store::Execution& execution) {
   Shares::Taking taking;
-  auto verdict = take_patiently(definition, charge, mode, taking, execution);
+  auto verdict = take_patiently(definition, charge, {.mode = mode}, taking, execution);
   return taking.outcome == Share::Outcome::kAsk ? ask(definition, charge, *taking.order, mode) : std::move(verdict);
 }
 
-Result<core::Verdict> EscrowStore::take_patiently(const Definition& definition, const Charge& charge, Mode mode,
-                                                  Shares::Taking& taking, store::Execution& execution) {
+Result<core::Verdict> EscrowStore::take_patiently(const Definition& definition, const Charge& charge,
+                                                  Shares::Attempt how, Shares::Taking& taking,
+                                                  store::Execution& execution) {
   if (charge.cost > kAmountMax) return peek_share(charge);
   const Instant deadline = clock_.now() + kPatience;
   std::uint64_t round = 0;
   for (int attempt = 0;; ++attempt) {
     const Instant now = clock_.now();
-    taking = shares_.take(meter_of(charge), definition.terms, charge.cost, mode, now, attempt > 0);
+    how.has_waited = attempt > 0;
+    taking = shares_.take(meter_of(charge), definition.terms, charge.cost, how, now);
     if (taking.outcome == Share::Outcome::kAsk) return taking.verdict;
     if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
     const bool is_denied = taking.outcome == Share::Outcome::kDecided && !taking.verdict.is_allowed;
@@ -274,7 +276,8 @@ Result<core::Verdict> EscrowStore::peek_piece(const Piece& piece, std::span<cons
 //     1. each share spends its charge, or draws what it lacks; a bucket that lacks something is left to the shared
 //     store
 //     2. the shared store takes all that is left to it, in one step: now it is decided
-//     3. where it denies, each share gets back what it has spent, of the lots that it was spent of
+//     3. where it denies, each share gets back what it has spent, of the lots that it was spent of, which nobody has
+//     settled meanwhile
 //
 // Nothing is ever given back to the shared store: it would be credited to whatever window it is by then.
 
@@ -299,7 +302,11 @@ Result<core::Verdict> EscrowStore::take_several(const Split& split, store::Execu
   several.rest = split.there;
   auto done = take_shares(several, execution);
   if (done) done = several.is_allowed ? take_rest(several, execution) : look_at_rest(several, execution);
-  if (!done || !several.is_allowed) undo_shares(several, execution);
+  if (done && several.is_allowed) {
+    close_shares(several);
+  } else {
+    undo_shares(several, execution);
+  }
   if (!done) return done.error();
   std::vector<PartVerdict> parts;
   for (const Several::FromShare& each : several.shares) parts.push_back(each.told);
@@ -313,8 +320,13 @@ Result<void> EscrowStore::take_shares(Several& several, store::Execution& execut
     const Charge& charge = drawn.charges[i];
     Several::FromShare share{.charge = &charge};
     const auto verdict =
-        TRY(charge.cost == 0 ? peek_share(charge)
-                             : take_patiently(*drawn.definitions[i], charge, Mode::kTake, share.taking, execution));
+        charge.cost == 0 ? peek_share(charge)
+                         : take_patiently(*drawn.definitions[i], charge, {.goes_on = true}, share.taking, execution);
+    if (!verdict.has_value()) {
+      // What was spent and could not be booked counts as used: the book may have it or not.
+      shares_.close(meter_of(charge), share.taking.spent, clock_.now());
+      return verdict.error();
+    }
     if (charge.cost > 0 && share.taking.outcome == Share::Outcome::kAsk) {
       several.rest.charges.push_back(charge);
       several.rest.places.push_back(drawn.places[i]);
@@ -322,9 +334,9 @@ Result<void> EscrowStore::take_shares(Several& several, store::Execution& execut
       several.asked.push_back(std::move(*share.taking.order));
       continue;
     }
-    share.told = {placed(verdict, {&drawn.places[i], 1}), false, drawn.places[i]};
-    share.is_spent = !share.taking.spent.empty() && verdict.is_allowed;
-    several.is_allowed = several.is_allowed && verdict.is_allowed;
+    share.told = {placed(*verdict, {&drawn.places[i], 1}), false, drawn.places[i]};
+    share.is_spent = !share.taking.spent.empty() && verdict->is_allowed;
+    several.is_allowed = several.is_allowed && verdict->is_allowed;
     several.shares.push_back(std::move(share));
   }
   return {};
@@ -351,12 +363,18 @@ Result<void> EscrowStore::look_at_rest(Several& several, store::Execution& execu
   return {};
 }
 
+void EscrowStore::close_shares(const Several& several) {
+  for (const Several::FromShare& share : several.shares) {
+    if (share.is_spent) shares_.close(meter_of(*share.charge), share.taking.spent, clock_.now());
+  }
+}
+
 // Tells how things stand without it, as far as is known here.
 void EscrowStore::undo_shares(Several& several, store::Execution& execution) {
   for (Several::FromShare& share : several.shares) {
     if (!share.is_spent) continue;
     const store::MeterName meter = meter_of(*share.charge);
-    const Shares::Undone undone = shares_.unspend(meter, share.taking.spent);
+    const Shares::Undone undone = shares_.unspend(meter, share.taking.spent, clock_.now());
     // Best effort: the book says how much is left after a crash, and would say too little then.
     for (const Booking& booking : undone.bookings) static_cast<void>(lots_.spend(booking.id, booking.units, execution));
     share.told.verdict = shares_.standing(meter, clock_.now());

@@ -37,6 +37,7 @@ struct Lot {
   Duration period;
   std::uint64_t number = 0;  // made of its id: no other lot of this node has it
   Amount booked = 0;         // what the book of lots has as spent, at least
+  Amount open = 0;           // spent by takes that have not ended: it may be undone yet
   Instant granted_at;        // when the answer was here
   Instant ends_at;           // the end of its window: until then its hold is charged, however old the lot is
   bool is_kept = false;      // in the book of lots

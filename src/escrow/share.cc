@@ -144,21 +144,40 @@ void Share::book(Lot& lot, Amount units) {
 }
 
 void Share::booked(std::uint64_t number, Amount units) {
-  for (Lot& lot : lots_) {
-    if (lot.number == number) lot.booked += units;
+  if (Lot* const lot = find_lot(number)) lot->booked += units;
+}
+
+Lot* Share::find_lot(std::uint64_t number) {
+  const auto is_it = [&](const Lot& lot) { return lot.number == number; };
+  if (const auto lot = std::find_if(lots_.begin(), lots_.end(), is_it); lot != lots_.end()) return &*lot;
+  const auto leaving = std::find_if(leaving_.begin(), leaving_.end(), is_it);
+  return leaving == leaving_.end() ? nullptr : &*leaving;
+}
+
+void Share::keep_open(const Spent& spent) {
+  for (const SpentPart& part : spent) {
+    if (Lot* const lot = find_lot(part.lot)) lot->open += part.units;
   }
 }
 
-Amount Share::unspend(const Spent& spent) {
+void Share::close(const Spent& spent, Instant now) {
+  for (const SpentPart& part : spent) {
+    if (Lot* const lot = find_lot(part.lot)) lot->open -= part.units;
+  }
+  settle_closed(now);
+}
+
+Amount Share::unspend(const Spent& spent, Instant now) {
   Amount undone = 0;
   for (const SpentPart& part : spent) {
-    const auto lot = std::find_if(lots_.begin(), lots_.end(), [&](const Lot& each) { return each.number == part.lot; });
-    if (lot == lots_.end()) continue;
+    Lot* const lot = find_lot(part.lot);
+    if (lot == nullptr) continue;
     lot->unspend(part.units);
     undone += part.units;
     if (lot->is_kept && terms_->is_exactly_kept) bookings_.push_back({lot->id, lot->number, -part.units});
   }
   if (undone > 0) denial_.reset();
+  close(spent, now);
   return undone;
 }
 
@@ -285,7 +304,7 @@ void Share::granted(const Order& order, const core::Verdict& verdict, Amount hel
   window_ends_at_ = window_end(*terms, verdict.reset_after, order.sent_at);
   Lot lot = make_lot(*terms, order.id, order.amount, verdict, order.sent_at);
   lot.granted_at = now;
-  if (!keeps_lots(*terms, *terms_)) return settle(lot, now);
+  if (!keeps_lots(*terms, *terms_)) return settle(std::move(lot), now);
   const auto place = std::upper_bound(lots_.begin(), lots_.end(), lot,
                                       [](const Lot& a, const Lot& b) { return a.dies_at < b.dies_at; });
   lots_.insert(place, std::move(lot));
@@ -362,7 +381,8 @@ void Share::failed(const Order& order, const Error& error, Instant now) {
 // --- What there is --------------------------------------------------------------------------------------------------
 
 bool Share::is_forgettable(Instant now) const {
-  return lots_.empty() && !draw_ && settling_.empty() && now - demand_.asked_at() >= kForgottenAfter;
+  return lots_.empty() && leaving_.empty() && !draw_ && settling_.empty() &&
+         now - demand_.asked_at() >= kForgottenAfter;
 }
 
 Amount Share::usable(Instant now) const {
@@ -379,6 +399,7 @@ bool Share::has_order_under_way() const {
 Amount Share::held() const {
   Amount sum = 0;
   for (const Lot& lot : lots_) sum += lot.size;
+  for (const Lot& lot : leaving_) sum += lot.size;
   for (const Settling& settling : settling_) sum += settling.order.amount + settling.rest;
   return sum;
 }
@@ -386,6 +407,7 @@ Amount Share::held() const {
 Amount Share::held_and_spent() const {
   Amount sum = 0;
   for (const Lot& lot : lots_) sum += lot.spent;
+  for (const Lot& lot : leaving_) sum += lot.spent;
   for (const Settling& settling : settling_) sum += settling.order.amount;
   return sum;
 }
@@ -393,6 +415,7 @@ Amount Share::held_and_spent() const {
 Amount Share::outstanding() const {
   Amount sum = draw_ ? draw_->order.amount : 0;
   for (const Lot& lot : lots_) sum += lot.left;
+  for (const Lot& lot : leaving_) sum += lot.left;
   for (const Settling& settling : settling_) sum += settling.rest;
   return sum;
 }

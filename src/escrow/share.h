@@ -93,9 +93,14 @@ class alignas(64) Share {
   [[nodiscard]] std::vector<Booking> take_bookings() { return std::exchange(bookings_, {}); }
   // That booking is in the book.
   void booked(std::uint64_t number, Amount units);
-  // What was spent was not used. It goes back to the lots that it was spent of; of those that are not here any more, to
+  // The take that has spent that goes on elsewhere. Until it has ended, none of these lots is settled: once the shared
+  // store knows how much was spent of a lot, nothing can be undone there.
+  void keep_open(const Spent& spent);
+  // It has ended: that was used.
+  void close(const Spent& spent, Instant now);
+  // It has ended: that was not used. It goes back to the lots that it was spent of; of those whose window has ended, to
   // nobody. Tells how much went back.
-  Amount unspend(const Spent& spent);
+  Amount unspend(const Spent& spent, Instant now);
   // The answer to a take of nothing.
   [[nodiscard]] core::Verdict standing(Instant now) const { return admitted(0, usable(now), now); }
   // What the shared store said of the whole besides its answers to orders.
@@ -176,7 +181,9 @@ class alignas(64) Share {
 
   void spend(Amount cost, Instant now);
   void book(Lot& lot, Amount units);
-  void settle(const Lot& lot, Instant now);
+  void settle(Lot lot, Instant now);
+  void settle_closed(Instant now);
+  Lot* find_lot(std::uint64_t number);
   void settle_lots(Instant now);
   void settle_spent(Instant now);
   void ask_settling(Instant now, std::vector<Order>& orders);
@@ -212,6 +219,7 @@ class alignas(64) Share {
 
   std::optional<Draw> draw_;
   std::vector<Settling> settling_;
+  std::vector<Lot> leaving_;  // in use no more, and settled when the takes that have spent of them have ended
   Amount need_ = 0;           // of the take that asked for a draw
   int denials_in_a_row_ = 0;  // of draws
   Duration round_trip_;

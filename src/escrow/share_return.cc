@@ -22,7 +22,11 @@ void erase_lots(Lots& lots, Predicate is_over) {
 // A hold is committed to what was spent of it, and gives back the rest. If its limit was dropped meanwhile, so was the
 // hold: nothing goes back to another limit of that name. A bucket gets nothing back: it refills what nobody has spent,
 // and if it were full the sooner for that, lots that were drawn behind this one would leak too late.
-void Share::settle(const Lot& lot, Instant now) {
+void Share::settle(Lot lot, Instant now) {
+  if (lot.open > 0) {
+    leaving_.push_back(std::move(lot));
+    return;
+  }
   const Amount spent = lot.rate > 0 ? lot.size : lot.spent;
   Settling settling;
   settling.order = {.kind = Order::Kind::kSettle,
@@ -39,6 +43,16 @@ void Share::settle(const Lot& lot, Instant now) {
   settling_.push_back(std::move(settling));
 }
 
+void Share::settle_closed(Instant now) {
+  std::vector<Lot> closed;
+  std::erase_if(leaving_, [&](Lot& lot) {
+    if (lot.open > 0) return false;
+    closed.push_back(std::move(lot));
+    return true;
+  });
+  for (Lot& lot : closed) settle(std::move(lot), now);
+}
+
 void Share::settle_lots(Instant now) {
   for (const Lot& lot : lots_) {
     const auto is_it = [&](const Settling& settling) { return settling.order.id == lot.id; };
@@ -51,7 +65,9 @@ void Share::distrust(Instant since) {
   for (const Lot& lot : lots_) {
     if (lot.granted_at >= since) statistics_.lapsed += static_cast<std::uint64_t>(lot.left);
   }
-  erase_lots(lots_, [&](const Lot& lot) { return lot.granted_at >= since; });
+  const auto is_distrusted = [&](const Lot& lot) { return lot.granted_at >= since; };
+  erase_lots(lots_, is_distrusted);
+  std::erase_if(leaving_, is_distrusted);
 }
 
 void Share::settled(const Order& order, std::optional<MeterStanding> standing, Instant now) {

@@ -70,18 +70,19 @@ Share& Shares::find_or_make(Shard& shard, const Probe& probe, const std::shared_
 }
 
 Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost,
-                            Mode mode, Instant now, bool has_waited) {
+                            const Attempt& attempt, Instant now) {
   Taking taking;
   const Probe probe = probe_of(meter);
   Shard& shard = shard_of(probe);
   const std::scoped_lock lock(shard.lock);
   Share& share = find_or_make(shard, probe, terms);
-  taking.outcome = share.take(cost, mode, now, taking.verdict);
+  taking.outcome = share.take(cost, attempt.mode, now, taking.verdict);
   switch (taking.outcome) {
     case Share::Outcome::kDecided:
       ++shard.decisions;
-      if (!has_waited) ++shard.local_decisions;
+      if (!attempt.has_waited) ++shard.local_decisions;
       taking.spent = share.spent();
+      if (attempt.goes_on) share.keep_open(taking.spent);
       taking.bookings = share.take_bookings();
       if (share.wants_draw(now)) taking.order = share.draw(names_, now);
       taking.needs_others = !taking.verdict.is_allowed && cost <= share.capacity() && share.can_come_back();
@@ -132,13 +133,20 @@ void Shares::booked(const store::MeterName& meter, const Booking& booking) {
   if (Share* const share = find(shard, probe)) share->booked(booking.lot, booking.units);
 }
 
-Shares::Undone Shares::unspend(const store::MeterName& meter, const Spent& spent) {
+void Shares::close(const store::MeterName& meter, const Spent& spent, Instant now) {
+  const Probe probe = probe_of(meter);
+  Shard& shard = shard_of(probe);
+  const std::scoped_lock lock(shard.lock);
+  if (Share* const share = find(shard, probe)) share->close(spent, now);
+}
+
+Shares::Undone Shares::unspend(const store::MeterName& meter, const Spent& spent, Instant now) {
   const Probe probe = probe_of(meter);
   Shard& shard = shard_of(probe);
   const std::scoped_lock lock(shard.lock);
   Share* const share = find(shard, probe);
   if (share == nullptr) return {};
-  const Amount units = share->unspend(spent);
+  const Amount units = share->unspend(spent, now);
   return {.units = units, .bookings = share->take_bookings()};
 }
 

@@ -54,26 +54,34 @@ class Shares {
     core::Verdict verdict;          // if it is decided
     std::optional<Order> order;     // to be carried out: now if this take needs it, else so that the next need not wait
     Error failure;                  // if it has failed
-    Spent spent;                    // of which lots: for unspend()
+    Spent spent;                    // of which lots: for close() and unspend()
     std::vector<Booking> bookings;  // to be written, and then told to booked(), before the take is answered
     std::uint64_t change = 0;       // what to wait for with wait_for_change()
     // Others hold some of the meter, and there is more wanted than is left for all: it is denied, or will be.
     bool needs_others = false;
   };
-  // kTake or kUpTo. `has_waited`: this is not the first call for this take.
-  Taking take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost, Mode mode,
-              Instant now, bool has_waited);
+  // kTake or kUpTo. `has_waited`: this is not the first call for this take. `goes_on`: it has further charges, and ends
+  // with close() or unspend().
+  struct Attempt {
+    Mode mode = Mode::kTake;
+    bool has_waited = false;
+    bool goes_on = false;
+  };
+  Taking take(const store::MeterName& meter, const std::shared_ptr<const Terms>& terms, Amount cost,
+              const Attempt& attempt, Instant now);
   // Takes from what the share has; false where that is not enough, or there is none, and nothing has happened.
   bool take_at_once(const store::MeterName& meter, Amount cost, Instant now, Taking& taking);
   // The limit was redefined.
   void revise(std::string_view limit, const std::shared_ptr<const Terms>& terms, Instant now);
   void booked(const store::MeterName& meter, const Booking& booking);
-  // What take() has spent a moment ago was not used. Less may go back: a lot that is not here any more gets nothing.
+  // A take that went on has ended, and what it has spent was used.
+  void close(const store::MeterName& meter, const Spent& spent, Instant now);
+  // Or it was not. Less may go back: a lot that is not here any more gets nothing.
   struct Undone {
     Amount units = 0;
     std::vector<Booking> bookings = {};
   };
-  Undone unspend(const store::MeterName& meter, const Spent& spent);
+  Undone unspend(const store::MeterName& meter, const Spent& spent, Instant now);
   // Others have given something of it back: what was denied is asked for anew.
   void reconsider(const store::MeterName& meter);
   // What the shared store said of the whole besides.

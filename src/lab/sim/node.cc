@@ -164,9 +164,9 @@ void Node::decide(Client client) {
   const TermsPointer terms = terms_[around_.scenario.meters[client.meter].limit];
   const store::MeterName name = name_of(client.meter);
   remember([=](Shares& shares) {
-    static_cast<void>(shares.take(name, terms, client.cost, Mode::kTake, now, client.has_waited));
+    static_cast<void>(shares.take(name, terms, client.cost, {.has_waited = client.has_waited}, now));
   });
-  const Shares::Taking taking = shares_->take(name, terms, client.cost, Mode::kTake, now, client.has_waited);
+  const Shares::Taking taking = shares_->take(name, terms, client.cost, {.has_waited = client.has_waited}, now);
   const bool must_wait = taking.outcome == Share::Outcome::kDraw || taking.outcome == Share::Outcome::kWait;
   if (taking.outcome == Share::Outcome::kAsk) ++statistics_.waits;
   if (must_wait) {

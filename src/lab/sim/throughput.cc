@@ -54,7 +54,7 @@ class Model {
   // Clients never run out: who must wait leaves the processor to the next.
   void serve(std::size_t node, std::size_t turn) {
     const std::string key = std::to_string(node) + "." + std::to_string(turn % kKeysPerNode);
-    const auto taking = shares_[node]->take({"limit", key}, terms_, 1, Mode::kTake, events_.now(), false);
+    const auto taking = shares_[node]->take({"limit", key}, terms_, 1, {}, events_.now());
     if (taking.outcome == escrow::Share::Outcome::kDecided) ++decisions_;
     if (taking.order) send(node, *taking.order);
     events_.after(kDecision, [this, node, turn] { serve(node, turn + 1); });

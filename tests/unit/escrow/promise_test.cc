@@ -68,6 +68,76 @@ TEST_F(EscrowPromise, ABucketsUnitsAreNotGivenBackASecondTime) {
   EXPECT_LE(admitted, 11) << "of a bucket of 10, and a second";
 }
 
+// A take has spent the last unit of a lot here, and waits for what the shared store says to its other charge. Whatever
+// has shares settled meanwhile, the unit is somebody's again when that is denied.
+TEST_F(EscrowPromise, WhatIsSpentByATakeThatIsDeniedElsewhereIsNotSettledMeanwhile) {
+  const Charge unit{"api", "k", 1};
+  std::function<void(EscrowStore & a)> meddlers[] = {
+      [](EscrowStore& a) { a.tend(); },
+      [](EscrowStore& a) { a.answer(0, {.limit = "api", .keys = {"k"}, .gives_back = true}).value(); },
+      [&](EscrowStore& a) {
+        a.tend();
+        a.answer(0, {.limit = "api", .keys = {"k"}, .gives_back = true}).value();
+        clock.advance(3s);
+        a.tend();
+      },
+      [](EscrowStore& a) {
+        a.reconcile({"api", "k"}, 1).value();
+      },
+      [&](EscrowStore& a) {
+        a.take({.charges = {&unit, 1}, .mode = Mode::kForce}).value();
+        a.give({&unit, 1}, {}).value();
+      },
+  };
+  for (const Limit& kind :
+       {stock("api").amount(10), window("api").amount(10).per(1h), calendar("api").amount(10).per(Unit::kMonth)}) {
+    for (std::size_t i = 0; i < std::size(meddlers); ++i) {
+      SCOPED_TRACE(std::string(to_string(kind.kind())) + ", " + std::to_string(i));
+      const auto a = node("a");
+      Limit limit = kind;
+      a->define(limit.scope(Scope::kEscrow)).value();
+      a->define(stock("none").amount(1).scope(Scope::kShared)).value();
+      ASSERT_TRUE(take(shared, "none"));
+      ASSERT_TRUE(take(*a, "api"));
+      clock.advance(5s);
+      a->tend();
+      ASSERT_EQ(charged("api"), 1) << "what is idle has gone back";
+      bool is_first = true;
+      mood = [&](std::string_view operation) {
+        if (operation == "TAKE" && std::exchange(is_first, false)) meddlers[i](*a);
+        return Mood::kWell;
+      };
+      const Charge charges[] = {{"api", "k", 1}, {"none", "k", 1}};
+      EXPECT_FALSE(a->take({.charges = charges}).value().is_allowed);
+      mood = nullptr;
+      clock.advance(5s);
+      a->tend();
+      EXPECT_EQ(charged("api"), 1);
+      EXPECT_EQ(take_all(*a, "api"), 9);
+      a->drop("api").value();
+      shared.clear().value();
+    }
+  }
+}
+
+TEST_F(EscrowPromise, WhatIsSpentByATakeThatIsAdmittedElsewhereIsSettledThen) {
+  const auto a = node("a");
+  a->define(stock("api").amount(10).scope(Scope::kEscrow)).value();
+  a->define(stock("plenty").amount(10).scope(Scope::kShared)).value();
+  bool is_first = true;
+  mood = [&](std::string_view operation) {
+    if (operation == "TAKE" && std::exchange(is_first, false)) a->tend();
+    return Mood::kWell;
+  };
+  const Charge charges[] = {{"api", "k", 1}, {"plenty", "k", 1}};
+  EXPECT_TRUE(a->take({.charges = charges}).value().is_allowed);
+  mood = nullptr;
+  clock.advance(5s);
+  a->tend();
+  EXPECT_EQ(there("api").used, 1);
+  EXPECT_EQ(there("api").held, 0);
+}
+
 // --- Draws -----------------------------------------------------------------------------------------------------------
 
 // Whoever may use a limit, at the node or at the server that keeps it, neither sees the node's draws nor ends them.
