@@ -11,6 +11,7 @@
 #include "support/etcd_server.h"
 #include "support/postgres_server.h"
 #include "support/redis_server.h"
+#include "support/waiting.h"
 
 namespace mete::faults {
 
@@ -23,7 +24,7 @@ struct Address {
 };
 
 template <class Server>
-class WorldOf final : public World {
+class WorldOf : public World {
  public:
   WorldOf(typename Server::Options options, Address address)
       : server_(std::move(options)), address_(std::move(address)) {}
@@ -51,11 +52,46 @@ class WorldOf final : public World {
   support::Proxy proxy_{server_.port()};
 };
 
+std::vector<std::string> redis_arguments(Disk disk) {
+  return {"--appendonly", "yes", "--appendfsync", disk == Disk::kSynced ? "always" : "no"};
+}
+
 std::unique_ptr<World> start_redis(Disk disk) {
-  const std::string sync = disk == Disk::kSynced ? "always" : "no";
-  support::RedisServer::Options options = {.arguments = {"--appendonly", "yes", "--appendfsync", sync}};
+  support::RedisServer::Options options = {.arguments = redis_arguments(disk)};
   return std::make_unique<WorldOf<support::RedisServer>>(std::move(options), Address{"redis://127.0.0.1:", ""});
 }
+
+// A Cluster of one node, which tells its clients the port of the proxy in the place of its own.
+class ClusterWorld final : public WorldOf<support::RedisServer> {
+ public:
+  explicit ClusterWorld(std::vector<std::string> arguments)
+      : WorldOf(
+            {.arguments = std::move(arguments), .configuration = "cluster-announce-port 0\n", .is_cluster_node = true},
+            Address{"redis+cluster://127.0.0.1:", ""}) {
+    tell({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+    tell({"CONFIG", "SET", "cluster-announce-port", std::to_string(proxy().port())});
+    tell({"CONFIG", "REWRITE"});
+    await_health();
+  }
+
+  void start_again() override {
+    WorldOf::start_again();
+    await_health();
+  }
+
+ private:
+  void tell(std::initializer_list<std::string_view> words) const {
+    const auto reply = server().call(words);
+    if (reply.text != "OK") support::fail("a Cluster of one node refuses: " + reply.text);
+  }
+  // A node refuses for two seconds after its start.
+  void await_health() const {
+    const auto is_healthy = [this] { return server().cluster_info("cluster_state") == "ok"; };
+    if (!support::becomes_true(std::chrono::seconds(60), is_healthy)) support::fail("a Cluster of one node stays down");
+  }
+};
+
+std::unique_ptr<World> start_redis_cluster(Disk disk) { return std::make_unique<ClusterWorld>(redis_arguments(disk)); }
 
 std::unique_ptr<World> start_postgres(Disk disk) {
   support::PostgresServer::Options options = {.is_durable = disk == Disk::kSynced};
@@ -85,8 +121,11 @@ std::unique_ptr<World>& idle_world(const Make& make, Disk disk) {
 }  // namespace
 
 const std::vector<Make>& makes() {
-  static const std::vector<Make> kMakes = {
-      {"redis", start_redis}, {"postgres", start_postgres}, {"etcd", start_etcd}, {"mete", start_mete}};
+  static const std::vector<Make> kMakes = {{"redis", start_redis},
+                                           {"redis_cluster", start_redis_cluster},
+                                           {"postgres", start_postgres},
+                                           {"etcd", start_etcd},
+                                           {"mete", start_mete}};
   return kMakes;
 }
 
