@@ -84,6 +84,21 @@ class Postgres:
         if done.returncode:
             raise RuntimeError(f"{words[0]} failed:\n{done.stdout}{done.stderr}")
 
+    def _signal_all(self, number):
+        """The server, and then the processes that it has made for its connections: each is in a group of its own."""
+        self.process.send_signal(number)
+        pid = self.process.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), number)
+
+    def pause(self):
+        """It does not answer until go_on(), and its connections stay."""
+        self._signal_all(signal.SIGSTOP)
+
+    def go_on(self):
+        self._signal_all(signal.SIGCONT)
+
     @property
     def url(self):
         return f"postgres://mete@127.0.0.1:{self.port}/postgres?timeout=20s"

@@ -2,7 +2,10 @@
 
 import shutil
 import signal
+import socket
 import subprocess
+import threading
+import time
 
 import harness
 
@@ -61,3 +64,52 @@ def cluster(test, count=3):
     for node in nodes:
         harness.wait_until(lambda node=node: is_whole(node), "that the cluster is whole")
     return nodes
+
+
+class RedisCluster(Redis):
+    """A Redis Cluster of one node."""
+
+    def __init__(self, test):
+        port = harness.free_ports(2)
+        super().__init__(test, "--cluster-enabled", "yes", "--cluster-port", str(port + 1), port=port)
+        self.client.ask("CLUSTER", "ADDSLOTSRANGE", 0, SLOTS - 1)
+        harness.wait_until(lambda: b"cluster_state:ok" in self.client.ask("CLUSTER", "INFO"), "that the cluster is one")
+
+    def url(self):
+        return f"redis+cluster://127.0.0.1:{self.port}?timeout=20s"
+
+
+class Relay:
+    """A way to a server that is so far away, on which the round trips are counted: what leaves together is one, however much
+    it is."""
+
+    def __init__(self, test, port, distance_s=0.05):
+        self.target = port
+        self.distance_s = distance_s
+        self.round_trips = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        test.addCleanup(self.listener.close)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self.target))
+            threading.Thread(target=self._pass_on, args=(near, far, True), daemon=True).start()
+            threading.Thread(target=self._pass_on, args=(far, near, False), daemon=True).start()
+
+    def _pass_on(self, source, target, counted):
+        try:
+            while data := source.recv(1 << 20):
+                if counted:
+                    self.round_trips += 1
+                    time.sleep(self.distance_s)
+                target.sendall(data)
+        except OSError:
+            pass
+        for each in (source, target):
+            each.close()

@@ -4,13 +4,25 @@
 import signal
 import unittest
 
+import etcd_server
 import harness
 import redis_server
+from postgres import Postgres
 
 # What needs the store; of each, several clients ask at the same time. Nobody knows the limit `new`: it may have been defined elsewhere.
 NEEDS_THE_STORE = ("TAKE there k", "TAKE new k", "LIMIT SET more STOCK 5", "LIMIT GET new", "LIMIT LIST", "USAGE there k",
                    "HOLD there k TTL 1h", "HOLDS there k", "SCAN there 0", "LIMIT DEL gone", "INFO")
 CLIENTS_OF_EACH = 3
+# What a node does by itself, and how; {0} tells the times apart. All of it is slow work beside the event loops.
+NEEDS_NO_STORE = ("LIMIT SET own{0} STOCK 5 SCOPE node", "TAKE own{0} k", "HOLDS own{0} k", "LIMIT DEL own{0}", "SAVE")
+
+
+LIMITS = 200
+RELOADS = 12
+
+
+def text(element):
+    return element.decode() if isinstance(element, bytes) else str(element)
 
 
 class Keeper:
@@ -28,6 +40,10 @@ class Keeper:
     def url(self):
         return f"mete://127.0.0.1:{self.server.resp_port}?timeout=20s"
 
+    def commands(self):
+        """How many it has carried out."""
+        return int(self.server.ask("INFO", "stats").decode().split("total_commands_processed:")[1].split()[0])
+
 
 class StoppedStore(unittest.TestCase):
     def check(self, store, flags, scope=""):
@@ -41,16 +57,54 @@ class StoppedStore(unittest.TestCase):
         for client, text in clients:
             client.send(harness.encode(*text.split()))
         # The store answers nobody before it goes on, so that each of these is answered while all the others wait.
-        for _ in range(3):
+        for time in range(3):
             self.assertEqual(others[0].ask("PING"), "PONG")
             self.assertEqual(harness.ask_http(others[1], "GET", "/healthz").status, 200)
+            for text in NEEDS_NO_STORE if scope else ():
+                self.assertNotIsInstance(others[0].line(text.format(time)), harness.Failure, text)
         store.go_on()
         for client, text in clients:
             self.assertNotEqual(getattr(client.reply(), "code", ""), "UNAVAILABLE", text)
 
     def test_redis(self):
-        store = redis_server.Redis(self)
+        for kind in (redis_server.Redis, redis_server.RedisCluster):
+            with self.subTest(kind=kind.__name__):
+                store = kind(self)
+                self.check(store, ("--store", store.url()))
+
+    def test_postgres(self):
+        store = self.enterContext(Postgres(harness.free_port()))
+        harness.run(harness.program, "migrate", store.url)
+        self.check(store, ("--store", store.url))
+
+    def test_etcd(self):
+        store = etcd_server.Etcd(self)
         self.check(store, ("--store", store.url()))
+
+    def test_reloads_that_come_meanwhile_are_one_more(self):
+        store = Keeper(self)
+        folder = harness.Folder(self)
+
+        def configure(amount):
+            limits = (f'[[limit]]\nname = "limit{number}"\nkind = "stock"\namount = {amount}\n' for number in range(LIMITS))
+            return folder.write("mete.toml", "\n".join(limits))
+
+        server = harness.Server(self, "--resp", "127.0.0.1:0", "--http", "off", "--threads", "1", "--store", store.url(),
+                                "--config", configure(1), listen=False)
+        self.addCleanup(store.go_on)
+        server.wait_for_event("ready")
+        before = store.commands()
+        store.pause()
+        for amount in range(2, 2 + RELOADS):
+            configure(amount)
+            server.signal(signal.SIGHUP)
+            self.assertEqual(server.ask("PING"), "PONG")
+        store.go_on()
+        is_last = lambda: f"amount\n{1 + RELOADS}" in "\n".join(map(text, server.ask("LIMIT", "GET", "limit0")))
+        harness.wait_until(is_last, "that the last configuration is in effect")
+        # A reload looks each limit up and defines it; the first was under way, and those that came meanwhile are one more.
+        # What they would be one after the other is several times that.
+        self.assertLess(store.commands() - before, 2 * 2 * LIMITS + (RELOADS - 2) * LIMITS / 2)
 
     def test_another_server(self):
         store = Keeper(self)

@@ -1,5 +1,7 @@
 #include "server/limits/limit_reload.h"
 
+#include <atomic>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "base/try.h"
 #include "calendar/calendar.h"
 #include "core/validate.h"
+#include "net/side_by_side.h"
 #include "store/store.h"
 #include "wire/text.h"
 
@@ -16,6 +19,8 @@ namespace mete::server {
 namespace {
 
 constexpr std::size_t kNamesTold = 5;
+// So many limits are looked up, or defined, at a time where the store is elsewhere: each costs a round trip at least.
+constexpr std::size_t kAtOnce = 64;
 
 Error refuse_limit(const FileLimit& limit, const Error& error) {
   return Error{error.code, limit.place + ": limit " + wire::quote(limit.limit.name()) + ": " + error.message};
@@ -42,14 +47,33 @@ bool defines_all(const FileLimits& store, const LimitReload& reload) {
   return reload.previous.empty() && store.remote().has_value() && !store.draws_shares();
 }
 
+// The error is that of the first in their order which has one. None is begun after a failure.
+Result<void> for_each(FileLimits& store, std::size_t count, const std::function<Result<void>(std::size_t)>& work) {
+  std::vector<Result<void>> done(count);
+  std::atomic<bool> has_failed{false};
+  net::side_by_side(count, store.remote() ? kAtOnce : 1, [&](std::size_t i) {
+    if (has_failed) return;
+    done[i] = work(i);
+    if (!done[i]) has_failed = true;
+  });
+  for (const Result<void>& each : done) TRY(each);
+  return {};
+}
+
 Result<std::vector<Change>> plan(FileLimits& store, const LimitReload& reload) {
   const bool wants_all = defines_all(store, reload);
-  std::vector<Change> changes;
-  for (const FileLimit& wanted : reload.next) {
+  std::vector<std::optional<Change>> found(reload.next.size());
+  TRY(for_each(store, reload.next.size(), [&](std::size_t i) -> Result<void> {
+    const FileLimit& wanted = reload.next[i];
     auto current = store.inside().limit(wanted.limit.name());
     if (!current.has_value()) return refuse_limit(wanted, current.error());
     Change change{&wanted, std::move(*current), store.is_retired(wanted.limit.name())};
-    if (wants_all || change.is_noticed()) changes.push_back(std::move(change));
+    if (wants_all || change.is_noticed()) found[i] = std::move(change);
+    return {};
+  }));
+  std::vector<Change> changes;
+  for (std::optional<Change>& each : found) {
+    if (each) changes.push_back(*std::move(each));
   }
   return changes;
 }
@@ -73,28 +97,29 @@ Result<std::vector<const FileLimit*>> plan_leaving(const LimitReload& reload) {
 }
 
 // Best effort: the store has just failed, and the error that it gave is the one to tell.
-void undo(FileLimits& store, std::span<const Change> changes) {
-  for (const Change& change : changes) {
-    const std::string& name = change.wanted->limit.name();
-    if (change.before) {
-      static_cast<void>(store.inside().define(*change.before));
-    } else {
-      static_cast<void>(store.inside().drop(name));
-    }
-    if (change.was_retired) static_cast<void>(store.retire(name));
+void undo(FileLimits& store, const Change& change) {
+  const std::string& name = change.wanted->limit.name();
+  if (change.before) {
+    static_cast<void>(store.inside().define(*change.before));
+  } else {
+    static_cast<void>(store.inside().drop(name));
   }
+  if (change.was_retired) static_cast<void>(store.retire(name));
 }
 
 // Whoever defines a limit takes it out of the retired ones.
 Result<void> define_all(FileLimits& store, std::span<const Change> changes) {
-  for (std::size_t index = 0; index < changes.size(); ++index) {
-    const FileLimit& wanted = *changes[index].wanted;
-    const auto defined = store.define(wanted.limit);
-    if (defined) continue;
-    undo(store, changes.first(index));
-    return refuse_limit(wanted, defined.error());
+  std::vector<char> is_defined(changes.size());
+  auto done = for_each(store, changes.size(), [&](std::size_t i) -> Result<void> {
+    const FileLimit& wanted = *changes[i].wanted;
+    if (const auto defined = store.define(wanted.limit); !defined) return refuse_limit(wanted, defined.error());
+    is_defined[i] = 1;
+    return {};
+  });
+  for (std::size_t i = 0; !done && i < changes.size(); ++i) {
+    if (is_defined[i] != 0) undo(store, changes[i]);
   }
-  return {};
+  return done;
 }
 
 // False if there is no such limit any more.

@@ -4,73 +4,96 @@
 
 namespace mete::server {
 
-Background::Background() : thread_([this] { work(); }) {}
-
-Background::~Background() {
+void Background::finish() {
   {
     const std::lock_guard lock(mutex_);
-    is_stopping_ = true;
+    if (std::exchange(is_stopping_, true)) return;
   }
-  signal_.notify_one();
-  thread_.join();
+  thread_.finish();
 }
 
 bool Background::run(const GuessSource& source, Task task) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (count_ >= kTasksMax) return false;
-    const auto [tasks, is_new] = tasks_.try_emplace(source);
-    if (tasks->second.size() >= kTasksOfSourceMax) return false;
-    if (is_new) turns_.push_back(source);
-    tasks->second.push_back(std::move(task));
-    ++count_;
-  }
-  signal_.notify_one();
+  const std::lock_guard lock(mutex_);
+  if (waiting_ >= kTasksMax) return false;
+  const auto found = sources_.try_emplace(source).first;
+  Source& of_source = found->second;
+  if (of_source.waiting.size() >= kTasksOfSourceMax) return false;
+  const bool has_turn = of_source.may_begin();
+  of_source.waiting.push_back(std::move(task));
+  ++waiting_;
+  if (!has_turn && of_source.may_begin()) turns_.push_back(found);
+  ask_for_next();
   return true;
 }
 
 bool Background::run_first(Task task) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (first_.size() >= kFirstMax) return false;
-    first_.push_back(std::move(task));
-  }
-  signal_.notify_one();
+  const std::lock_guard lock(mutex_);
+  if (first_.size() >= kFirstMax) return false;
+  first_.push_back(std::move(task));
+  ask_for_next();
   return true;
 }
 
-Background::Task Background::next() {
-  const bool is_first = !first_.empty() && (!was_first_ || turns_.empty());
-  was_first_ = is_first;
+void Background::ask_for_next() {
+  if (is_asked_for_ || is_stopping_ || (!may_begin_first() && !may_begin_clients())) return;
+  is_asked_for_ = true;
+  thread_.run([this] { do_next(); });
+}
+
+void Background::do_next() {
+  Task task;
+  GuessSource source;
+  bool is_first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_asked_for_ = false;
+    if (is_stopping_) return;
+    is_first = may_begin_first() && (!was_first_ || !may_begin_clients());
+    was_first_ = is_first;
+    task = is_first ? begin_first() : begin_clients(source);
+    ask_for_next();
+  }
+  task();
+  const std::lock_guard lock(mutex_);
   if (is_first) {
-    Task task = std::move(first_.front());
-    first_.pop_front();
-    return task;
-  }
-  const GuessSource source = turns_.front();
-  turns_.pop_front();
-  const auto tasks = tasks_.find(source);
-  Task task = std::move(tasks->second.front());
-  tasks->second.pop_front();
-  --count_;
-  if (tasks->second.empty()) {
-    tasks_.erase(tasks);
+    --first_under_way_;
   } else {
-    turns_.push_back(source);
+    end_of(source);
   }
+  ask_for_next();
+}
+
+Background::Task Background::begin_first() {
+  Task task = std::move(first_.front());
+  first_.pop_front();
+  ++first_under_way_;
   return task;
 }
 
-void Background::work() {
-  while (true) {
-    Task task;
-    {
-      std::unique_lock lock(mutex_);
-      signal_.wait(lock, [this] { return is_stopping_ || !first_.empty() || !turns_.empty(); });
-      if (is_stopping_) return;
-      task = next();
-    }
-    task();
+Background::Task Background::begin_clients(GuessSource& source) {
+  const Sources::iterator turn = turns_.front();
+  turns_.pop_front();
+  source = turn->first;
+  Source& of_source = turn->second;
+  Task task = std::move(of_source.waiting.front());
+  of_source.waiting.pop_front();
+  --waiting_;
+  ++of_source.under_way;
+  ++under_way_;
+  if (of_source.may_begin()) turns_.push_back(turn);
+  return task;
+}
+
+void Background::end_of(const GuessSource& source) {
+  const auto found = sources_.find(source);
+  Source& of_source = found->second;
+  const bool has_turn = of_source.may_begin();
+  --of_source.under_way;
+  --under_way_;
+  if (!has_turn && of_source.may_begin()) {
+    turns_.push_back(found);
+  } else if (of_source.waiting.empty() && of_source.under_way == 0) {
+    sources_.erase(found);
   }
 }
 

@@ -1,17 +1,22 @@
-// Background: one thread for work that would hold up an event loop, one piece after the other.
+// Background: work that would hold up an event loop. It runs on one thread beside the loops, on fibers: a piece that
+// works keeps the others waiting, one that waits for a network or a disk does not.
 //
 // Clients have their turns by the addresses that they come from, however many connections each has: who asks for much
-// waits behind itself. What the server needs itself, and what the admin alone may ask, has every other turn, so that
-// it never waits for more than one piece of others.
+// waits behind itself. What the server needs itself, and what the admin alone may ask, has places of its own and every
+// other turn, so that it never waits for more than one piece of others that works.
+//
+//     run ────────▶ an address's pieces, in their order ── by turns ──▶ kAtOnce places ──┐ by turns, when
+//     run_first ──▶ in their order ───────────────────────────────────▶ kAtOnce places ──┴ the thread is free ──▶
+//     fibers
 #pragma once
 
-#include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 
+#include "net/fiber_thread.h"
 #include "server/doors/guesses.h"
 
 namespace mete::server {
@@ -22,30 +27,53 @@ class Background {
   static constexpr std::size_t kTasksMax = 10'000;         // of all clients
   static constexpr std::size_t kTasksOfSourceMax = 2'000;  // of those at one address
   static constexpr std::size_t kFirstMax = 1'000;          // of the server and the admin
+  // Pieces under way, of clients and of the others each; and of one address, which leaves places to the next.
+  static constexpr std::size_t kAtOnce = 256;
+  static constexpr std::size_t kAtOnceOfSource = kAtOnce / 4;
 
-  Background();
+  Background() = default;
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
-  // Finishes what has begun; what has not is left undone.
-  ~Background();
+  ~Background() { finish(); }
+  // Waits for what has begun; what has not is left undone, and what comes later is, too.
+  void finish();
 
   // False if too much is waiting already.
   [[nodiscard]] bool run(const GuessSource& source, Task task);
   [[nodiscard]] bool run_first(Task task);
 
  private:
-  void work();
-  Task next();
+  // An address with pieces that wait or are under way. It has a turn while some wait and it may begin another one.
+  struct Source {
+    std::deque<Task> waiting;
+    std::size_t under_way = 0;
+
+    [[nodiscard]] bool may_begin() const { return !waiting.empty() && under_way < kAtOnceOfSource; }
+  };
+  using Sources = std::map<GuessSource, Source>;
+
+  // On a fiber: the next piece, from its choice to its end.
+  void do_next();
+  // With mutex_ locked, all below.
+  [[nodiscard]] bool may_begin_first() const { return !first_.empty() && first_under_way_ < kAtOnce; }
+  [[nodiscard]] bool may_begin_clients() const { return !turns_.empty() && under_way_ < kAtOnce; }
+  // Lets a fiber choose once the thread is free; there is one at a time, so that what comes meanwhile has its turn.
+  void ask_for_next();
+  Task begin_first();
+  Task begin_clients(GuessSource& source);
+  void end_of(const GuessSource& source);
 
   std::mutex mutex_;
-  std::condition_variable signal_;
   std::deque<Task> first_;
-  std::map<GuessSource, std::deque<Task>> tasks_;  // none is empty
-  std::deque<GuessSource> turns_;                  // whose turn it is next: each that has tasks, once
-  std::size_t count_ = 0;                          // of the tasks
-  bool was_first_ = false;                         // the last turn
+  std::size_t first_under_way_ = 0;
+  Sources sources_;
+  std::deque<Sources::iterator> turns_;  // each source that may begin a piece, once
+  std::size_t waiting_ = 0;              // pieces of all sources
+  std::size_t under_way_ = 0;
+  bool was_first_ = false;     // the last turn
+  bool is_asked_for_ = false;  // a fiber will choose
   bool is_stopping_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  net::FiberThread thread_{2 * kAtOnce + 1};  // last: it uses all of the above
 };
 
 }  // namespace mete::server

@@ -50,7 +50,10 @@ void Service::cut_off(const net::BufferBudget::Victim& victim) {
   });
 }
 
-Service::~Service() {
+Service::~Service() { end(); }
+
+void Service::end() {
+  background.finish();
   if (store::Persistence* const persistence = store.persistence()) persistence->on_progress(nullptr);
   for (const auto& worker : workers) worker->connections.clear();
 }

@@ -68,8 +68,10 @@ struct Service {
   Service(store::Store& with_store, Config with_config, std::vector<std::unique_ptr<Worker>> with_workers);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
-  // Connections that are still open have sessions, which use all of this.
   ~Service();
+  // Ends the work beside the loops, and then the connections that are still open: before what their sessions use. The
+  // loops do not run any more.
+  void end();
 
   // Where the store keeps files: from here on answers wait for what they tell of to be on disk. Before the first
   // connection. `on_failure` is called at most once, from any thread: from then on nothing reaches the disk.

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
+#include "net/side_by_side.h"
+#include "net/signal.h"
 #include "store/embedded/embedded_store.h"
+#include "support/on_fibers.h"
 
 namespace mete::server {
 namespace {
@@ -186,37 +190,104 @@ TEST_F(LimitReloadTest, WithoutAStoreToDrawSharesFromThereAreNone) {
   EXPECT_TRUE(store_.limits()->empty());
 }
 
-// Keeps definitions alone, and refuses those of one name.
+// Keeps definitions alone, and refuses those of one name. `crowd`: it is elsewhere, and answers nobody before so many
+// look limits up, or define some: whoever asks for one after the other is late.
 class RefusingStore final : public store::StoreOf<RefusingStore> {
  public:
   std::map<std::string, Limit, std::less<>> limits_now;
   std::string refused;
+  std::size_t crowd = 0;
+  bool is_late = false;
 
   [[nodiscard]] Instant now() const override { return {}; }
+  [[nodiscard]] std::optional<store::RemoteStatus> remote() const override {
+    return crowd == 0 ? std::nullopt : std::optional<store::RemoteStatus>(std::in_place);
+  }
 
  private:
   friend class store::StoreOf<RefusingStore>;
 
   static Error unavailable() { return {ErrorCode::kUnavailable, "it is down"}; }
+  std::unique_lock<std::mutex> wait_for_crowd(std::size_t& come) {
+    std::unique_lock lock(mutex_);
+    if (++come >= crowd) changed_.notify_all();
+    const bool has_come = changed_.wait(lock, patience_, [&] { return come >= crowd || is_late; });
+    if (!has_come) is_late = true;
+    return lock;
+  }
 
   template <class What>
   Result<typename What::Answer> perform(const What& /*operation*/) {
     return unavailable();
   }
   Result<void> perform(const core::Define& define) {
+    const auto lock = wait_for_crowd(definers_);
     if (define.limit.name() == refused) return unavailable();
     limits_now.insert_or_assign(define.limit.name(), define.limit);
     return {};
   }
   Result<bool> perform(const core::Drop& drop) {
+    const std::lock_guard lock(mutex_);
     if (drop.name == refused) return unavailable();
     return limits_now.erase(std::string(drop.name)) > 0;
   }
   Result<std::optional<Limit>> perform(const core::FindLimit& find) {
+    const auto lock = wait_for_crowd(finders_);
     const auto found = limits_now.find(find.name);
     return found != limits_now.end() ? std::optional(found->second) : std::nullopt;
   }
+
+  const net::Deadline patience_ = net::Deadline::in(20s);
+  std::mutex mutex_;
+  net::Signal changed_;
+  std::size_t finders_ = 0;
+  std::size_t definers_ = 0;
 };
+
+// A store far away, and more limits than are asked for at once.
+struct FarAway {
+  explicit FarAway(std::size_t crowd) {
+    auto made = std::make_unique<RefusingStore>();
+    inside = made.get();
+    store = file_limits(std::move(made));
+    inside->crowd = crowd;
+    for (int i = 1; i <= 100; ++i) limits.push_back(at_line(i, stock("limit" + std::to_string(i)).amount(1)));
+  }
+
+  RefusingStore* inside;
+  std::unique_ptr<FileLimits> store;
+  std::vector<FileLimit> limits;
+};
+
+TEST(LimitReload, LimitsOfAStoreFarAwayAreLookedUpAndDefinedTogether) {
+  FarAway far(64);
+  support::on_fibers(1, [&](std::size_t) {
+    const auto changes = apply_limits(*far.store, {.previous = {}, .next = far.limits});
+    ASSERT_TRUE(changes.has_value()) << changes.error().message;
+    EXPECT_EQ(changes->added.size(), 100U);
+    EXPECT_EQ(changes->added.front(), "limit1");
+    EXPECT_EQ(changes->added.back(), "limit100");
+  });
+  EXPECT_FALSE(far.inside->is_late);
+  EXPECT_EQ(far.inside->limits_now.size(), 100U);
+}
+
+TEST(LimitReload, AtTheStartTooWhichIsOnAPlainThread) {
+  FarAway far(net::kThreadsSideBySideMax);
+  ASSERT_TRUE(apply_limits(*far.store, {.previous = {}, .next = far.limits}).has_value());
+  EXPECT_FALSE(far.inside->is_late);
+  EXPECT_EQ(far.inside->limits_now.size(), 100U);
+}
+
+TEST(LimitReload, WhatWasDefinedTogetherIsPutBackTogether) {
+  FarAway far(net::kThreadsSideBySideMax);
+  far.inside->refused = "limit7";
+  const auto changes = apply_limits(*far.store, {.previous = {}, .next = far.limits});
+  ASSERT_FALSE(changes.has_value());
+  EXPECT_EQ(changes.error().message, R"(mete.toml:7: limit "limit7": it is down)");
+  EXPECT_TRUE(far.inside->limits_now.empty());
+  EXPECT_FALSE(far.inside->is_late);
+}
 
 TEST(LimitReload, AStoreThatFailsInBetweenIsPutBack) {
   auto made = std::make_unique<RefusingStore>();

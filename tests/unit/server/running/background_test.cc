@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <mutex>
 #include <string>
+#include <vector>
+
+#include "net/fiber_mutex.h"
 
 namespace mete::server {
 namespace {
@@ -75,6 +79,77 @@ TEST_F(BackgroundTest, OneAddressCannotTakeAllPlaces) {
   EXPECT_TRUE(background.run_first(note("A")));
   last = kModest;
   rest();
+}
+
+// Pieces that wait for something far away until the test lets them go on.
+class WaitingPiecesTest : public ::testing::Test {
+ protected:
+  ~WaitingPiecesTest() override { go_on(); }
+
+  Background::Task wait_far_away() {
+    return [this] {
+      std::unique_lock lock(mutex);
+      ++waiting;
+      changed.notify_all();
+      changed.wait(lock, kPatience, [this] { return may_go_on; });
+    };
+  }
+  // Until so many wait.
+  bool has_waiting(std::size_t count) {
+    std::unique_lock lock(mutex);
+    return changed.wait(lock, kPatience, [&] { return waiting >= count; });
+  }
+  void go_on() {
+    const std::lock_guard lock(mutex);
+    may_go_on = true;
+    changed.notify_all();
+  }
+  // Whether a piece comes to its end, whatever waits.
+  static bool is_done(const std::function<bool(Background::Task)>& run) {
+    auto done = std::make_shared<std::promise<void>>();
+    EXPECT_TRUE(run([done] { done->set_value(); }));
+    return done->get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  }
+  bool is_done(const GuessSource& source) {
+    return is_done([&](Background::Task task) { return background.run(source, std::move(task)); });
+  }
+
+  const net::Deadline kPatience = net::Deadline::in(std::chrono::seconds(60));
+  std::mutex mutex;
+  net::Signal changed;
+  std::size_t waiting = 0;
+  bool may_go_on = false;
+  Background background;
+};
+
+TEST_F(WaitingPiecesTest, KeepNobodyWaiting) {
+  EXPECT_TRUE(background.run(kGreedy, wait_far_away()));
+  EXPECT_TRUE(background.run_first(wait_far_away()));
+  EXPECT_TRUE(has_waiting(2));
+  EXPECT_TRUE(is_done(kGreedy));
+  EXPECT_TRUE(is_done([this](Background::Task task) { return background.run_first(std::move(task)); }));
+}
+
+TEST_F(WaitingPiecesTest, OfOneAddressLeavePlacesToOthers) {
+  for (std::size_t i = 0; i < 2 * Background::kAtOnceOfSource; ++i) {
+    EXPECT_TRUE(background.run(kGreedy, wait_far_away()));
+  }
+  EXPECT_TRUE(has_waiting(Background::kAtOnceOfSource));
+  EXPECT_TRUE(is_done(kModest));
+  EXPECT_EQ(waiting, Background::kAtOnceOfSource);
+}
+
+TEST_F(WaitingPiecesTest, OfAllAddressesLeavePlacesToTheAdmin) {
+  for (std::uint64_t address = 10; address < 15; ++address) {
+    for (std::size_t i = 0; i < Background::kAtOnceOfSource; ++i) {
+      EXPECT_TRUE(background.run({.high = 1, .low = address}, wait_far_away()));
+    }
+  }
+  EXPECT_TRUE(has_waiting(Background::kAtOnce));
+  EXPECT_TRUE(is_done([this](Background::Task task) { return background.run_first(std::move(task)); }));
+  EXPECT_EQ(waiting, Background::kAtOnce);
+  go_on();
+  EXPECT_TRUE(is_done(kModest));
 }
 
 }  // namespace
