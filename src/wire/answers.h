@@ -50,11 +50,13 @@ JsonWriter& write_members(JsonWriter& writer, const Answer& answer, const More&.
   return writer;
 }
 
-// A decision about these charges, into an object that is open; with what was taken, if as much as fits was asked for.
+// A decision about these charges, into an object that is open; with what was taken, if as much as fits was asked for,
+// and with its mark, if on_fail has admitted what nobody has recorded.
 inline JsonWriter& write_decision(JsonWriter& writer, const core::Verdict& verdict, std::span<const Charge> charges,
                                   bool tells_taken) {
   write_members(writer, verdict);
   if (tells_taken) writer.member("taken", verdict.taken);
+  if (verdict.is_unrecorded) writer.member("unrecorded", true);
   return writer.texts("violated", core::violated_limits(charges, verdict));
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A store elsewhere that goes away, comes back, or comes back empty; and what a server tells of it."""
 
+import json
 import signal
 import socket
 import threading
@@ -10,7 +11,13 @@ import unittest
 import etcd_server
 import harness
 import postgres
+import python_packages
 import redis_server
+
+if __name__ == "__main__":
+    python_packages.run_with_packages()
+
+import grpc_test
 
 LIMITS = '[[limit]]\nname = "api"\nkind = "stock"\namount = 10\n'
 
@@ -151,13 +158,32 @@ class Outage(OutageOfAStore, unittest.TestCase):
         self.redis.kill()
 
     def test_what_is_admitted_meanwhile_is_marked(self):
-        server = self.start()
+        server = self.start("--grpc", "127.0.0.1:0")
         self.assertEqual(server.ask("LIMIT", "SET", "open", "WINDOW", "5", "PER", "1h", "ONFAIL", "open"), "OK")
-        ask = lambda: harness.ask_http(server.http(), "POST", "/v1/take", {"charges": [{"limit": "open", "key": "k"}]})
-        self.assertNotIn("mete-unrecorded", ask().headers)
+        take = {"charges": [{"limit": "open", "key": "k"}]}
+        two = {"charges": [{"limit": "open", "key": "k"}, {"limit": "open", "key": "other"}]}
+        many = [take, {**take, "id": "once"}, {**take, "mode": "up_to"}, two]
+        ask = lambda path, body: harness.ask_http(server.http(), "POST", path, body)
+        grpc = grpc_test.Client(self, f"127.0.0.1:{server.grpc_port}")
+
+        def told_by_program():
+            words = ("take", "open", "k", "--json", "--server", f"127.0.0.1:{server.resp_port}")
+            return json.loads(harness.run(harness.program, *words).stdout)
+
+        answer = ask("/v1/take", take)
+        self.assertNotIn("mete-unrecorded", answer.headers)
+        for decision in (json.loads(answer.body), told_by_program(), *json.loads(ask("/v1/takes", [take]).body)):
+            self.assertTrue(decision["allowed"])
+            self.assertNotIn("unrecorded", decision)
+        self.assertFalse(grpc.call("Take", **take)["unrecorded"])
         self.redis.pause()
-        answer = ask()
+        answer = ask("/v1/take", take)
         self.assertEqual((answer.status, answer.headers.get("mete-unrecorded")), (200, "1"))
+        for decision in (json.loads(answer.body), told_by_program(), *json.loads(ask("/v1/takes", many).body)):
+            self.assertEqual((decision["allowed"], decision["unrecorded"]), (True, True), decision)
+        self.assertTrue(grpc.call("Take", **take)["unrecorded"])
+        for answer in grpc.stream("Takes", [take, two]):
+            self.assertTrue(answer["decision"]["unrecorded"], answer)
 
     def test_a_start_can_wait(self):
         port = harness.free_port()

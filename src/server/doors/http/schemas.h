@@ -101,7 +101,9 @@ inline constexpr MemberSpec kViolated = {"violated", kTexts, kRequired, "The lim
 inline const Members kVerdict = joined(fields_of<core::Verdict>(), {kViolated});
 
 inline const Schema kDecision = {
-    "Decision", joined(kVerdict, {{"taken", kInteger, kOptional, "With mode up_to: how much was taken."}})};
+    "Decision", joined(kVerdict, {{"taken", kInteger, kOptional, "With mode up_to: how much was taken."},
+                                  {"unrecorded", kBoolean, kOptional,
+                                   "True where the store was away, and on_fail admitted it; else absent."}})};
 inline const Schema kHoldDecision = {"HoldDecision", joined({kHoldId}, kVerdict)};
 inline const Schema kReturned = {"Returned", fields_of<Settlement>("returned", "The sum of what came back.")};
 inline const Schema kCommitted = {"Committed", fields_of<Settlement>("committed", "The sum of what was charged.")};
