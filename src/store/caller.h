@@ -61,6 +61,9 @@ std::optional<Error> refusal(const What& operation) {
 inline bool is_reserved(const std::string& id) { return core::is_reserved_id(id); }
 inline bool is_reserved(const HoldInfo& hold) { return core::is_reserved_id(hold.id); }
 
+// Takes each that a client may take; the others are refused by themselves.
+Result<void> take_others(Store& store, const core::TakeEach& takes, Execution& execution);
+
 // A listing of so many, which looks on behind those that it leaves out.
 template <class What>
 Result<typename What::Answer> list_visible(Store& store, What list, Execution& execution) {
@@ -90,10 +93,7 @@ Result<typename What::Answer> run_for_client(Store& store, const What& operation
     if (core::is_reserved_limit(operation.name)) return false;
   } else if (auto error = reserved::refusal(operation)) {
     if constexpr (std::is_same_v<What, core::TakeEach>) {
-      for (std::size_t i = 0; i < operation.charges.size(); ++i) {
-        operation.answers[i] = run_for_client(store, Take{.charges = operation.charges.subspan(i, 1)}, execution);
-      }
-      return {};
+      return reserved::take_others(store, operation, execution);
     } else if constexpr (std::is_same_v<What, core::ShiftUsage>) {
       if (core::is_reserved_limit(operation.limit)) return std::move(*error);
       for (std::size_t i = 0; i < operation.shifts.size(); ++i) {

@@ -2,6 +2,7 @@
 """How many calls of a store elsewhere an operation makes, on each store and at each door: as the store itself counts them."""
 
 import contextlib
+import json
 import threading
 import time
 import unittest
@@ -22,6 +23,8 @@ TIMES = 50
 # what there is.
 OWN_CALLS_A_SECOND = 12
 TAKES_TOGETHER = 40  # of a call that has many: fewer than one call of a store has
+
+LISTED = 200  # takes of a list
 
 LIMITS = ("BUCKET 1000000 PER 1h", "BUCKET 1000000 PER 1h BURST 2000000", "WINDOW 1000000 PER 1h", "SLIDING 1000000 PER 1h",
           "CALENDAR 1000000 PER DAY", "STOCK 1000000")
@@ -215,6 +218,56 @@ class OnRedisCluster(OnRedis):
 
     def url(self):
         return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes) + "?timeout=20s"
+
+
+class Lists(unittest.TestCase):
+    """A list of takes waits for a store far away a few times, and not once for each of them."""
+
+    def setUp(self):
+        redis = redis_server.Redis(self)
+        self.relay = redis_server.Relay(self, redis.port)
+        self.server = harness.Server(self, "--resp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--store",
+                                     f"redis://127.0.0.1:{self.relay.port}?timeout=20s", "--threads", "1", listen=False)
+        self.http = self.server.http()
+        for limit in ("api", "other"):
+            self.assertEqual(self.server.ask("LIMIT", "SET", limit, "STOCK", 1000000), "OK")
+
+    def lists(self, run):
+        """Each kind of list: of those that go alone, one after the other would wait LISTED times."""
+        charges = lambda number: [{"limit": "api", "key": f"k{number}"}]
+        for name, more in {"plain": lambda number: {}, "by id": lambda number: {"id": f"{run}-{number}"},
+                           "up to": lambda number: {"mode": self.up_to},
+                           "of two": lambda number: {"charges": [*charges(number), {"limit": "other", "key": f"k{number}"}]}}.items():
+            yield name, [{"charges": charges(number), **more(number)} for number in range(LISTED)]
+        yield "with a name that is kept", [{"charges": [{"limit": "mete.nodes", "key": "k"}]},
+                                           *({"charges": charges(number)} for number in range(LISTED))]
+
+    def check(self, name, ask):
+        before = self.relay.round_trips
+        begun = time.monotonic()
+        ask()
+        waited = self.relay.round_trips - before
+        own = OWN_CALLS_A_SECOND * (time.monotonic() - begun) + OWN_CALLS_A_SECOND
+        self.assertLess(waited, LISTED / 4 + own, name)
+
+    def test_http(self):
+        self.up_to = "up_to"
+        for name, takes in self.lists("http"):
+            with self.subTest(name=name):
+                def ask():
+                    answers = json.loads(harness.ask_http(self.http, "POST", "/v1/takes", takes).body)
+                    self.assertEqual([each for each in answers[-LISTED:] if not each.get("allowed")], [])
+                self.check(name, ask)
+
+    def test_grpc(self):
+        self.up_to = "UP_TO"
+        client = grpc_test.Client(self, f"127.0.0.1:{self.server.grpc_port}")
+        for name, takes in self.lists("grpc"):
+            with self.subTest(name=name):
+                def ask():
+                    answers = client.stream("Takes", takes)
+                    self.assertEqual([each for each in answers[-LISTED:] if not each["decision"]["allowed"]], [])
+                self.check(name, ask)
 
 
 class OnMete(StoreCalls, unittest.TestCase):

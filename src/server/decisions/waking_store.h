@@ -31,7 +31,15 @@ class WakingStore : public store::Calls<WakingStore> {
  public:
   // Without a queue nobody waits.
   WakingStore(WaitQueue* waits, store::Store& store, store::Execution& execution)
-      : waits_(waits), caller_(store, execution) {}
+      : waits_(waits), caller_(store, execution), execution_(execution) {}
+
+  // For operations that are under way at the same time: the same store with an execution of their own, which begins as
+  // this one and is noted in it when they have ended.
+  [[nodiscard]] store::Execution begin_own() const {
+    return {.now = execution_.now, .waits_for_disk = execution_.waits_for_disk};
+  }
+  [[nodiscard]] WakingStore with(store::Execution& own) const { return {waits_, caller_.store(), own}; }
+  void note(const store::Execution& own) { execution_.note(own.ticket); }
 
   template <class What>
   Result<typename What::Answer> run(const What& operation) {
@@ -55,6 +63,7 @@ class WakingStore : public store::Calls<WakingStore> {
 
   WaitQueue* const waits_;
   store::Caller caller_;
+  store::Execution& execution_;
 };
 
 // The meters that an operation may have made room on.

@@ -18,6 +18,8 @@ constexpr Duration kWatchEvery = std::chrono::seconds(1);
 constexpr Duration kDrainMax = std::chrono::seconds(3);
 // What a message that waits costs beside its bytes.
 constexpr std::size_t kWaitingMessageBytes = sizeof(std::string);
+// Messages of one call that are answered together.
+constexpr std::size_t kTogetherMax = 64;
 
 std::optional<std::string_view> bearer_token(std::string_view authorization) {
   constexpr std::string_view kScheme = "Bearer ";
@@ -196,10 +198,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
       if (found == calls.end()) return;
       if (found->second.messages.empty()) break;
       if (!server.has_room(stream) || is_turn_over()) return put_off(stream, found->second);
-      const std::string message = std::move(found->second.messages.front());
-      found->second.messages.pop_front();
-      if (!answer(stream, found->second, message, with)) return;
-      server.answered(stream, message.size());
+      if (!answer(stream, found->second, next_messages(found->second), with)) return;
       if (later.run_waiting) wake();
     }
     CallUnderWay& call = calls.find(stream)->second;
@@ -207,6 +206,17 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     if (call.method->is_watch) return;
     if (!call.method->has_many_requests || call.has_ended) return finish(stream, Status::kOk);
     if (is_draining) finish(stream, Status::kUnavailable, kStopping);
+  }
+
+  // Those that are answered together: what waits for another server waits once.
+  std::vector<std::string> next_messages(CallUnderWay& call) const {
+    std::vector<std::string> next;
+    const std::size_t count_max = later.run_waiting && call.method->answer_many != nullptr ? kTogetherMax : 1;
+    while (!call.messages.empty() && next.size() < count_max) {
+      next.push_back(std::move(call.messages.front()));
+      call.messages.pop_front();
+    }
+    return next;
   }
 
   void put_off(std::int32_t stream, CallUnderWay& call) {
@@ -239,21 +249,31 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
   [[nodiscard]] bool is_turn_over() const { return !later.run_waiting && base::monotonic_ns() >= turn_ends_ns; }
 
   // False if that was the end of the call.
-  bool answer(std::int32_t stream, CallUnderWay& call, const std::string& message, store::Execution& with) {
+  bool answer(std::int32_t stream, CallUnderWay& call, const std::vector<std::string>& messages,
+              store::Execution& with) {
     if (is_late(stream)) return give_up(stream);
     const auto role = role_of(stream, call);
     if (!role) return false;
+    const GrpcMethod& method = *call.method;
     GrpcContext context{{hooks.waits, store, with}, hooks, metrics, *role};
-    const auto answer = call.method->answer(context, message);
+    std::vector<Result<std::string, GrpcFailure>> answers;
+    if (messages.size() > 1) {
+      answers = method.answer_many(context, messages);
+    } else {
+      answers.push_back(method.answer(context, messages[0]));
+    }
     unsent_ticket = std::max(unsent_ticket, with.ticket);
     if (calls.find(stream) == calls.end()) return false;
     if (is_late(stream)) return give_up(stream);
-    if (!answer) {
-      finish(stream, answer.error().status, answer.error().words);
-      return false;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i]) {
+        finish(stream, answers[i].error().status, answers[i].error().words);
+        return false;
+      }
+      server.send(stream, *answers[i]);
+      server.answered(stream, messages[i].size());
     }
-    server.send(stream, *answer);
-    if (call.method->is_watch) watch(stream, message, *answer);
+    if (method.is_watch) watch(stream, messages[0], *answers[0]);
     return true;
   }
 

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/try.h"
 #include "core/verdict.h"
+#include "server/decisions/take_list.h"
 
 namespace mete::server {
 
@@ -37,17 +39,25 @@ std::optional<GrpcFailure> refusal_of(const GrpcContext& context, const proto::T
                      "NOPERM this password may not take by FORCE: see server.use_without_force"};
 }
 
-Result<proto::Decision> take(GrpcContext& context, const proto::TakeRequest& request) {
-  const auto charges = charges_of(request.charges);
+core::Take take_of(const proto::TakeRequest& request, std::span<const Charge> charges) {
   const Mode mode = request.mode == proto::TakeMode::kUpTo
                         ? Mode::kUpTo
                         : (request.mode == proto::TakeMode::kForce ? Mode::kForce : Mode::kTake);
-  const auto verdict = context.store.take({charges, mode, request.id});
-  if (!verdict.has_value()) return verdict.error();
-  context.observer.on_decision(charges, verdict->is_allowed, verdict->violated);
-  proto::Decision decision{*verdict, violated_of(charges, *verdict), std::nullopt};
-  if (mode == Mode::kUpTo) decision.taken = static_cast<std::int64_t>(verdict->taken);
+  return {.charges = charges, .mode = mode, .id = request.id};
+}
+
+proto::Decision decision_of(GrpcContext& context, const core::Take& take, const core::Verdict& verdict) {
+  context.observer.on_decision(take.charges, verdict.is_allowed, verdict.violated);
+  proto::Decision decision{verdict, violated_of(take.charges, verdict), std::nullopt};
+  if (take.mode == Mode::kUpTo) decision.taken = static_cast<std::int64_t>(verdict.taken);
   return decision;
+}
+
+// What is wrong with one of many is no end of the others.
+proto::TakeAnswer answer_of(GrpcContext& context, const core::Take& take, const Result<core::Verdict>& verdict) {
+  if (verdict.has_value()) return {decision_of(context, take, *verdict), {}};
+  const Error& error = verdict.error();
+  return {{}, proto::Failure{std::string(to_string(error.code)), error.message}};
 }
 
 Result<Duration, GrpcFailure> ttl_of(std::int64_t ttl_ms) {
@@ -90,18 +100,36 @@ GrpcFailure failure_of(const Error& error) {
 
 GrpcAnswer<proto::Decision> grpc_take(GrpcContext& context, const proto::TakeRequest& request) {
   if (auto refusal = refusal_of(context, request)) return *std::move(refusal);
-  auto decision = take(context, request);
-  if (!decision) return failure_of(decision.error());
-  return *std::move(decision);
+  const auto charges = charges_of(request.charges);
+  const core::Take take = take_of(request, charges);
+  const auto verdict = context.store.take(take);
+  if (!verdict.has_value()) return failure_of(verdict.error());
+  return decision_of(context, take, *verdict);
 }
 
-// What is wrong with one of them is no end of the others.
 GrpcAnswer<proto::TakeAnswer> grpc_take_of_many(GrpcContext& context, const proto::TakeRequest& request) {
   if (auto refusal = refusal_of(context, request)) return *std::move(refusal);
-  auto decision = take(context, request);
-  if (decision.has_value()) return proto::TakeAnswer{*std::move(decision), {}};
-  const Error& error = decision.error();
-  return proto::TakeAnswer{{}, proto::Failure{std::string(to_string(error.code)), error.message}};
+  const auto charges = charges_of(request.charges);
+  const core::Take take = take_of(request, charges);
+  return answer_of(context, take, context.store.take(take));
+}
+
+std::vector<GrpcAnswer<proto::TakeAnswer>> grpc_takes(GrpcContext& context,
+                                                      std::span<const GrpcAnswer<proto::TakeRequest>> requests) {
+  std::optional<GrpcFailure> failure;
+  std::vector<std::vector<Charge>> charges;
+  std::vector<ListedTake> takes;
+  charges.reserve(requests.size());
+  for (const auto& request : requests) {
+    failure = request.has_value() ? refusal_of(context, *request) : std::optional(request.error());
+    if (failure) break;
+    takes.push_back({.take = take_of(*request, charges.emplace_back(charges_of(request->charges)))});
+  }
+  take_all(context.store, takes);
+  std::vector<GrpcAnswer<proto::TakeAnswer>> answers;
+  for (const ListedTake& each : takes) answers.emplace_back(answer_of(context, each.take, each.answer));
+  if (failure) answers.emplace_back(*std::move(failure));
+  return answers;
 }
 
 GrpcAnswer<proto::Decision> grpc_peek(GrpcContext& context, const proto::PeekRequest& request) {
@@ -121,13 +149,12 @@ GrpcAnswer<proto::Returned> grpc_give(GrpcContext& context, const proto::GiveReq
 }
 
 GrpcAnswer<proto::HoldDecision> grpc_hold(GrpcContext& context, const proto::HoldRequest& request) {
-  const auto ttl = ttl_of(request.ttl_ms);
-  if (!ttl) return ttl.error();
+  const auto ttl = TRY(ttl_of(request.ttl_ms));
   const auto charges = charges_of(request.charges);
   const bool is_id_random = request.id.empty();
   const std::string id = is_id_random ? base::random_id() : request.id;
   const auto verdict =
-      context.store.hold({.charges = charges, .ttl = *ttl, .id = id, .is_id_random = is_id_random, .tag = request.tag});
+      context.store.hold({.charges = charges, .ttl = ttl, .id = id, .is_id_random = is_id_random, .tag = request.tag});
   if (!verdict.has_value()) return failure_of(verdict.error());
   context.observer.on_decision(charges, verdict->is_allowed, verdict->violated);
   return proto::HoldDecision{id, *verdict, violated_of(charges, *verdict)};
@@ -142,9 +169,8 @@ GrpcAnswer<proto::Returned> grpc_cancel(GrpcContext& context, const proto::Cance
 }
 
 GrpcAnswer<proto::Extended> grpc_extend(GrpcContext& context, const proto::ExtendRequest& request) {
-  const auto ttl = ttl_of(request.ttl_ms);
-  if (!ttl) return ttl.error();
-  const auto expires_in = context.store.extend(request.id, *ttl);
+  const auto ttl = TRY(ttl_of(request.ttl_ms));
+  const auto expires_in = context.store.extend(request.id, ttl);
   if (!expires_in) return failure_of(expires_in.error());
   return proto::Extended{expires_in->ms()};
 }

@@ -16,6 +16,9 @@ using GrpcAnswer = Result<Answer, GrpcFailure>;
 // -----------------------------------------------------------------------------------------------------------
 GrpcAnswer<proto::Decision> grpc_take(GrpcContext& context, const proto::TakeRequest& request);
 GrpcAnswer<proto::TakeAnswer> grpc_take_of_many(GrpcContext& context, const proto::TakeRequest& request);
+// The same of several; a request that could not be read is answered by its failure, and those behind it are left out.
+std::vector<GrpcAnswer<proto::TakeAnswer>> grpc_takes(GrpcContext& context,
+                                                      std::span<const GrpcAnswer<proto::TakeRequest>> requests);
 GrpcAnswer<proto::Decision> grpc_peek(GrpcContext& context, const proto::PeekRequest& request);
 GrpcAnswer<proto::Returned> grpc_give(GrpcContext& context, const proto::GiveRequest& request);
 GrpcAnswer<proto::HoldDecision> grpc_hold(GrpcContext& context, const proto::HoldRequest& request);

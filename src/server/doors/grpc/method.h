@@ -52,6 +52,10 @@ struct GrpcMethod {
   bool is_watch = false;           // after its answer the call stays open, and is told of changes of readiness
   // The answer's bytes to a request's.
   Result<std::string, GrpcFailure> (*answer)(GrpcContext& context, std::string_view request) = nullptr;
+  // The same of messages of one call that have come together, where these can share their way to the store; null: they
+  // cannot. The first failure is the end of the call.
+  std::vector<Result<std::string, GrpcFailure>> (*answer_many)(GrpcContext& context,
+                                                               std::span<const std::string> requests) = nullptr;
 };
 
 std::span<const GrpcMethod> grpc_methods();

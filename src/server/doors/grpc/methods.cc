@@ -1,10 +1,19 @@
 #include <algorithm>
 
+#include "base/try.h"
 #include "server/doors/grpc/handlers.h"
 
 namespace mete::server {
 
 namespace {
+
+template <class Request>
+GrpcAnswer<Request> read(std::string_view bytes) {
+  Request request;
+  if (wire::read_proto(bytes, request)) return request;
+  return GrpcFailure{wire::GrpcStatus::kInvalidArgument,
+                     "the message is no " + std::string(Request::kProto) + " in Protocol Buffers"};
+}
 
 template <auto kHandle>
 struct Handled;
@@ -14,16 +23,28 @@ struct Handled<kHandle> {
   using AnswerType = Answer;
 
   static Result<std::string, GrpcFailure> answer(GrpcContext& context, std::string_view bytes) {
-    Request request;
-    if (!wire::read_proto(bytes, request)) {
-      return GrpcFailure{wire::GrpcStatus::kInvalidArgument,
-                         "the message is no " + std::string(Request::kProto) + " in Protocol Buffers"};
-    }
+    const auto request = TRY(read<Request>(bytes));
     const auto made = kHandle(context, request);
     if (!made) return made.error();
     return wire::write_proto(*made);
   }
 };
+
+// Of messages that have come together.
+std::vector<Result<std::string, GrpcFailure>> answer_takes(GrpcContext& context,
+                                                           std::span<const std::string> messages) {
+  std::vector<GrpcAnswer<proto::TakeRequest>> requests;
+  for (const std::string& bytes : messages) requests.push_back(read<proto::TakeRequest>(bytes));
+  std::vector<Result<std::string, GrpcFailure>> written;
+  for (const auto& made : grpc_takes(context, requests)) {
+    if (made.has_value()) {
+      written.push_back(wire::write_proto(*made));
+    } else {
+      written.push_back(made.error());
+    }
+  }
+  return written;
+}
 
 struct Service {
   std::string_view name;
@@ -66,6 +87,7 @@ const Table& table() {
     table.add<grpc_take_of_many>(kMete, "Takes", kUse,
                                  "Takes that are independent of each other, each with its answer, in order.", kStream,
                                  kStream);
+    table.methods.back().answer_many = answer_takes;
     table.add<grpc_peek>(kMete, "Peek", kLook, "The answer that a take would get; nothing changes.");
     table.add<grpc_give>(kMete, "Give", kUse, "Give back what was taken, and never more than is used.");
     table.add<grpc_hold>(kMete, "Hold", kUse, "Set charges aside until they are committed, cancelled or expire.");

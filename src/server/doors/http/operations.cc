@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/try.h"
 #include "core/validate.h"
+#include "server/decisions/take_list.h"
 #include "server/doors/http/decision.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "server/doors/http/handlers.h"
@@ -35,53 +36,11 @@ wire::HttpResponse refuse_force() {
   return problem(403, "the token may not take by force: see server.use_without_force", "NOPERM");
 }
 
-// One of a list of takes, and its answer.
-struct ListedTake {
-  explicit ListedTake(const wire::JsonValue& body) : charges(charges_field(body)), mode(mode_of(body)) {
-    if (auto found = id_field(body); found.has_value()) {
-      id = *found;
-    } else {
-      answer = std::move(found).error();
-    }
-  }
-
-  // It can share its way to the store with others.
-  [[nodiscard]] bool is_plain() const {
-    return answer.has_value() && charges.size() == 1 && mode == Mode::kTake && id.empty();
-  }
-  void write_answer(wire::JsonWriter& writer) const {
-    if (!answer.has_value()) return write_problem(answer.error(), writer);
-    writer.begin_object();
-    write_decision({*answer, charges, mode == Mode::kUpTo}, writer);
-    writer.end_object();
-  }
-
-  std::vector<Charge> charges;
-  Mode mode;
-  std::string_view id;
-  Result<core::Verdict> answer;
-};
-
-// Carries out the first of them, and those that can go with it; tells how many these were.
-std::size_t take_next(HttpCall& call, std::span<ListedTake> takes) {
-  std::size_t count = 0;
-  while (count < takes.size() && takes[count].is_plain()) ++count;
-  if (count > 0) {
-    std::vector<Charge> charges;
-    for (const ListedTake& take : takes.first(count)) charges.push_back(take.charges[0]);
-    std::vector<Result<core::Verdict>> answers(count);
-    call.store.take_each(charges, answers);
-    for (std::size_t i = 0; i < count; ++i) takes[i].answer = std::move(answers[i]);
-  } else {
-    count = 1;
-    if (takes[0].answer.has_value()) {
-      takes[0].answer = call.store.take({takes[0].charges, takes[0].mode, takes[0].id});
-    }
-  }
-  for (const ListedTake& take : takes.first(count)) {
-    if (take.answer.has_value()) observe(call, {take.charges, take.mode}, *take.answer);
-  }
-  return count;
+void write_answer(const ListedTake& take, wire::JsonWriter& writer) {
+  if (!take.answer.has_value()) return write_problem(take.answer.error(), writer);
+  writer.begin_object();
+  write_decision({*take.answer, take.take.charges, take.take.mode == Mode::kUpTo}, writer);
+  writer.end_object();
 }
 
 }  // namespace
@@ -105,17 +64,29 @@ Result<wire::HttpResponse> handle_take(HttpCall& call) {
 Result<wire::HttpResponse> handle_takes(HttpCall& call) {
   const auto& bodies = *call.body.as<wire::JsonArray>();
   TRY(core::validate_takes_count(bodies.size()));
+  std::vector<std::vector<Charge>> charges;
   std::vector<ListedTake> takes;
+  charges.reserve(bodies.size());
   takes.reserve(bodies.size());
-  for (const wire::JsonValue& body : bodies) takes.emplace_back(body);
-  for (const ListedTake& take : takes) {
-    if (!may_take(call, take.mode)) return refuse_force();
+  for (const wire::JsonValue& body : bodies) {
+    ListedTake& listed = takes.emplace_back();
+    listed.take = {.charges = charges.emplace_back(charges_field(body)), .mode = mode_of(body)};
+    if (!may_take(call, listed.take.mode)) return refuse_force();
+    auto id = id_field(body);
+    if (id.has_value()) {
+      listed.take.id = *id;
+    } else {
+      listed.answer = std::move(id).error();
+    }
   }
-  for (std::size_t first = 0; first < takes.size();) first += take_next(call, std::span(takes).subspan(first));
+  take_all(call.store, takes);
+  for (const ListedTake& each : takes) {
+    if (each.answer.has_value()) observe(call, each.take, *each.answer);
+  }
   wire::HttpResponse response{.status = 200, .content_type = kJsonContentType};
   wire::JsonWriter writer(response.body);
   writer.begin_array();
-  for (const ListedTake& take : takes) take.write_answer(writer);
+  for (const ListedTake& each : takes) write_answer(each, writer);
   writer.end_array();
   return response;
 }
