@@ -60,7 +60,10 @@ void hot(const std::string& name, const Limit& limit) {
   print("hot_key/" + name, kHotDecisions, [&](std::size_t) { keep(api.allow(kHotKey)); });
   print("hot_key_take/" + name, kHotDecisions, [&](std::size_t) { keep(api.take(kHotKey)->is_allowed); });
   print("by_name/" + name, kHotDecisions, [&](std::size_t) { keep(limiter.allow("api", kHotKey)); });
-  print("by_name_take/" + name, kHotDecisions, [&](std::size_t) { keep(limiter.take("api", kHotKey)->is_allowed); });
+  print("by_name_take/" + name, kHotDecisions, [&](std::size_t) {
+    const auto decision = limiter.take("api", kHotKey);
+    keep(decision->is_allowed);
+  });
 }
 
 void two_threads() {

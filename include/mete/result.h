@@ -7,7 +7,9 @@
 //     if (!decision.has_value()) std::cerr << decision.error().message << '\n';
 //
 // `value()`, `*` and `->` of an error throw Failure, whose what() is the message. A Result whose value is itself a yes
-// or a no, such as a Decision, is no bool: `if (limiter.take(…))` would ask for the error and not for the decision.
+// or a no, such as a Decision, is no bool: `if (limiter.take(…))` would ask for the error and not for the decision. Nor
+// is one of many such answers. And `->` does not reach into a temporary that a loop would outlive:
+// `for (auto& charge : limiter.find_hold(id)->value().charges)`.
 // Ownership and thread safety: a value.
 #pragma once
 
@@ -80,11 +82,21 @@ inline constexpr bool kIsResult = false;
 template <class T, class E>
 inline constexpr bool kIsResult<Result<T, E>> = true;
 
-// The value answers yes or no itself.
+// The value answers yes or no itself, or it is many such answers.
 template <class T>
 concept IsAnswer = std::same_as<T, bool> || kIsOptional<T> || requires(const T& value) {
   value.is_allowed;
+} || requires {
+  requires kIsResult<typename T::value_type>;
 };
+
+// Something within the value can be looped over.
+template <class T>
+concept HasParts = requires(const T& value) {
+  value.charges.begin();
+}
+|| requires(const T& value) { value->charges.begin(); }
+|| requires(const T& value) { value.violated.begin(); };
 
 // A bool is made of a bool alone: a pointer would do as well, and mean something else.
 template <class From, class T, class E>
@@ -166,8 +178,11 @@ class [[nodiscard]] Result {
   T& operator*() & { return checked(), value_; }
   const T& operator*() const& { return checked(), value_; }
   T operator*() && { return checked(), std::move(value_); }
-  T* operator->() { return checked(), std::addressof(value_); }
-  const T* operator->() const { return checked(), std::addressof(value_); }
+  T* operator->() & { return checked(), std::addressof(value_); }
+  const T* operator->() const& { return checked(), std::addressof(value_); }
+  T* operator->() && requires(!detail::HasParts<T>) { return checked(), std::addressof(value_); }
+  void operator->() && requires(detail::HasParts<T>) = delete;
+  void operator->() const&& requires(detail::HasParts<T>) = delete;
   template <class Other>
   [[nodiscard]] T value_or(Other&& other) const& {
     return has_value_ ? value_ : static_cast<T>(std::forward<Other>(other));

@@ -40,13 +40,13 @@ auto answer(Limiter& limiter, Call call) {
 // All operations, one after the other.
 void expect_all_operations(Limiter& limiter) {
   answer(limiter, [](Limiter& l) { return l.define(stock("credits").amount(10)); }).value();
-  EXPECT_EQ(answer(limiter, [](Limiter& l) { return l.take("credits", "a", 3); })->remaining, 7);
-  EXPECT_EQ(answer(limiter, [](Limiter& l) { return l.peek("credits", "a", 3); })->remaining, 4);
+  EXPECT_EQ(answer(limiter, [](Limiter& l) { return l.take("credits", "a", 3); }).value().remaining, 7);
+  EXPECT_EQ(answer(limiter, [](Limiter& l) { return l.peek("credits", "a", 3); }).value().remaining, 4);
   EXPECT_EQ(answer(limiter, [](Limiter& l) { return l.give("credits", "a", 1); })->remaining, 8);
-  EXPECT_FALSE(answer(limiter, [](Limiter& l) { return l.take("credits", "a", 9); })->allowed());
+  EXPECT_FALSE(answer(limiter, [](Limiter& l) { return l.take("credits", "a", 9); }).value().allowed());
   const auto hold = [](Limiter& l) { return l.hold("credits", "a", 4, 1h); };
-  const std::string first = answer(limiter, hold)->id;
-  const std::string second = answer(limiter, hold)->id;
+  const std::string first = answer(limiter, hold).value().id;
+  const std::string second = answer(limiter, hold).value().id;
   EXPECT_EQ(answer(limiter, [&](Limiter& l) { return l.extend(first, 2h); }).value(), Duration(2h));
   EXPECT_EQ(answer(limiter, [&](Limiter& l) { return l.commit(first, 1); })->amount, 1);
   EXPECT_EQ(answer(limiter, [&](Limiter& l) { return l.cancel(second); })->amount, 4);

@@ -49,7 +49,7 @@ TEST_F(EtcdStoreTest, TimeIsNeverBeforeWhatAKeyCarries) {
   Limiter one = open_with(ahead);
   Limiter other = open_with(behind);
   ASSERT_TRUE(one.define(window("sms").amount(5).per(1min)));
-  EXPECT_TRUE(one.take("sms", "k", 5)->allowed());
+  EXPECT_TRUE(one.take("sms", "k", 5).value().allowed());
   const auto denied = other.take("sms", "k");
   ASSERT_TRUE(denied.has_value()) << denied.error().message;
   EXPECT_FALSE(denied->allowed()) << "in the window of an hour ago there would be room";
@@ -61,7 +61,7 @@ TEST_F(EtcdStoreTest, WhatIsForgottenIsForgottenAtATimeThatAllKnow) {
   ManualClock behind(kStart);
   Limiter one = open_with(ahead);
   ASSERT_TRUE(one.define(window("sms").amount(5).per(1min)));
-  EXPECT_TRUE(one.take("sms", "k", 5)->allowed());
+  EXPECT_TRUE(one.take("sms", "k", 5).value().allowed());
   ahead.advance(1min);
   Client client(parse_url(url()).value(), nullptr);
   MonotoneClock clock(ahead);
@@ -76,7 +76,7 @@ TEST_F(EtcdStoreTest, WhatIsForgottenIsForgottenAtATimeThatAllKnow) {
   };
   ASSERT_TRUE(support::becomes_true(20s, is_gone)) << "the meter is as a fresh one";
   Limiter other = open_with(behind);
-  EXPECT_TRUE(other.take("sms", "k", 3)->allowed());
+  EXPECT_TRUE(other.take("sms", "k", 3).value().allowed());
   EXPECT_EQ(other.usage("sms", "k")->used, 3);
   EXPECT_EQ(one.usage("sms", "k")->used, 3) << "both are in the same window";
 }
@@ -175,9 +175,9 @@ TEST_F(EtcdStoreTest, ALimitIsRedefinedAnyNumberOfTimes) {
   Limiter limiter = open_with(clock);
   for (Amount amount = 100; amount < 160; ++amount) {
     ASSERT_TRUE(limiter.define(stock("api").amount(amount)));
-    ASSERT_TRUE(limiter.take("api", "often")->allowed());
+    ASSERT_TRUE(limiter.take("api", "often").value().allowed());
     if (amount == 100) {
-      ASSERT_TRUE(limiter.take("api", "once", 7)->allowed());
+      ASSERT_TRUE(limiter.take("api", "once", 7).value().allowed());
     }
     clock.advance(1s);
   }
@@ -195,7 +195,7 @@ TEST_F(EtcdStoreTest, WhatItCannotReadIsLeftAlone) {
   const auto answer = limiter.take("api", "k");
   ASSERT_FALSE(answer.has_value());
   EXPECT_NE(answer.error().message.find("is of version 2"), std::string::npos) << answer.error().message;
-  EXPECT_TRUE(limiter.take("api", "another")->allowed());
+  EXPECT_TRUE(limiter.take("api", "another").value().allowed());
 }
 
 TEST_F(EtcdStoreTest, ManyCallsShareAConnection) {
@@ -280,7 +280,7 @@ TEST(EtcdStoreTls, ShakesHandsAndSaysWhomItTrusts) {
   const std::string url = "etcds://" + server.address() + "?timeout=20s";
   Limiter limiter = open(url + "&ca=" + certificate).value();
   ASSERT_TRUE(limiter.define(stock("api").amount(10)));
-  EXPECT_TRUE(limiter.take("api", "k")->allowed());
+  EXPECT_TRUE(limiter.take("api", "k").value().allowed());
   const auto stranger = open(url);
   ASSERT_FALSE(stranger);
   EXPECT_NE(stranger.error().message.find("certificate"), std::string::npos) << stranger.error().message;
