@@ -2,7 +2,7 @@
 
 A case is a class: who the abuser is, what it does in `play`, and what else must hold in `check`. It stands in a file
 `NAME_cases.py` of this folder, and so is found by `abuse_test.py` (short, with generous bounds) and by `./x bench
-abuse` (long, with the bars of the issue):
+abuse` (long, with larger sizes, and with the bars):
 
     class Pipelines(frame.Case):
         by = frame.STRANGER                       # or frame.USE: whoever has the use password
@@ -23,9 +23,12 @@ import contextlib
 import dataclasses
 import http.client
 import importlib
+import itertools
 import multiprocessing
 import os
+import ssl
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -38,6 +41,7 @@ STRANGER, USE, ADMIN = "a stranger", "a client with the use password", "whoever 
 ADMIN_PASSWORD, USE_PASSWORD = "the admin's", "the user's"
 ABUSER = "127.0.0.2"  # the address from which the abuse comes; all others are at 127.0.0.1
 PAUSE_S = 0.002  # between two requests of an innocent client
+is_long = False  # `./x bench abuse`: then cases are as large as what they stand for
 
 _context = multiprocessing.get_context("fork")
 
@@ -52,25 +56,30 @@ class Target:
     process_id: int
     has_passwords: bool
     source: str = "127.0.0.1"
+    tls: ssl.SSLContext = None  # of RESP and HTTP
 
     def resp(self, password=None):
-        return harness.Resp(self.resp_port, password=password if self.has_passwords else None, source=self.source)
+        return harness.Resp(self.resp_port, password=password if self.has_passwords else None, tls=self.tls,
+                            source=self.source)
 
     def use(self):
         return self.resp(USE_PASSWORD)
 
     def raw_resp(self):
-        return harness.Socket(self.resp_port, source=self.source)
+        return harness.Socket(self.resp_port, tls=self.tls, source=self.source)
 
     def raw_http(self):
-        return harness.Socket(self.http_port, source=self.source)
+        return harness.Socket(self.http_port, tls=self.tls, source=self.source)
 
     def grpc(self, **settings):
         return http2.Grpc(self.grpc_port, source=self.source, **settings)
 
     def http(self):
-        return contextlib.closing(
-            http.client.HTTPConnection("127.0.0.1", self.http_port, harness.PATIENCE_S, (self.source, 0)))
+        place = ("127.0.0.1", self.http_port)
+        settings = {"timeout": harness.PATIENCE_S, "source_address": (self.source, 0)}
+        if self.tls:
+            return contextlib.closing(http.client.HTTPSConnection(*place, context=self.tls, **settings))
+        return contextlib.closing(http.client.HTTPConnection(*place, **settings))
 
     def ask_http(self, method, path, **options):
         with self.http() as connection:
@@ -102,6 +111,7 @@ class Case:
     what = ""
     flags = []
     has_passwords = True
+    uses_tls = False
 
     def __init__(self):
         self.notes = {}
@@ -122,8 +132,18 @@ class Case:
         return []
 
     def options(self, test):
-        """Of harness.Server."""
+        """Of harness.Server. What needs another server starts it here, and sets `self.flags`."""
         return {}
+
+
+def send_all(client, commands):
+    """A pipeline of commands, a piece after the other; its answers."""
+    commands = iter(commands)
+    answers = []
+    while piece := list(itertools.islice(commands, 10_000)):
+        client.send(b"".join(harness.encode(*words) for words in piece))
+        answers += [client.reply() for _ in piece]
+    return answers
 
 
 def admin_and_health_get_in(target):
@@ -224,13 +244,32 @@ def _moment(target, notes):
     return Moment(target, target.resident_bytes(), metrics, notes)
 
 
+def _make_certificate(test):
+    folder = tempfile.TemporaryDirectory()
+    test.addCleanup(folder.cleanup)
+    files = [f"{folder.name}/{name}.pem" for name in ("certificate", "key")]
+    harness.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "-subj", "/CN=localhost", "-out", files[0], "-keyout", files[1])
+    return ["--tls-cert", files[0], "--tls-key", files[1]]
+
+
+def _trusting():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
 def run(case_type, test, quiet_s, abused_s):
     """Plays one case; `test` is a TestCase, whose end is the server's."""
     case = case_type()
     passwords = ["--password", ADMIN_PASSWORD, "--use-password", USE_PASSWORD] if case.has_passwords else []
-    server = harness.Server(test, "--grpc", "127.0.0.1:0", *passwords, *case.flags, **case.options(test))
-    target = Target(server.resp_port, server.http_port, server.grpc_port, server.process.pid, case.has_passwords)
-    with server.resp(password=ADMIN_PASSWORD if case.has_passwords else None) as admin:
+    certificate = _make_certificate(test) if case.uses_tls else []
+    options = case.options(test)
+    server = harness.Server(test, "--grpc", "127.0.0.1:0", *passwords, *certificate, *case.flags, **options)
+    target = Target(server.resp_port, server.http_port, server.grpc_port, server.process.pid, case.has_passwords,
+                    tls=_trusting() if case.uses_tls else None)
+    with target.resp(ADMIN_PASSWORD) as admin:
         admin.line("LIMIT SET innocent BUCKET 1000000000 PER 1s DURABLE never")
     case.prepare(server)
     quiet = _measure(target, quiet_s)

@@ -67,11 +67,7 @@ class Repeated(frame.Case):
 
     def prepare(self, server):
         with server.resp(password=frame.ADMIN_PASSWORD) as admin:
-            for first in range(0, len(self.prepared), 10_000):
-                piece = self.prepared[first:first + 10_000]
-                admin.send(b"".join(harness.encode(*words) for words in piece))
-                for _ in piece:
-                    admin.reply()
+            frame.send_all(admin, self.prepared)
 
     def request(self):
         raise NotImplementedError
@@ -113,11 +109,13 @@ class PatternsOverAll(Repeated):
 
 
 class ScanWithALongPattern(Repeated):
+    """The worst case of the matcher: a class of many characters that it goes through for each byte of a key, in vain."""
+
     what = "SCAN with a long pattern"
     prepared = [("INCR", "a" * 400 + str(number)) for number in range(2_000)]
 
     def request(self):
-        return harness.encode("SCAN", 0, "MATCH", "*a" * 200 + "b", "COUNT", 1000)
+        return harness.encode("SCAN", 0, "MATCH", "*[" + "b" * 1_021 + "]", "COUNT", 1000)
 
 
 class CommandDocs(frame.Case):
@@ -133,6 +131,28 @@ class CommandDocs(frame.Case):
                     client.reply()
                     answers += 1
         self.notes["answers"] = answers
+
+
+class ManyNames(frame.Case):
+    by = frame.USE
+    what = "COMMAND DOCS and INFO of twenty thousand names, and a pattern of half a megabyte"
+    ANSWER_MAX = 1 << 20
+
+    def play(self, target, is_over):
+        requests = [harness.encode("COMMAND", "DOCS", *["CLIENT"] * 20_000),
+                    harness.encode("COMMAND", "INFO", *["nope"] * 20_000),
+                    harness.encode("COMMAND", "LIST", "FILTERBY", "PATTERN", "*[" + "a" * 500_000 + "]x")]
+        answers = longest = 0
+        with target.use() as client:
+            while not is_over():
+                for request in requests:
+                    client.send(request)
+                    longest = max(longest, len(str(client.reply())))
+                    answers += 1
+        self.notes.update(answers=answers, longest=longest)
+
+    def check(self, before, after):
+        yield "bytes of the longest answer", after.notes["longest"], self.ANSWER_MAX
 
 
 class HoldsOfATag(Repeated):

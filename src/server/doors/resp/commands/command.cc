@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/names.h"
 #include "server/doors/resp/command_table.h"
@@ -20,7 +22,10 @@ struct Listed {
   bool is_container;
 };
 
-std::vector<Listed> listed_commands() {
+// Whoever asks for more names has no use for the answers; there are some 150.
+constexpr std::size_t kNamesMax = 1'000;
+
+std::vector<Listed> list_commands() {
   std::vector<Listed> listed;
   for (const Command& command : all_commands()) {
     if (!command.is_subcommand()) {
@@ -40,14 +45,29 @@ std::string listed_name(const Listed& listed) {
                              : redis_name(listed.command->name);
 }
 
-std::optional<Listed> find_listed(std::string_view name) {
-  for (const Listed& listed : listed_commands()) {
-    if (wire::equals_ignoring_case(listed_name(listed), name)) return listed;
-  }
-  for (const Command& command : all_commands()) {
-    if (wire::equals_ignoring_case(redis_name(command.name), name)) return Listed{&command, false};
-  }
-  return std::nullopt;
+const std::vector<Listed>& listed_commands() {
+  static const std::vector<Listed> kListed = list_commands();
+  return kListed;
+}
+
+// Containers, commands and subcommands; null if there is none of that name.
+const Listed* find_listed(std::string_view name) {
+  static const auto kByName = [] {
+    std::unordered_map<std::string, Listed> by_name;
+    for (const Listed& listed : listed_commands()) by_name.emplace(listed_name(listed), listed);
+    for (const Command& command : all_commands()) by_name.emplace(redis_name(command.name), Listed{&command, false});
+    return by_name;
+  }();
+  std::string lower(name);
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const auto found = kByName.find(lower);
+  return found == kByName.end() ? nullptr : &found->second;
+}
+
+bool refuses_names(CommandContext& context) {
+  if (context.arguments.rest().size() <= kNamesMax) return false;
+  context.reply.error("ERR", fmt::format("more than {} names in one command", kNamesMax));
+  return true;
 }
 
 // Where keys stand, as Redis tells cluster clients: first, last, step. A limit's name is not a key.
@@ -288,9 +308,10 @@ void command_info(CommandContext& context) {
     command_list(context);
     return;
   }
+  if (refuses_names(context)) return;
   context.reply.array(context.arguments.rest().size());
   for (const std::string_view name : context.arguments.rest()) {
-    if (const auto listed = find_listed(name)) {
+    if (const Listed* const listed = find_listed(name)) {
       write_info(context.reply, *listed);
     } else {
       context.reply.null();
@@ -303,9 +324,13 @@ void command_docs(CommandContext& context) {
     context.reply.written(all_docs(context.reply.version()));
     return;
   }
+  if (refuses_names(context)) return;
+  // A map has each name once, however often it is asked for.
   std::vector<Listed> wanted;
+  std::unordered_set<const Listed*> seen;
   for (const std::string_view name : context.arguments.rest()) {
-    if (const auto listed = find_listed(name)) wanted.push_back(*listed);
+    const Listed* const listed = find_listed(name);
+    if (listed != nullptr && seen.insert(listed).second) wanted.push_back(*listed);
   }
   write_docs(context.reply, wanted);
 }
@@ -319,6 +344,7 @@ void command_names(CommandContext& context) {
   } else if (const auto filter = words.size() == 3 && wire::equals_ignoring_case(words[0], "FILTERBY")
                                      ? find_filter(words[1])
                                      : nullptr) {
+    if (refuses_pattern(context, words[2])) return;
     names = filtered_names(filter, words[2]);
   } else {
     context.reply.error("ERR", "syntax error");

@@ -22,4 +22,11 @@ store::KeyReach reach_of(const CommandContext& context) {
   return context.is_admin ? store::KeyReach::kAnyKey : store::KeyReach::kAllButQuotas;
 }
 
+bool refuses_pattern(CommandContext& context, std::string_view pattern) {
+  constexpr std::size_t kPatternBytesMax = 1024;
+  if (pattern.size() <= kPatternBytesMax) return false;
+  context.reply.error("ERR", "a pattern may have " + std::to_string(kPatternBytesMax) + " bytes");
+  return true;
+}
+
 }  // namespace mete::server

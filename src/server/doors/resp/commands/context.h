@@ -34,6 +34,9 @@ struct CommandContext {
 [[nodiscard]] bool refuses_force(CommandContext& context, Mode mode);
 [[nodiscard]] bool refuses_give(CommandContext& context);
 
+// Whether a pattern is longer than one may be: to try it on a text takes time in proportion to the length of both.
+[[nodiscard]] bool refuses_pattern(CommandContext& context, std::string_view pattern);
+
 // Whether it has failed; the reply is then the reason.
 template <class Value>
 [[nodiscard]] bool has_failed(CommandContext& context, const Result<Value>& result) {

@@ -46,7 +46,6 @@ enum ScanArgument : std::uint8_t { kScanCursor, kScanMatch, kScanCount, kScanTyp
 constexpr std::int64_t kScanCountDefault = 10;
 constexpr std::int64_t kScanPageMax = 100'000;  // COUNT is a hint: whoever wants more gets it in several pages
 constexpr std::size_t kKeysPage = 1000;
-constexpr std::size_t kPatternBytesMax = 1024;
 // An event loop waits for SCAN: so it looks at some keys at a time, and goes on only while that has been little work,
 // counted in bytes that were compared at worst. This is a millisecond or two.
 constexpr std::size_t kScanWorkMax = 1'000'000;
@@ -249,12 +248,6 @@ Result<KeyCount> remove_keys(std::span<const std::string_view> names, store::Key
     removed.count += is_removed ? 1 : 0;
   }
   return removed;
-}
-
-bool refuses_pattern(CommandContext& context, std::string_view pattern) {
-  if (pattern.size() <= kPatternBytesMax) return false;
-  context.reply.error("ERR", "a pattern may have " + std::to_string(kPatternBytesMax) + " bytes");
-  return true;
 }
 
 // Looks at `count` keys, or at as many as it may.

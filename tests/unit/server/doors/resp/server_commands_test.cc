@@ -214,6 +214,22 @@ TEST_F(ServerCommandsTest, CommandDescribesTheTable) {
   EXPECT_GT(std::stoi(count), 60);
 }
 
+// Each name costs time and room for its answer.
+TEST_F(ServerCommandsTest, CommandAnswersSoManyNamesAndNoMore) {
+  const auto named = [](std::string command, const std::string& name, int count) {
+    for (int i = 0; i < count; ++i) command += " " + name;
+    return command;
+  };
+  EXPECT_EQ(client.ask(named("COMMAND DOCS", "echo", 1'000)), client.ask("COMMAND DOCS echo")) << "each once";
+  EXPECT_EQ(client.ask(named("COMMAND INFO", "nope", 3)), "[nil, nil, nil]");
+  for (const char* const command : {"COMMAND DOCS", "COMMAND INFO"}) {
+    EXPECT_EQ(client.ask(named(command, "echo", 1'001)), "-ERR more than 1000 names in one command");
+  }
+  EXPECT_EQ(client.ask("COMMAND LIST FILTERBY PATTERN " + std::string(1'025, 'a')),
+            "-ERR a pattern may have 1024 bytes");
+  EXPECT_EQ(client.ask("COMMAND LIST FILTERBY PATTERN " + std::string(1'024, 'a')), "[]");
+}
+
 // A client that ends its side gets its answers all the same: those of slow commands too.
 TEST_F(ServerCommandsTest, AHalfClosedClientIsAnswered) {
   client.send("SET a 1\r\nKEYS *\r\nLIMIT SET x STOCK 5\r\nGET a\r\n");
