@@ -58,8 +58,8 @@ Result<void> Engine::restore(std::string_view record) {
 void Engine::finish_restoring(Instant latest) {
   bring_all_up_to_date();
   for (const RuleRecord* rule : outdated_rules_) rules_.release(rule);
-  outdated_rules_ = {};
-  restored_limits_ = {};
+  outdated_rules_ = decltype(outdated_rules_)();
+  restored_limits_ = decltype(restored_limits_)();
   floor_.raise(latest);
   restore_tags();
 }

@@ -40,6 +40,11 @@ Connection::Connection(ConnectionSet& set, std::uint64_t id, Descriptor socket, 
 
 Connection::~Connection() { count_buffers(0); }
 
+std::size_t Connection::buffered_bytes() const {
+  const std::size_t serving = serving_ == nullptr ? 0 : serving_->input.size() + serving_->answers.size();
+  return input_.capacity() + output_.capacity() + withheld_.capacity() + serving + session_->buffered_bytes();
+}
+
 void Connection::count_buffers(std::size_t bytes) {
   if (bytes != counted_bytes_) set_.note_buffers(*this, std::exchange(counted_bytes_, bytes), bytes);
 }
@@ -107,7 +112,7 @@ bool Connection::read() {
     if (is_kept) {
       input_.advance_to(to + received.bytes);
       process_kept();
-    } else if (state_ == State::kBlocked || is_serving_) {
+    } else if (state_ == State::kBlocked || serving_ != nullptr) {
       input_.append({to, received.bytes});
     } else {
       process({to, received.bytes});
@@ -122,7 +127,7 @@ void Connection::end_input() {
   is_input_over_ = true;
   is_finishing_soon_ = true;
   if (state_ == State::kBlocked && session_->answers_half_closed()) return;
-  if (state_ == State::kOpen && (wants_drain_ || is_serving_ || session_->has_answers_to_come())) return;
+  if (state_ == State::kOpen && (wants_drain_ || serving_ != nullptr || session_->has_answers_to_come())) return;
   const bool has_more_to_send =
       (state_ == State::kOpen && has_answers()) || (state_ == State::kBlocked && !withheld_.empty());
   if (has_more_to_send) {
@@ -149,7 +154,7 @@ void Connection::process(std::string_view input) {
 
 // `ticket` is of what is in the answer buffer already.
 void Connection::process_kept(Ticket ticket) {
-  if (state_ != State::kOpen || is_serving_) return;
+  if (state_ != State::kOpen || serving_ != nullptr) return;
   if (set_.fibers() != nullptr) {
     std::unique_ptr<Serving> serving = set_.borrow_serving();
     std::swap(serving->input, input_);
@@ -165,7 +170,7 @@ void Connection::process_kept(Ticket ticket) {
 
 // The session has buffers that are its own for as long as it is at work: the loop's are used by others meanwhile.
 void Connection::serve_on_fiber(std::unique_ptr<Serving> serving, Ticket ticket) {
-  is_serving_ = true;
+  serving_ = serving.get();
   serving->ticket = ticket;
   std::swap(serving->answers, set_.answer_buffer());
   // What the function captures fits into it: nothing is allocated.
@@ -185,7 +190,7 @@ void Connection::serve(Serving& borrowed) {
     serving->ticket = std::max(serving->ticket, received.ticket);
     if (state_ == State::kClosed) break;
     if (received.next == Session::Next::kRead && has_more_come) continue;
-    is_serving_ = false;
+    serving_ = nullptr;
     const bool is_any_kept = received.next != Session::Next::kClose && !serving->input.empty();
     if (is_any_kept) std::swap(input_, serving->input);
     received.ticket = serving->ticket;
@@ -193,7 +198,7 @@ void Connection::serve(Serving& borrowed) {
     set_.give_back(std::move(serving));
     return;
   }
-  is_serving_ = false;
+  serving_ = nullptr;
   set_.give_back(std::move(serving));
   leave_set();
 }
@@ -336,7 +341,7 @@ void Connection::close() {
   state_ = State::kClosed;
   set_.loop().forget(socket_.get());
   socket_.close();
-  if (!is_serving_) leave_set();
+  if (serving_ == nullptr) leave_set();
 }
 
 void Connection::leave_set() {
@@ -355,7 +360,7 @@ void Connection::finish() {
   if (state_ == State::kOpen) session_->on_finish();
   if (state_ == State::kOpen && session_->has_answers_to_come()) {
     wake();
-  } else if (state_ == State::kOpen && !wants_drain_ && !is_serving_) {
+  } else if (state_ == State::kOpen && !wants_drain_ && serving_ == nullptr) {
     const bool is_quiet = has_nothing_under_way();
     state_ = State::kFinishing;
     if (!has_answers()) end_output();
@@ -389,7 +394,7 @@ void Connection::check_time(std::uint64_t now_ns) {
       case State::kLingering:
         return has_passed(active_at_ns_, now_ns, kLingerMax);
       case State::kOpen:
-        if (is_serving_) return !output_.empty() && has_passed(active_at_ns_, now_ns, limits_.stall_max);
+        if (serving_ != nullptr) return !output_.empty() && has_passed(active_at_ns_, now_ns, limits_.stall_max);
         if (!has_answers() && has_passed(active_at_ns_, now_ns, limits_.idle_max) && !session_->may_be_silent())
           return true;
         if (waiting_since_ns_ != 0 && has_passed(waiting_since_ns_, now_ns, limits_.request_max)) return true;
@@ -402,7 +407,7 @@ void Connection::check_time(std::uint64_t now_ns) {
 }
 
 void Connection::time_out() {
-  if (state_ == State::kOpen && output_.empty() && !is_serving_) {
+  if (state_ == State::kOpen && output_.empty() && serving_ == nullptr) {
     session_->on_timeout(set_.answer_buffer());
     after({.next = Session::Next::kClose}, set_.answer_buffer());
   } else {
@@ -412,7 +417,7 @@ void Connection::time_out() {
 
 void Connection::update_interest() {
   count_buffers(buffered_bytes());
-  const bool keeps = state_ == State::kBlocked || (state_ == State::kOpen && is_serving_);
+  const bool keeps = state_ == State::kBlocked || (state_ == State::kOpen && serving_ != nullptr);
   const bool reads = state_ == State::kLingering ||
                      (!is_input_over_ && ((keeps && input_.size() < input_max()) ||
                                           (state_ == State::kOpen && !keeps && !wants_drain_ && !is_output_full())));

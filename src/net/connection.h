@@ -77,9 +77,7 @@ class Connection final : public EventHandler {
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] bool is_stranger() const { return is_stranger_; }
   // What it keeps for its client.
-  [[nodiscard]] std::size_t buffered_bytes() const {
-    return input_.capacity() + output_.capacity() + withheld_.capacity() + session_->buffered_bytes();
-  }
+  [[nodiscard]] std::size_t buffered_bytes() const;
   [[nodiscard]] const Protocol& protocol() const { return protocol_; }
   [[nodiscard]] int socket() const { return socket_.get(); }
 
@@ -119,7 +117,7 @@ class Connection final : public EventHandler {
   void look_who_it_is();
   // Whether the session stopped because of its output, and there is room again.
   [[nodiscard]] bool can_go_on() const {
-    return state_ == State::kOpen && !is_serving_ && wants_drain_ && output_.empty() && !is_output_full();
+    return state_ == State::kOpen && serving_ == nullptr && wants_drain_ && output_.empty() && !is_output_full();
   }
   void go_on_next_round();
   void leave_set();
@@ -139,10 +137,10 @@ class Connection final : public EventHandler {
   Withheld withheld_;               // what follows the output, and waits for its ticket
   State state_ = State::kOpen;
   bool is_stranger_ = true;
-  bool is_serving_ = false;         // a fiber is at work for it
-  bool wants_drain_ = false;        // the session stopped because the output was full
-  bool is_finishing_soon_ = false;  // when all that has arrived is answered
-  bool is_input_over_ = false;      // the client has ended its side
+  const Serving* serving_ = nullptr;  // with which a fiber is at work for it
+  bool wants_drain_ = false;          // the session stopped because the output was full
+  bool is_finishing_soon_ = false;    // when all that has arrived is answered
+  bool is_input_over_ = false;        // the client has ended its side
   std::uint32_t interest_ = 0;
   std::size_t counted_bytes_ = 0;    // of its buffers
   std::uint64_t active_at_ns_;       // the last byte in or out

@@ -32,7 +32,7 @@ void Withheld::release(Ticket reached, base::Output& output) {
 
 void Withheld::clear() {
   bytes_ = base::Output();
-  marks_ = {};
+  marks_ = std::vector<Mark>();
 }
 
 }  // namespace mete::net

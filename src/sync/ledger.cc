@@ -71,7 +71,7 @@ const char* Ledger::keep(std::string_view key) {
 
 void Ledger::grow() {
   const std::size_t size = slots_.size() * 2;
-  slots_ = {};  // before the larger one is made
+  slots_ = std::vector<std::uint32_t>();  // before the larger one is made
   slots_.assign(size, kEmpty);
   for (std::size_t i = 0; i < entries_.size(); ++i) slots_[slot_of(entries_[i].key())] = static_cast<std::uint32_t>(i);
 }

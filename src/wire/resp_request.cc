@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kLengthLineMax = 23;
 // More words than this are allocated as they arrive, not when they are announced.
 constexpr std::int64_t kWordsReservedMax = 1024;
+// Room for so many is kept for the next request.
+constexpr std::size_t kWordsKeptMax = 256;
 
 bool is_space(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
@@ -217,6 +219,12 @@ void RequestParser::follow(std::string_view input) {
     for (std::string_view& word : words_) word = {input.data() + (word.data() - base_), word.size()};
     base_ = input.data();
   }
+}
+
+void RequestParser::release_words() {
+  words_.clear();
+  unquoted_.clear();
+  if (words_.capacity() > kWordsKeptMax) words_ = std::vector<std::string_view>();
 }
 
 RequestParser::Status RequestParser::fail(std::string reason) {

@@ -61,6 +61,10 @@ class RequestParser {
   [[nodiscard]] std::size_t consumed() const { return consumed_; }
   // After kError: what stands behind "Protocol error: ".
   [[nodiscard]] const std::string& error() const { return error_; }
+  // After kRequest, once its words are needed no more: gives the memory of a request of many words back.
+  void release_words();
+  // What it keeps in memory of its own.
+  [[nodiscard]] std::size_t buffered_bytes() const { return words_.capacity() * sizeof(std::string_view); }
   // Whether a request has begun and is not complete.
   [[nodiscard]] bool is_within_request() const { return position_ > 0; }
 

@@ -88,6 +88,39 @@ class BodiesWithoutAToken(Memory):
         return client
 
 
+class LongAnswersToStrangers(Memory):
+    what = "the description of the API, which anybody may read, on connections that stay"
+
+    def open(self, target):
+        client = target.raw_http()
+        client.send(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        length = 0
+        while line := client.read_line():
+            name, _, value = line.partition(b":")
+            length = int(value) if name.lower() == b"content-length" else length
+        assert length > 50 * KIB
+        client.read(length)
+        return client
+
+
+class TlsHandshakes(Memory):
+    what = "TLS handshakes that end with a client that says nothing"
+    uses_tls = True
+
+    def open(self, target):
+        return target.raw_http()
+
+
+class TlsHandshakesThatNeverEnd(Memory):
+    what = "TLS handshakes of which the first half comes"
+    uses_tls = True
+
+    def open(self, target):
+        client = harness.Socket(target.http_port, source=target.source)
+        client.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 300)
+        return client
+
+
 class SilentConnections(frame.Case):
     what = "more silent connections than there are places"
     flags = ["--max-connections", "50", "--authentication-timeout", "1s"]

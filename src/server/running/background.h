@@ -27,6 +27,8 @@ class Background {
   static constexpr std::size_t kTasksMax = 10'000;         // of all clients
   static constexpr std::size_t kTasksOfSourceMax = 2'000;  // of those at one address
   static constexpr std::size_t kFirstMax = 1'000;          // of the server and the admin
+  // What the tasks of those at one address keep until they have ended. One task may have more.
+  static constexpr std::size_t kBytesOfSourceMax = std::size_t{64} << 20;
   // Pieces under way, of clients and of the others each; and of one address, which leaves places to the next.
   static constexpr std::size_t kAtOnce = 256;
   static constexpr std::size_t kAtOnceOfSource = kAtOnce / 4;
@@ -38,15 +40,20 @@ class Background {
   // Waits for what has begun; what has not is left undone, and what comes later is, too.
   void finish();
 
-  // False if too much is waiting already.
-  [[nodiscard]] bool run(const GuessSource& source, Task task);
+  // False if too much is waiting already. `bytes`: what the task keeps.
+  [[nodiscard]] bool run(const GuessSource& source, Task task, std::size_t bytes = 0);
   [[nodiscard]] bool run_first(Task task);
 
  private:
+  struct Piece {
+    Task task;
+    std::size_t bytes = 0;
+  };
   // An address with pieces that wait or are under way. It has a turn while some wait and it may begin another one.
   struct Source {
-    std::deque<Task> waiting;
+    std::deque<Piece> waiting;
     std::size_t under_way = 0;
+    std::size_t bytes = 0;  // of both
 
     [[nodiscard]] bool may_begin() const { return !waiting.empty() && under_way < kAtOnceOfSource; }
   };
@@ -59,9 +66,9 @@ class Background {
   [[nodiscard]] bool may_begin_clients() const { return !turns_.empty() && under_way_ < kAtOnce; }
   // Lets a fiber choose once the thread is free; there is one at a time, so that what comes meanwhile has its turn.
   void ask_for_next();
-  Task begin_first();
-  Task begin_clients(GuessSource& source);
-  void end_of(const GuessSource& source);
+  Piece begin_first();
+  Piece begin_clients(GuessSource& source);
+  void end_of(const GuessSource& source, std::size_t bytes);
 
   std::mutex mutex_;
   std::deque<Task> first_;

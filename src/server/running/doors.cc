@@ -176,11 +176,11 @@ std::unique_ptr<net::Session> Doors::make_http_session(Worker& worker, std::uint
   const net::SocketAddress peer = net::peer_address(socket);
   HttpLater later;
   if (!service_.is_store_elsewhere) {
-    later.run_beside = [this, &worker, id, source = GuessSource::of_peer(socket)](bool is_admins,
-                                                                                  std::function<std::string()> work) {
+    later.run_beside = [this, &worker, id, source = GuessSource::of_peer(socket)](
+                           bool is_admins, std::function<std::string()> work, std::size_t bytes) {
       auto task = [&worker, id, work = std::move(work)] { worker.answer(id, {work()}); };
       return is_admins ? service_.background.run_first(std::move(task))
-                       : service_.background.run(source, std::move(task));
+                       : service_.background.run(source, std::move(task), bytes);
     };
   }
   later.answer_late = [&worker, id](std::string bytes) {

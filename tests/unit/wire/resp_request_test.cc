@@ -261,6 +261,23 @@ TEST(RequestParser, ItsLimitsCanBeRaisedBetweenRequests) {
   EXPECT_EQ(parser.parse("*11\r\n"), Status::kNeedMore);
 }
 
+// A connection that has asked for much once does not keep the memory of it.
+TEST(RequestParser, GivesTheMemoryOfManyWordsBack) {
+  const auto request = [](std::size_t words) {
+    std::string text = "*" + std::to_string(words) + "\r\n";
+    for (std::size_t i = 0; i < words; ++i) text += "$1\r\na\r\n";
+    return text;
+  };
+  RequestParser parser({});
+  EXPECT_EQ(parser.parse(request(10'000)), Status::kRequest);
+  EXPECT_GE(parser.buffered_bytes(), 10'000 * sizeof(std::string_view));
+  parser.release_words();
+  EXPECT_LE(parser.buffered_bytes(), 4'096U);
+  const std::string next = request(2);
+  EXPECT_EQ(parser.parse(next), Status::kRequest);
+  EXPECT_EQ(parser.words().size(), 2U);
+}
+
 // Pieces of requests put together at random: however they are cut, the same.
 TEST(RequestParser, CutAnywhereItFindsTheSame) {
   const std::vector<std::string> pieces = {

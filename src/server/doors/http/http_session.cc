@@ -9,6 +9,8 @@ namespace mete::server {
 
 namespace {
 
+constexpr std::size_t kBufferBytesKept = std::size_t{4} << 10;
+
 wire::HttpDelivery delivery_of(const wire::HttpRequest& request) {
   return {
       .keeps_alive = request.keeps_alive, .is_head = request.method == "HEAD", .minor_version = request.minor_version};
@@ -20,6 +22,7 @@ HttpSession::Received HttpSession::receive(std::string_view input, base::Output&
   const std::uint64_t started_ns = base::monotonic_ns();
   requests_ = 0;
   is_question_answered_ = false;
+  beside_.reset();
   execution_ = {.waits_for_disk = false};
   Received received = answer_all(input, output, output_max);
   received.is_question_answered = is_question_answered_;
@@ -145,19 +148,26 @@ bool HttpSession::refuse_body(std::string_view input, base::Output& output, Next
 
 // The request is read again from a copy of its bytes: the input buffer is not its own.
 bool HttpSession::answer_beside(std::string_view bytes, const Route& route, const HttpCaller& caller) {
-  return later_.run_beside(
-      route.access == Access::kAdmin, [&api = api_, caller, limits = limits_, copy = std::string(bytes)] {
-        wire::HttpRequestParser parser(limits);
-        CHECK(parser.parse(copy) == wire::HttpRequestParser::Outcome::kComplete);
-        NoDecisions decisions;
-        wire::HttpDate date;
-        wire::HttpDelivery delivery = delivery_of(parser.request());
-        delivery.date = date.at(api.now());
-        std::string answer;
-        store::Execution execution;
-        wire::write_response(api.handle(parser.request(), caller, decisions, execution), delivery, answer);
-        return answer;
-      });
+  beside_ = std::make_shared<const std::string>(bytes);
+  const auto work = [&api = api_, caller, limits = limits_, waiting = std::weak_ptr(beside_)] {
+    std::string answer;
+    const auto copy = waiting.lock();
+    if (copy == nullptr) return answer;  // The client has gone, and nobody wants one.
+    wire::HttpRequestParser parser(limits);
+    CHECK(parser.parse(*copy) == wire::HttpRequestParser::Outcome::kComplete);
+    NoDecisions decisions;
+    wire::HttpDate date;
+    wire::HttpDelivery delivery = delivery_of(parser.request());
+    delivery.date = date.at(api.now());
+    store::Execution execution;
+    wire::write_response(api.handle(parser.request(), caller, decisions, execution), delivery, answer);
+    return answer;
+  };
+  return later_.run_beside(route.access == Access::kAdmin, work, beside_->capacity());
+}
+
+std::size_t HttpSession::buffered_bytes() const {
+  return buffer_.capacity() + (beside_ == nullptr ? 0 : beside_->capacity());
 }
 
 void HttpSession::answer_failure(base::Output& output) {
@@ -171,6 +181,7 @@ void HttpSession::write(const wire::HttpResponse& response, const wire::HttpDeli
   dated.date = date_.at(api_.now());
   wire::write_response(response, dated, buffer_);
   output.append(buffer_);
+  if (buffer_.capacity() > kBufferBytesKept) std::string().swap(buffer_);  // An assignment may keep the memory.
 }
 
 }  // namespace mete::server

@@ -19,8 +19,8 @@ namespace mete::server {
 // How a session gets answers to its connection that do not come at once; without these, all do.
 struct HttpLater {
   // Runs `work` beside the event loop, and sends what it returns; false if too much is waiting already. `is_admins`:
-  // the admin alone may ask for it.
-  std::function<bool(bool is_admins, std::function<std::string()> work)> run_beside;
+  // the admin alone may ask for it. `bytes`: what waits with it.
+  std::function<bool(bool is_admins, std::function<std::string()> work, std::size_t bytes)> run_beside;
   // Sends the bytes after a while: guessing passwords takes time.
   std::function<void(std::string bytes)> answer_late;
   // Answers wait here for what they tell of to be on disk.
@@ -57,6 +57,7 @@ class HttpSession final : public net::Session {
   void on_timeout(base::Output& output) override;
   void on_lost(base::Output& output) override;
   [[nodiscard]] bool is_stranger() const override;
+  [[nodiscard]] std::size_t buffered_bytes() const override;
 
  private:
   Received answer_all(std::string_view input, base::Output& output, std::size_t output_max);
@@ -82,7 +83,8 @@ class HttpSession final : public net::Session {
   std::optional<HttpCaller> caller_;  // of the request under way, once its head has been looked at
   bool closes_after_answer_ = false;  // which comes late
   wire::HttpDate date_;
-  std::string buffer_;  // an answer on its way to the output; kept for its memory
+  std::string buffer_;  // an answer on its way to the output; kept for its memory, unless that is much
+  std::shared_ptr<const std::string> beside_;  // the request that is answered beside the event loop
   bool has_continued_ = false;
   store::Execution execution_;  // of the requests of that call
   // Of the call of receive() that is under way.

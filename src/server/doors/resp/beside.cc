@@ -11,8 +11,6 @@
 
 namespace mete::server {
 
-namespace {
-
 // A request's words in one piece: there may be a million of them.
 class CopiedWords {
  public:
@@ -38,18 +36,26 @@ class CopiedWords {
     return words;
   }
 
+  [[nodiscard]] std::size_t size_in_bytes() const { return bytes_.capacity() + ends_.capacity() * sizeof(ends_[0]); }
+
  private:
   std::string bytes_;
   std::vector<std::size_t> ends_;
 };
 
-}  // namespace
+// They count as the connection's while the command waits, and are its session's: one that is cut off, because it has
+// too much, has them no more.
+std::size_t RespSession::buffered_bytes() const {
+  return parser_.buffered_bytes() + (beside_ == nullptr ? 0 : beside_->size_in_bytes());
+}
 
 // The command gets copies of the words: the input buffer is not its own.
 void RespSession::run_beside(const Command& command, std::span<const std::string_view> words) {
-  auto copies = std::make_shared<const CopiedWords>(words);
-  answer_beside([&service = service_, &worker = worker_, &command, copies, client = client_,
-                 is_admin = role_ == Role::kAdmin](wire::RespWriter& reply) {
+  beside_ = std::make_shared<const CopiedWords>(words);
+  const auto work = [&service = service_, &worker = worker_, &command, waiting = std::weak_ptr(beside_),
+                     client = client_, is_admin = role_ == Role::kAdmin](wire::RespWriter& reply) {
+    const auto copies = waiting.lock();
+    if (copies == nullptr) return;  // The client has gone, and nobody wants an answer.
     const std::vector<std::string_view> own_words = copies->words();
     Arguments arguments;
     const auto read = arguments.read(command, std::span(own_words).subspan(command.name_words()));
@@ -68,10 +74,11 @@ void RespSession::run_beside(const Command& command, std::span<const std::string
       service.slow_log.add(
           {0, service.store.now().unix_seconds(), elapsed_ns / 1000, shorten(own_words), client->address, {}});
     }
-  });
+  };
+  answer_beside(work, beside_->size_in_bytes());
 }
 
-void RespSession::answer_beside(std::function<void(wire::RespWriter& reply)> work) {
+void RespSession::answer_beside(std::function<void(wire::RespWriter& reply)> work, std::size_t bytes) {
   block();
   const auto task = [&worker = worker_, work = std::move(work), version = version_, id = client_->id] {
     base::Output output;
@@ -82,7 +89,7 @@ void RespSession::answer_beside(std::function<void(wire::RespWriter& reply)> wor
   };
   // What the admin alone may ask does not wait behind what others ask.
   const bool is_admins = client_->last_command.load(std::memory_order_relaxed)->access == Access::kAdmin;
-  if (is_admins ? service_.background.run_first(task) : service_.background.run(client_->source, task)) return;
+  if (is_admins ? service_.background.run_first(task) : service_.background.run(client_->source, task, bytes)) return;
   base::Output output;
   wire::RespWriter(output, version_).error("ERR", "too many slow commands are waiting: try again later");
   worker_.metrics.command_errors.add();

@@ -21,7 +21,7 @@ namespace {
 
 // Fast commands of few words are not timed: there are at most pipeline_max of them in a turn.
 constexpr std::size_t kFewWords = 64;
-// More keys than that are looked up beside the event loop.
+// Requests of more words are carried out beside the event loop: each may be a key to look up.
 constexpr std::size_t kManyWords = 1'000;
 
 // What a browser or a scanner sends to a RESP port. Taking its lines for commands could be turned against us by a page
@@ -132,6 +132,7 @@ net::Session::Received RespSession::receive(std::string_view input, base::Output
   if (is_blocked_) {
     is_blocked_ = false;
     is_waiting_ = false;
+    beside_.reset();
     client_->is_blocked = false;
   }
   // Between a right password and its answer they may have been replaced.
@@ -326,6 +327,7 @@ bool RespSession::receive_one(std::string_view input, Batch& batch) {
   batch.received.consumed += parser_.consumed();
   if (parser_.words().empty()) return true;
   execute(find_command(parser_.words()), parser_.words(), batch.reply);
+  parser_.release_words();
   finish_commands(1, batch);
   return true;
 }
@@ -412,8 +414,9 @@ void RespSession::run(const Command& command, std::span<const std::string_view> 
     reply.error(read.error());
     return;
   }
-  const bool is_slow = command.has(kSlow) || (command.group == Group::kKeys && words.size() > kManyWords);
-  if (is_slow && !service_.is_store_elsewhere) {
+  // What is about the connection itself needs its session.
+  const bool is_long = words.size() > kManyWords && command.group != Group::kConnection;
+  if ((command.has(kSlow) || is_long) && !service_.is_store_elsewhere) {
     run_beside(command, words);
     return;
   }

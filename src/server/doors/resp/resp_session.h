@@ -18,6 +18,7 @@
 
 namespace mete::server {
 
+class CopiedWords;
 class Worker;
 struct Client;
 struct Command;
@@ -40,6 +41,7 @@ class RespSession final : public net::Session {
   [[nodiscard]] bool is_stranger() const override;
   // Who watches with MONITOR listens, and need not speak.
   [[nodiscard]] bool may_be_silent() const override;
+  [[nodiscard]] std::size_t buffered_bytes() const override;
 
   // For commands about the connection.
   [[nodiscard]] Client& client() { return *client_; }
@@ -62,7 +64,7 @@ class RespSession final : public net::Session {
   // Blocks as a waiting take: the wait ends with the connection.
   void block_waiting();
   // No reply now: `work` makes it, beside the event loops.
-  void answer_beside(std::function<void(wire::RespWriter& reply)> work);
+  void answer_beside(std::function<void(wire::RespWriter& reply)> work) { answer_beside(std::move(work), 0); }
   // Holds back what was replied since `position` for a while: guessing passwords takes time.
   void delay_reply(std::size_t position);
 
@@ -96,6 +98,8 @@ class RespSession final : public net::Session {
   void run(const Command& command, std::span<const std::string_view> words, std::size_t name_words,
            wire::RespWriter& reply);
   void run_beside(const Command& command, std::span<const std::string_view> words);
+  // `bytes`: what waits with the work.
+  void answer_beside(std::function<void(wire::RespWriter& reply)> work, std::size_t bytes);
   [[nodiscard]] bool may_run(const Command& command, wire::RespWriter& reply) const;
   [[nodiscard]] bool may_use_reserve(const Command& command) const;
   [[nodiscard]] bool may_go_together(const Command& command) const;
@@ -113,6 +117,7 @@ class RespSession final : public net::Session {
   bool is_closing_ = false;
   bool is_blocked_ = false;
   bool is_waiting_ = false;
+  std::shared_ptr<const CopiedWords> beside_;  // of the command that runs beside the event loops
   // Of the batch in progress.
   base::Output* output_ = nullptr;
   std::unique_ptr<Workspace> workspace_;

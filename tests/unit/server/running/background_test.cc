@@ -71,6 +71,26 @@ TEST_F(BackgroundTest, RefusesMoreThanItKeeps) {
   may_end.set_value();
 }
 
+// What waits with the tasks of one address is bounded too; but one of them may have more.
+TEST_F(BackgroundTest, OneAddressCannotKeepAllMemory) {
+  constexpr std::size_t kHalf = Background::kBytesOfSourceMax / 2;
+  EXPECT_TRUE(background.run(kGreedy, note("g"), kHalf));
+  EXPECT_TRUE(background.run(kGreedy, note("g"), kHalf));
+  EXPECT_FALSE(background.run(kGreedy, note("x"), 1));
+  EXPECT_TRUE(background.run(kGreedy, note("g")));
+  EXPECT_TRUE(background.run(kModest, note("m"), 3 * kHalf));
+  EXPECT_EQ(rest(), "gmgg");
+  const auto wait_for = [&](std::size_t bytes) {
+    std::promise<void> done;
+    const bool is_taken = background.run(
+        kGreedy, [&done] { done.set_value(); }, bytes);
+    if (is_taken) done.get_future().wait();
+    return is_taken;
+  };
+  EXPECT_TRUE(wait_for(2 * kHalf)) << "what is done waits no more";
+  EXPECT_TRUE(wait_for(2 * kHalf));
+}
+
 TEST_F(BackgroundTest, OneAddressCannotTakeAllPlaces) {
   std::size_t taken = 0;
   while (background.run(kGreedy, [] {})) ++taken;
