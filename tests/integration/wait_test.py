@@ -104,7 +104,7 @@ class Waiting(unittest.TestCase):
         harness.wait_until(lambda: self.waiting() == 0)
 
     def test_the_queue_is_bounded(self):
-        self.start("--waiters-max", "2")
+        self.start("--waiters-max", "4")  # One address has half of them.
         self.full_stock()
         clients = [self.wait("TAKE st k WAIT 30s") for _ in range(2)]
         self.assertEqual(self.client.line("TAKE st k WAIT 30s").code, "UNAVAILABLE")

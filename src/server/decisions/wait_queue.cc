@@ -51,7 +51,7 @@ WaitQueue::Waiter::Waiter(const core::Take& request, Duration patience)
   meters_.erase(std::unique(meters_.begin(), meters_.end()), meters_.end());
 }
 
-void WaitQueue::wait(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
+void WaitQueue::wait(const Caller& caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
   loop_.post(
       [this, caller, waiter = std::move(waiter), deliver = std::move(deliver)] { enter(caller, waiter, deliver); });
 }
@@ -79,31 +79,58 @@ void WaitQueue::nudge_all() {
 void WaitQueue::finish() {
   loop_.post([this] {
     is_finished_ = true;
-    std::vector<std::uint64_t> callers;
-    for (const auto& [caller, queued] : queued_) callers.push_back(caller);
-    for (const std::uint64_t caller : callers) give_up(caller);
+    give_up_from(0);
   });
 }
 
-void WaitQueue::enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
+// Some of them, and then the loop does something else. Whoever comes meanwhile has no patience.
+void WaitQueue::give_up_from(std::uint64_t caller) {
+  std::vector<std::uint64_t> callers;
+  auto next = queued_.lower_bound(caller);
+  for (; next != queued_.end() && callers.size() < kTriedTogether; ++next) callers.push_back(next->first);
+  const std::optional<std::uint64_t> rest = next == queued_.end() ? std::nullopt : std::optional(next->first);
+  for (const std::uint64_t each : callers) give_up(each);
+  if (rest) loop_.post([this, from = *rest] { give_up_from(from); });
+}
+
+std::optional<Error> WaitQueue::refuse(const GuessSource& source) const {
   if (queued_.size() >= waiters_max_) {
-    deliver(base::unavailable("too many takes are waiting (" + std::to_string(waiters_max_) +
-                              "): try again later, or raise server.waiters_max"),
-            0);
+    return base::unavailable("too many takes are waiting (" + std::to_string(waiters_max_) +
+                             "): try again later, or raise server.waiters_max");
+  }
+  const auto own = of_source_.find(source);
+  if (own == of_source_.end() || own->second < waiters_max_ - queued_.size()) return std::nullopt;
+  return base::unavailable("too many takes of this address are waiting (" + std::to_string(own->second) +
+                           "): try again later, or raise server.waiters_max");
+}
+
+void WaitQueue::enter(const Caller& caller, std::shared_ptr<const Waiter> waiter, Deliver deliver) {
+  if (const auto refusal = refuse(caller.source)) {
+    deliver(*refusal, 0);
     return;
   }
-  for (const std::string& meter : waiter->meters()) queues_[meter].push_back(caller);
-  const Duration patience = is_finished_ ? Duration() : waiter->patience();
-  Queued queued{std::move(waiter), std::move(deliver)};
-  queued.deadline = loop_.after(patience, [this, caller] { give_up(caller); });
-  queued_.emplace(caller, std::move(queued));
+  Queued queued{std::move(waiter), std::move(deliver), caller.source, next_place_++};
+  for (const std::string& meter : queued.waiter->meters()) queues_[meter].emplace(queued.place, caller.id);
+  const Duration patience = is_finished_ ? Duration() : queued.waiter->patience();
+  queued.deadline = loop_.after(patience, [this, id = caller.id] { give_up(id); });
+  queued_.emplace(caller.id, std::move(queued));
+  ++of_source_[caller.source];
   size_.store(queued_.size(), std::memory_order_relaxed);
-  attempt(caller);
+  attempt(caller.id);
+}
+
+void WaitQueue::give_back(const Waiter& waiter, Amount up_to) {
+  std::vector<Charge> charges(waiter.charges().begin(), waiter.charges().end());
+  if (waiter.request().mode == Mode::kUpTo) charges[0].cost = up_to;
+  // Nobody is told, so nobody waits until it is on disk.
+  store::Execution execution = {.waits_for_disk = false};
+  if (charges[0].cost > 0) std::ignore = store_.run(core::Give{charges}, execution);
+  nudge(charges);
 }
 
 bool WaitQueue::is_first_everywhere(std::uint64_t caller, const Waiter& waiter) const {
   return std::all_of(waiter.meters().begin(), waiter.meters().end(),
-                     [&](const std::string& meter) { return queues_.find(meter)->second.front() == caller; });
+                     [&](const std::string& meter) { return queues_.find(meter)->second.begin()->second == caller; });
 }
 
 template <class Ask, class Judge>
@@ -187,9 +214,11 @@ void WaitQueue::leave(std::uint64_t caller) {
   for (const std::string& meter : queued.waiter->meters()) {
     const auto queue = queues_.find(meter);
     CHECK(queue != queues_.end());
-    std::erase(queue->second, caller);
+    queue->second.erase(queued.place);
     if (queue->second.empty()) queues_.erase(queue);
   }
+  const auto own = of_source_.find(queued.source);
+  if (--own->second == 0) of_source_.erase(own);
   // Not at once: a long line of takes that all fit must not nest.
   if (!queues_.empty()) loop_.post([this, meters = queued.waiter->meters()] { try_first(meters); });
 }
@@ -198,7 +227,7 @@ void WaitQueue::try_first(std::vector<std::string> meters, std::size_t from) {
   const std::size_t end = std::min(meters.size(), from + kTriedTogether);
   for (; from < end; ++from) {
     const auto queue = queues_.find(meters[from]);
-    if (queue != queues_.end()) attempt(queue->second.front());
+    if (queue != queues_.end()) attempt(queue->second.begin()->second);
   }
   if (from == meters.size()) return;
   loop_.post([this, meters = std::move(meters), from]() mutable { try_first(std::move(meters), from); });
@@ -206,7 +235,10 @@ void WaitQueue::try_first(std::vector<std::string> meters, std::size_t from) {
 
 Duration WaitQueue::look_again_after(const core::Verdict& denial) const {
   const auto looking_ns = static_cast<std::int64_t>(queues_.size()) * (1'000'000'000 / kLooksPerSecond);
-  return std::clamp(denial.retry_after, kRetryMin, std::max(kLookMin, Duration::from_ns(looking_ns)));
+  const Duration looking = Duration::from_ns(looking_ns);
+  // A store elsewhere is asked no more often even where something comes back sooner.
+  const Duration least = fibers_ != nullptr ? std::max(kRetryMin, looking) : kRetryMin;
+  return std::clamp(denial.retry_after, least, std::max(kLookMin, looking));
 }
 
 }  // namespace mete::server

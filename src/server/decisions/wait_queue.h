@@ -5,8 +5,11 @@
 // of another server of a shared store is found by looking, each meter every second, or a hundred in a second where more
 // wait. Waiting costs no thread.
 //
-// Where the store lies elsewhere, each attempt is on a fiber of its own, and a take that has gone or whose time is over
-// while the store is asked is seen to when the answer is there.
+// No address has more than half of the places that others leave: none can have them all.
+//
+// Where the store lies elsewhere, no meter is looked at more often than that, however soon something comes back to it.
+// Each attempt is on a fiber of its own there, and a take that has gone or whose time is over while the store is asked
+// is seen to when the answer is there.
 //
 // Thread safety: wait(), nudge() and cancel() from any thread: they are carried out on the loop's, in order.
 #pragma once
@@ -15,12 +18,10 @@
 #include <mete/result.h>
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "core/verdict.h"
 #include "net/event_loop.h"
 #include "net/fiber.h"
+#include "server/doors/guesses.h"
 #include "store/store.h"
 
 namespace mete::server {
@@ -65,9 +67,13 @@ class WaitQueue {
     Duration patience_;
   };
 
-  // `caller` is unique. Exactly one answer is delivered, on the loop's thread, unless the caller cancels first; or even
+  struct Caller {
+    std::uint64_t id;  // unique
+    GuessSource source = {};
+  };
+  // Exactly one answer is delivered, on the loop's thread, unless the caller cancels first; or even
   // then, if it is under way.
-  void wait(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver);
+  void wait(const Caller& caller, std::shared_ptr<const Waiter> waiter, Deliver deliver);
   void cancel(std::uint64_t caller);
   // Something may have come back to these meters.
   void nudge(std::span<const Charge> charges);
@@ -75,6 +81,8 @@ class WaitQueue {
   void nudge_all();
   // Denies everyone, and whoever comes later: the server stops.
   void finish();
+  // Gives back what was taken for a client that has gone; `up_to`: of a take up_to, how much. From any thread or fiber.
+  void give_back(const Waiter& waiter, Amount up_to);
 
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 
@@ -82,7 +90,8 @@ class WaitQueue {
   struct Queued {
     std::shared_ptr<const Waiter> waiter;
     Deliver deliver;
-    std::uint64_t deadline_ns = 0;
+    GuessSource source;
+    std::uint64_t place = 0;  // in the order in which they came
     net::EventLoop::TimerId retry = 0;
     net::EventLoop::TimerId deadline = 0;
     bool is_asking = false;  // the store, at the moment
@@ -90,7 +99,8 @@ class WaitQueue {
     bool is_over = false;    // its time
   };
 
-  void enter(std::uint64_t caller, std::shared_ptr<const Waiter> waiter, Deliver deliver);
+  void enter(const Caller& caller, std::shared_ptr<const Waiter> waiter, Deliver deliver);
+  [[nodiscard]] std::optional<Error> refuse(const GuessSource& source) const;
   [[nodiscard]] bool is_first_everywhere(std::uint64_t caller, const Waiter& waiter) const;
   void attempt(std::uint64_t caller);
   void give_up(std::uint64_t caller);
@@ -101,6 +111,7 @@ class WaitQueue {
   // Gives the place of the caller up, and to the next in line.
   void leave(std::uint64_t caller);
   void try_first(std::vector<std::string> meters, std::size_t from = 0);
+  void give_up_from(std::uint64_t caller);
   [[nodiscard]] Duration look_again_after(const core::Verdict& denial) const;
 
   net::EventLoop& loop_;
@@ -109,7 +120,9 @@ class WaitQueue {
   const std::size_t waiters_max_;
   std::atomic<std::size_t> size_{0};
   std::map<std::uint64_t, Queued> queued_;
-  std::map<std::string, std::deque<std::uint64_t>, std::less<>> queues_;  // by meter
+  std::map<std::string, std::map<std::uint64_t, std::uint64_t>, std::less<>> queues_;  // by meter: callers by place
+  std::map<GuessSource, std::size_t> of_source_;                                       // how many wait
+  std::uint64_t next_place_ = 0;
   bool is_finished_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/monotonic.h"
 #include "server/decisions/waking_store.h"
 #include "store/embedded/embedded_store.h"
 
@@ -39,7 +40,9 @@ class WaitQueueTest : public ::testing::Test {
 
   void wait(std::uint64_t caller, std::vector<Charge> charges, Duration patience = 1h, Mode mode = Mode::kTake,
             std::string_view id = {}) {
-    queue.wait(caller, std::make_shared<const WaitQueue::Waiter>(core::Take{charges, mode, id}, patience),
+    // Each from an address of its own.
+    queue.wait({caller, {.high = 0, .low = caller}},
+               std::make_shared<const WaitQueue::Waiter>(core::Take{charges, mode, id}, patience),
                [this, caller](const Result<core::Verdict>& verdict, store::Ticket) {
                  log += (log.empty() ? "" : " ") + std::to_string(caller) +
                         (!verdict.has_value()  ? "!"
@@ -233,6 +236,78 @@ TEST_F(WaitQueueTest, IsBounded) {
   EXPECT_EQ(log, "6!");
   EXPECT_EQ(last.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(queue.size(), 5U);
+}
+
+// No address has more than half of what others leave; whoever has gone leaves its place.
+TEST_F(WaitQueueTest, OneAddressCannotTakeAllPlaces) {
+  const auto wait_from = [this](std::uint64_t caller, std::uint64_t address) {
+    const Charge charge{"s", "k"};
+    queue.wait({caller, {.high = 0, .low = address}},
+               std::make_shared<const WaitQueue::Waiter>(core::Take{{&charge, 1}}, 1h),
+               [this, caller](const Result<core::Verdict>& verdict, store::Ticket) {
+                 log += std::to_string(caller) + (verdict.has_value() ? "+" : "!");
+               });
+  };
+  take("s", "k");
+  for (std::uint64_t caller = 1; caller <= 4; ++caller) wait_from(caller, 7);
+  settle();
+  EXPECT_EQ(log, "4!");
+  wait_from(5, 8);
+  wait_from(6, 9);
+  settle();
+  EXPECT_EQ(log, "4!") << "others have places";
+  EXPECT_EQ(queue.size(), 5U);
+  for (const std::uint64_t gone : {2U, 5U, 6U}) queue.cancel(gone);
+  wait_from(7, 7);
+  settle();
+  EXPECT_EQ(log, "4!");
+  EXPECT_EQ(queue.size(), 3U);
+}
+
+// However soon something comes back: of a hundred meters each is looked at once a second.
+TEST_F(WaitQueueTest, AStoreElsewhereIsAskedSeldom) {
+  constexpr std::size_t kMeters = 50;
+  EXPECT_TRUE(store.define(bucket("fast").amount(10'000).per(1s).burst(1)).has_value());
+  net::Fibers fibers(loop);
+  WaitQueue far(loop, &fibers, counting, kMeters);
+  const auto began_ns = base::monotonic_ns();
+  for (std::uint64_t caller = 0; caller < kMeters; ++caller) {
+    const std::string key = std::to_string(caller);
+    const Charge charge{"fast", key};
+    take("fast", key);
+    far.wait({caller, {.high = 0, .low = caller}},
+             std::make_shared<const WaitQueue::Waiter>(core::Take{{&charge, 1}}, 1h),
+             [](const Result<core::Verdict>&, store::Ticket) {});
+  }
+  loop.after(300ms, [this] { loop.stop(); });
+  loop.run();
+  const std::uint64_t elapsed_ns = base::monotonic_ns() - began_ns;
+  EXPECT_EQ(far.size(), kMeters);
+  // Each at its start, and again after 0.5 s at the earliest.
+  EXPECT_LE(counting.calls, kMeters + kMeters * (1 + elapsed_ns / 500'000'000));
+}
+
+// A thousand who wait for one meter leave in the time of a thousand, and not of a million.
+TEST_F(WaitQueueTest, FinishLetsTheLoopDoSomethingElse) {
+  constexpr std::size_t kWaiters = 1'000;
+  take("s", "k");
+  WaitQueue many(loop, nullptr, counting, kWaiters * 2);
+  std::size_t answers = 0;
+  std::size_t answers_at_tick = 0;
+  for (std::uint64_t caller = 0; caller < kWaiters; ++caller) {
+    const Charge charge{"s", "k"};
+    many.wait({caller, {.high = 0, .low = caller}},
+              std::make_shared<const WaitQueue::Waiter>(core::Take{{&charge, 1}}, 1h),
+              [&answers](const Result<core::Verdict>&, store::Ticket) { ++answers; });
+  }
+  settle();
+  EXPECT_EQ(many.size(), kWaiters);
+  many.finish();
+  loop.post([&] { loop.post([&] { answers_at_tick = answers; }); });
+  while (answers < kWaiters) settle();
+  EXPECT_GT(answers_at_tick, 0U);
+  EXPECT_LT(answers_at_tick, kWaiters);
+  EXPECT_EQ(many.size(), 0U);
 }
 
 TEST_F(WaitQueueTest, AChangedLimitIsTriedByAll) {

@@ -5,6 +5,7 @@
 #include "server/doors/resp/replies.h"
 #include "server/doors/resp/resp_session.h"
 #include "server/running/service.h"
+#include "server/running/waited_answer.h"
 #include "server/running/worker.h"
 
 namespace mete::server::commands {
@@ -26,16 +27,6 @@ Mode mode_of(const Arguments& arguments) {
   return Mode::kTake;
 }
 
-// `up_to`: of a take UPTO, what it was given of its cost.
-void give_back(Service& service, const WaitQueue::Waiter& waiter, Amount up_to) {
-  std::vector<Charge> charges(waiter.charges().begin(), waiter.charges().end());
-  if (waiter.request().mode == Mode::kUpTo) charges[0].cost = up_to;
-  // Nobody is told, so nobody waits until it is on disk.
-  store::Execution execution = {.waits_for_disk = false};
-  if (charges[0].cost > 0) std::ignore = service.store.run(core::Give{charges}, execution);
-  service.waits.nudge(charges);
-}
-
 // The reply comes when the take fits, or when the time is over.
 void take_waiting(CommandContext& context, const core::Take& request, Duration patience) {
   RespSession& session = *context.session;
@@ -49,15 +40,10 @@ void take_waiting(CommandContext& context, const core::Take& request, Duration p
     LoopMetrics& metrics = service.workers[0]->metrics;  // of the loop that the queue is on
     answer_take(reply, metrics, taken, verdict);
     if (reply.errors() > 0) metrics.command_errors.add();
-    // Nobody is left to use what was taken; but with an id, the client can ask for its answer again.
-    const bool is_returned = verdict.has_value() && verdict->is_allowed && taken.id.empty();
-    const Amount up_to = verdict.has_value() ? verdict->taken : 0;
-    worker.answer(id, {std::string(output.view()), ticket}, [&service, &worker, waiter, is_returned, up_to] {
-      if (is_returned) worker.run_waiting([&service, waiter, up_to] { give_back(service, *waiter, up_to); });
-    });
+    answer_waited(service.waits, worker, id, {waiter, verdict, {std::string(output.view()), ticket}});
   };
   session.block_waiting();
-  context.service.waits.wait(session.client().id, waiter, deliver);
+  context.service.waits.wait({session.client().id, session.client().source}, waiter, deliver);
 }
 
 // Whoever asks again by an id has no need to wait, and bad arguments are told at once.
