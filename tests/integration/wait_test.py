@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """TAKE … WAIT: first come, first served; bounded; nothing is lost when a client goes."""
 
+import json
 import re
 import select
+import signal
 import time
 import unittest
 from pathlib import Path
@@ -11,7 +13,7 @@ import harness
 from harness import Simple, encode
 
 
-class Waiting(unittest.TestCase):
+class Doors(unittest.TestCase):
     def start(self, *flags):
         self.server = harness.Server(self, "--threads", "3", *flags)  # The queue is one for all loops.
         self.client = self.server.resp()
@@ -35,6 +37,8 @@ class Waiting(unittest.TestCase):
         for client in clients:
             self.assertTrue(client.is_silent(seconds))
 
+
+class Waiting(Doors):
     def test_first_come_first_served(self):
         self.start()
         self.full_stock()
@@ -216,6 +220,139 @@ class Waiting(unittest.TestCase):
         self.client.line("LIMIT SET st STOCK 301")
         self.assertEqual([client.reply()[0] for client in clients], [1] * 300)
         self.assertEqual(self.client.line("USAGE st k"), [301, 0, 0, 301, -1])
+
+
+class WaitingOverHttp(Doors):
+    """The same queue, by another door."""
+
+    PATIENCE = "30s"
+
+    def post(self, body):
+        connection = self.server.http()
+        return harness.ask_http(connection, "POST", "/v1/take", body)
+
+    def send_take(self, patience=PATIENCE, behind=b"", headers=b"", **fields):
+        """A new client that waits; returns once the server has it in its queue."""
+        before = self.waiting()
+        client = self.server.raw_http()
+        body = json.dumps({"charges": [{"limit": "st", "key": "k"}], "wait": patience, **fields}).encode()
+        client.send(b"POST /v1/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + headers
+                    + b"Content-Length: %d\r\n\r\n" % len(body) + body + behind)
+        harness.wait_until(lambda: self.waiting() == before + 1, "its place in the queue")
+        return client
+
+    @staticmethod
+    def response(client):
+        """(status, headers in lower case, body)."""
+        status = int(client.read_line().split()[1])
+        headers = {}
+        while line := client.read_line():
+            name, value = line.decode().split(": ", 1)
+            headers[name.lower()] = value
+        return status, headers, json.loads(client.read(int(headers["content-length"])))
+
+    def test_a_give_wakes_the_first(self):
+        self.start()
+        self.full_stock()
+        clients = [self.send_take() for _ in range(3)]
+        for index, client in enumerate(clients):
+            self.assert_nobody_answered(clients[index:])
+            self.assertEqual(self.post({"charges": [{"limit": "st", "key": "k"}], "wait": "0s"}).status, 429)
+            self.assertEqual(self.client.line("GIVE st k"), [1, 1, 1])
+            status, headers, body = self.response(client)
+            self.assertEqual((status, body["allowed"], body["remaining"]), (200, True, 0))
+            self.assertEqual((headers["ratelimit"], headers["cache-control"]), ('"st";r=0', "no-store"))
+        self.assertEqual(self.waiting(), 0)
+
+    def test_doors_share_one_queue(self):
+        self.start()
+        self.full_stock()
+        first = self.send_take()
+        second = self.wait("TAKE st k WAIT 30s")
+        self.client.line("GIVE st k")
+        self.assertEqual(self.response(first)[0], 200)
+        self.assert_nobody_answered([second])
+        self.client.line("GIVE st k")
+        self.assertEqual(second.reply()[0], 1)
+
+    def test_time_that_is_over_denies(self):
+        self.start()
+        self.full_stock()
+        started = time.monotonic()
+        answer = self.post({"charges": [{"limit": "st", "key": "k"}], "wait": "100ms"})
+        self.assertGreaterEqual(time.monotonic() - started, 0.1)
+        self.assertEqual((answer.status, answer.json["allowed"], answer.json["violated"]), (429, False, ["st"]))
+        self.assertEqual(self.client.line("USAGE st k"), [1, 0, 0, 1, -1])
+
+    def test_a_client_that_goes_leaves_the_queue(self):
+        self.start()
+        self.full_stock()
+        for leave in (harness.Socket.close, harness.Socket.end_sending):
+            client = self.send_take()
+            leave(client)
+            harness.wait_until(lambda: self.waiting() == 0, "that it has left")
+        self.client.line("GIVE st k")
+        self.assertEqual(self.client.line("USAGE st k"), [0, 0, 1, 1, -1])
+
+    def test_an_id_charges_once(self):
+        self.start()
+        self.full_stock()
+        first, second = self.send_take(id="op"), self.send_take(id="op")
+        self.client.line("GIVE st k")
+        answers = [self.response(client)[2] for client in (first, second)]
+        self.assertEqual(answers[0], answers[1])
+        again = self.post({"charges": [{"limit": "st", "key": "k"}], "wait": "30s", "id": "op"})
+        self.assertEqual((again.status, again.json), (200, answers[0]))
+        other = self.post({"charges": [{"limit": "st", "key": "l"}], "wait": "30s", "id": "op"})
+        self.assertEqual(other.status, 409)
+
+    def test_several_charges_wait_for_all_of_them(self):
+        self.start()
+        self.full_stock()
+        self.client.line("LIMIT SET other STOCK 1")
+        self.client.line("TAKE other k")
+        both = self.send_take(charges=[{"limit": "st", "key": "k"}, {"limit": "other", "key": "k"}])
+        self.client.line("GIVE st k")
+        self.assert_nobody_answered([both])
+        self.client.line("GIVE other k")
+        status, headers, _ = self.response(both)
+        self.assertEqual((status, headers["ratelimit"]), (200, '"st";r=0, "other";r=0'))
+
+    def test_requests_behind_are_answered_in_order(self):
+        self.start()
+        self.full_stock()
+        client = self.send_take(behind=b"GET /v1/meters/st/k HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
+        self.assert_nobody_answered([client])
+        self.client.line("GIVE st k")
+        self.assertEqual([self.response(client)[2].get("allowed") for _ in range(3)], [True, None, None])
+
+    def test_a_connection_that_is_to_be_closed_is(self):
+        self.start()
+        self.full_stock()
+        client = self.send_take(headers=b"Connection: close\r\n")
+        self.client.line("GIVE st k")
+        status, headers, _ = self.response(client)
+        self.assertEqual((status, headers["connection"]), (200, "close"))
+        self.assertEqual(client.read_to_end(), b"")
+
+    def test_bad_requests_are_told_at_once(self):
+        self.start("--waiters-max", "1")
+        self.full_stock()
+        st = [{"limit": "st", "key": "k"}]
+        for body, status in (({"charges": st, "wait": "soon"}, 400), ({"charges": st, "wait": "1s", "mode": "peek"}, 400),
+                             ({"charges": [{"limit": "nope", "key": "k"}], "wait": "30s"}, 404)):
+            self.assertEqual(self.post(body).status, status, body)
+        takes = harness.ask_http(self.server.http(), "POST", "/v1/takes", [{"charges": st, "wait": "1s"}])
+        self.assertEqual(takes.status, 400)
+        self.send_take()
+        self.assertEqual(self.post({"charges": st, "wait": "30s"}).status, 503)
+
+    def test_the_end_of_the_server_denies(self):
+        self.start()
+        self.full_stock()
+        client = self.send_take()
+        self.server.signal(signal.SIGTERM)
+        self.assertEqual(self.response(client)[0], 429)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@
 #include "server/running/background.h"
 #include "server/running/service.h"
 #include "server/running/systemd.h"
+#include "server/running/waited_answer.h"
 #include "server/running/worker.h"
 #include "store/store.h"
 
@@ -183,6 +184,16 @@ std::unique_ptr<net::Session> Doors::make_http_session(Worker& worker, std::uint
                        : service_.background.run(source, std::move(task), bytes);
     };
   }
+  later.wait = [this, &worker, id, source = GuessSource::of_peer(socket)](
+                   std::shared_ptr<const WaitQueue::Waiter> waiter, HttpLater::Write write) {
+    const auto deliver = [this, &worker, id, waiter, write](const Result<core::Verdict>& verdict,
+                                                            store::Ticket ticket) {
+      LoopMetrics& metrics = service_.workers[0]->metrics;  // of the loop that the queue is on
+      answer_waited(service_.waits, worker, id, {waiter, verdict, {write(verdict, metrics), ticket}});
+    };
+    service_.waits.wait({id, source}, waiter, deliver);
+  };
+  later.cancel_wait = [this, id] { service_.waits.cancel(id); };
   later.answer_late = [&worker, id](std::string bytes) {
     worker.answer_after(kWrongPasswordDelay, id, std::move(bytes));
   };

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "base/try.h"
 #include "server/doors/http/browsers.h"
+#include "server/doors/http/decision.h"
 #include "server/doors/http/fields_and_answers.h"
 #include "wire/text.h"
 
@@ -131,6 +132,9 @@ Result<wire::JsonValue> read_body(std::string_view body, const Route& route) {
   return value;
 }
 
+// A decision that a cache repeats is none.
+void forbid_caching(wire::HttpResponse& response) { response.add_header("Cache-Control", "no-store"); }
+
 }  // namespace
 
 std::optional<std::string_view> bearer_token(const wire::HttpRequest& request) {
@@ -175,15 +179,28 @@ std::optional<wire::HttpResponse> HttpApi::refuse_head(const wire::HttpRequest& 
 }
 
 wire::HttpResponse HttpApi::handle(const wire::HttpRequest& request, const HttpCaller& caller,
-                                   DecisionObserver& observer, store::Execution& execution) const {
-  auto response = answer(request, caller, observer, execution);
-  // A decision that a cache repeats is none.
-  response.add_header("Cache-Control", "no-store");
+                                   DecisionObserver& observer, store::Execution& execution,
+                                   const HttpWait* wait) const {
+  auto response = answer(request, caller, observer, execution, wait);
+  forbid_caching(response);
+  return response;
+}
+
+wire::HttpResponse HttpApi::answer_waited(const core::Take& take, const Result<core::Verdict>& verdict,
+                                          DecisionObserver& observer) const {
+  store::Execution execution = {.waits_for_disk = false};
+  WakingStore store(hooks_.waits, store_, execution);
+  ChargeUsages usages;
+  core::Take told = take;
+  told.usages = std::span(usages).first(take.charges.size());
+  auto response = verdict.has_value() ? take_answer(store, observer, told, *verdict) : problem(verdict.error());
+  forbid_caching(response);
   return response;
 }
 
 wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, const HttpCaller& caller,
-                                   DecisionObserver& observer, store::Execution& execution) const {
+                                   DecisionObserver& observer, store::Execution& execution,
+                                   const HttpWait* wait) const {
   const auto target = wire::split_target(request.target);
   if (!target) return problem(target.error());
   auto segments = wire::split_path(target->path);
@@ -211,7 +228,8 @@ wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, const HttpC
                 .parameters = take_parameters(route.path, *std::move(segments)),
                 .query = *std::move(query),
                 .role = caller.role().value_or(Role::kLook),
-                .body = *std::move(body)};
+                .body = *std::move(body),
+                .wait = wait};
   auto response = route.handle(call);
   return response ? *std::move(response) : problem(response.error());
 }

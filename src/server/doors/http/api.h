@@ -29,14 +29,19 @@ class HttpApi {
   [[nodiscard]] std::optional<wire::HttpResponse> refuse_head(const wire::HttpRequest& request,
                                                               const HttpCaller& caller) const;
   [[nodiscard]] wire::HttpResponse handle(const wire::HttpRequest& request, const HttpCaller& caller,
-                                          DecisionObserver& observer, store::Execution& execution) const;
+                                          DecisionObserver& observer, store::Execution& execution,
+                                          const HttpWait* wait = nullptr) const;
+  // The answer to a take that has waited.
+  [[nodiscard]] wire::HttpResponse answer_waited(const core::Take& take, const Result<core::Verdict>& verdict,
+                                                 DecisionObserver& observer) const;
 
   // The store's time.
   [[nodiscard]] Instant now() const { return store_.now(); }
 
  private:
   [[nodiscard]] wire::HttpResponse answer(const wire::HttpRequest& request, const HttpCaller& caller,
-                                          DecisionObserver& observer, store::Execution& execution) const;
+                                          DecisionObserver& observer, store::Execution& execution,
+                                          const HttpWait* wait) const;
   // The problem if the caller may not ask that, or is another's page.
   [[nodiscard]] std::optional<wire::HttpResponse> refuse(const wire::HttpRequest& request, const HttpCaller& caller,
                                                          const Route& route) const;

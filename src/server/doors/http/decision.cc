@@ -62,12 +62,12 @@ struct Standing {
 Standing standing_of(const Usage& usage) { return {usage.remaining, usage.limit, usage.reset_after}; }
 
 // With one charge the verdict is about it.
-std::optional<Standing> standing_of(HttpCall& call, const HttpDecision& decision, std::size_t index) {
+std::optional<Standing> standing_of(WakingStore& store, const HttpDecision& decision, std::size_t index) {
   const core::Verdict& verdict = decision.verdict;
   if (decision.charges.size() == 1) return Standing{verdict.remaining, verdict.limit, verdict.reset_after};
   if (decision.usages[index].limit > 0) return standing_of(decision.usages[index]);
   const Charge& charge = decision.charges[index];
-  const auto usage = call.store.usage({charge.limit, charge.key});
+  const auto usage = store.usage({charge.limit, charge.key});
   if (!usage) return std::nullopt;
   return standing_of(*usage);
 }
@@ -85,17 +85,17 @@ struct PolicyHeaders {
   }
 };
 
-void add_policy_headers(HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response) {
+void add_policy_headers(WakingStore& store, const HttpDecision& decision, wire::HttpResponse& response) {
   PolicyHeaders headers;
   for (std::size_t index = 0; index < decision.charges.size(); ++index) {
     const Charge& charge = decision.charges[index];
     const auto name = structured_string(charge.limit);
     if (!name) continue;
     // The limit may have gone since the decision: then there is nothing left to say about it.
-    const auto limit = limit_of(call.store, charge.limit);
-    const auto standing = standing_of(call, decision, index);
+    const auto limit = limit_of(store, charge.limit);
+    const auto standing = standing_of(store, decision, index);
     if (!limit.has_value() || !*limit || !standing) continue;
-    headers.add(*name, **limit, quota(call.store, charge, **limit, standing->capacity), *standing);
+    headers.add(*name, **limit, quota(store, charge, **limit, standing->capacity), *standing);
   }
   if (headers.policies.empty()) return;
   response.add_header("RateLimit-Policy", headers.policies);
@@ -119,13 +119,13 @@ std::string denial_detail(const HttpDecision& decision, std::span<const std::str
 
 }  // namespace
 
-void add_decision_headers(HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response) {
+void add_decision_headers(WakingStore& store, const HttpDecision& decision, wire::HttpResponse& response) {
   const core::Verdict& verdict = decision.verdict;
-  add_policy_headers(call, decision, response);
+  add_policy_headers(store, decision, response);
   response.add_header("X-RateLimit-Limit", verdict.limit);
   response.add_header("X-RateLimit-Remaining", verdict.remaining);
   if (!verdict.reset_after.is_never()) {
-    response.add_header("X-RateLimit-Reset", reset_time(call.store.now(), verdict.reset_after));
+    response.add_header("X-RateLimit-Reset", reset_time(store.now(), verdict.reset_after));
   }
   if (verdict.is_unrecorded) response.add_header("Mete-Unrecorded", 1);
   if (!verdict.is_allowed && !verdict.retry_after.is_never()) {
@@ -146,6 +146,17 @@ wire::HttpResponse denial(const HttpDecision& decision) {
   writer.texts("violated-policies", violated);
   write_decision(decision, writer);
   writer.end_object();
+  return response;
+}
+
+// A peek decides nothing.
+wire::HttpResponse take_answer(WakingStore& store, DecisionObserver& observer, const core::Take& take,
+                               const core::Verdict& verdict) {
+  if (take.mode != Mode::kPeek) observer.on_decision(take.charges, verdict.is_allowed, verdict.violated);
+  const HttpDecision decision = {verdict, take.charges, take.mode == Mode::kUpTo, take.usages};
+  auto response = verdict.is_allowed ? json_answer([&](wire::JsonWriter& writer) { write_decision(decision, writer); })
+                                     : denial(decision);
+  add_decision_headers(store, decision, response);
   return response;
 }
 

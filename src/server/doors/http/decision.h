@@ -36,12 +36,16 @@ struct HttpDecision {
 // Room for them.
 using ChargeUsages = std::array<Usage, kChargesMax>;
 
-void add_decision_headers(HttpCall& call, const HttpDecision& decision, wire::HttpResponse& response);
+void add_decision_headers(WakingStore& store, const HttpDecision& decision, wire::HttpResponse& response);
 
 // The members allowed … violated of an object that has been begun.
 void write_decision(const HttpDecision& decision, wire::JsonWriter& writer);
 
 // Status 429 and the body, without the headers above.
 wire::HttpResponse denial(const HttpDecision& decision);
+
+// The whole answer to a take, of which the observer is told.
+wire::HttpResponse take_answer(WakingStore& store, DecisionObserver& observer, const core::Take& take,
+                               const core::Verdict& verdict);
 
 }  // namespace mete::server

@@ -60,11 +60,11 @@ bool boolean_field(const wire::JsonValue& body, std::string_view name, bool othe
   return boolean == nullptr ? otherwise : *boolean;
 }
 
-Result<Duration> ttl_field(const wire::JsonValue& body) {
-  const auto* seconds = field<std::int64_t>(body, "ttl");
-  auto ttl = wire::parse_duration(seconds == nullptr ? text_field(body, "ttl") : std::to_string(*seconds));
-  if (!ttl) ttl.error().message.insert(0, "ttl: ");
-  return ttl;
+Result<Duration> duration_field(const wire::JsonValue& body, std::string_view name) {
+  const auto* seconds = field<std::int64_t>(body, name);
+  auto duration = wire::parse_duration(seconds == nullptr ? text_field(body, name) : std::to_string(*seconds));
+  if (!duration) duration.error().message.insert(0, std::string(name) + ": ");
+  return duration;
 }
 
 std::vector<Charge> charges_field(const wire::JsonValue& body) {

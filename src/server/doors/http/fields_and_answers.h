@@ -20,7 +20,7 @@ std::string_view text_field(const wire::JsonValue& body, std::string_view name, 
 std::int64_t integer_field(const wire::JsonValue& body, std::string_view name, std::int64_t otherwise = 0);
 bool boolean_field(const wire::JsonValue& body, std::string_view name, bool otherwise);
 // The field "ttl".
-Result<Duration> ttl_field(const wire::JsonValue& body);
+Result<Duration> duration_field(const wire::JsonValue& body, std::string_view name);
 // The field "charges": views into the body.
 std::vector<Charge> charges_field(const wire::JsonValue& body);
 // An id that is there must not be empty: to the store that would be none.

@@ -35,7 +35,7 @@ Result<std::vector<std::string>> find_holds(HttpCall& call) {
 }  // namespace
 
 Result<wire::HttpResponse> handle_hold(HttpCall& call) {
-  const auto ttl = TRY(ttl_field(call.body));
+  const auto ttl = TRY(duration_field(call.body, "ttl"));
   const auto given_id = TRY(id_field(call.body));
   const bool is_id_random = given_id.empty();
   const auto charges = charges_field(call.body);
@@ -56,7 +56,7 @@ Result<wire::HttpResponse> handle_hold(HttpCall& call) {
                                            201)
                                      : denial(decision);
   if (verdict.is_allowed) response.add_header("Location", "/v1/holds/" + wire::percent_encode(id));
-  add_decision_headers(call, decision, response);
+  add_decision_headers(call.store, decision, response);
   return response;
 }
 
@@ -88,7 +88,7 @@ Result<wire::HttpResponse> handle_cancel(HttpCall& call) {
 }
 
 Result<wire::HttpResponse> handle_extend(HttpCall& call) {
-  const auto ttl = TRY(ttl_field(call.body));
+  const auto ttl = TRY(duration_field(call.body, "ttl"));
   const auto expires_in = TRY(call.store.extend(call.parameters[0], ttl));
   return json_answer([&](wire::JsonWriter& writer) { writer.member("expires_in_ms", expires_in.ms()); });
 }

@@ -23,6 +23,7 @@ HttpSession::Received HttpSession::receive(std::string_view input, base::Output&
   requests_ = 0;
   is_question_answered_ = false;
   beside_.reset();
+  is_waiting_ = false;
   execution_ = {.waits_for_disk = false};
   Received received = answer_all(input, output, output_max);
   received.is_question_answered = is_question_answered_;
@@ -86,7 +87,30 @@ net::Session::Next HttpSession::answer_request(std::string_view bytes, base::Out
     }
   }
   execution_.now = api_.now();
-  return finish(request, caller, api_.handle(request, caller, metrics_, execution_), output);
+  std::shared_ptr<const WaitQueue::Waiter> waiter;
+  const HttpWait let_wait = [&waiter](const core::Take& take, Duration patience) {
+    waiter = std::make_shared<const WaitQueue::Waiter>(take, patience);
+  };
+  const auto response = api_.handle(request, caller, metrics_, execution_, later_.wait ? &let_wait : nullptr);
+  if (waiter == nullptr) return finish(request, caller, response, output);
+  wait(request, std::move(waiter));
+  return Next::kBlock;
+}
+
+void HttpSession::wait(const wire::HttpRequest& request, std::shared_ptr<const WaitQueue::Waiter> waiter) {
+  wire::HttpDelivery delivery = delivery_of(request);
+  delivery.keeps_alive = delivery.keeps_alive && !client_.is_reserved;
+  closes_after_answer_ = !delivery.keeps_alive;
+  is_waiting_ = true;
+  later_.wait(waiter,
+              [&api = api_, waiter, delivery](const Result<core::Verdict>& verdict, DecisionObserver& observer) {
+                wire::HttpDate date;
+                wire::HttpDelivery dated = delivery;
+                dated.date = date.at(api.now());
+                std::string answer;
+                wire::write_response(api.answer_waited(waiter->request(), verdict, observer), dated, answer);
+                return answer;
+              });
 }
 
 net::Session::Next HttpSession::finish(const wire::HttpRequest& request, const HttpCaller& caller,

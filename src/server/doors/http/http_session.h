@@ -5,10 +5,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "net/session.h"
 #include "server/decisions/sync_gate.h"
+#include "server/decisions/wait_queue.h"
 #include "server/doors/http/api.h"
 #include "server/observation/metrics.h"
 #include "wire/http_request.h"
@@ -21,6 +23,11 @@ struct HttpLater {
   // Runs `work` beside the event loop, and sends what it returns; false if too much is waiting already. `is_admins`:
   // the admin alone may ask for it. `bytes`: what waits with it.
   std::function<bool(bool is_admins, std::function<std::string()> work, std::size_t bytes)> run_beside;
+  // Lets a take wait, and sends what `write` makes of its verdict: on another loop's thread, maybe.
+  using Write = std::function<std::string(const Result<core::Verdict>& verdict, DecisionObserver& observer)>;
+  std::function<void(std::shared_ptr<const WaitQueue::Waiter> waiter, Write write)> wait;
+  // The client that waits has gone.
+  std::function<void()> cancel_wait;
   // Sends the bytes after a while: guessing passwords takes time.
   std::function<void(std::string bytes)> answer_late;
   // Answers wait here for what they tell of to be on disk.
@@ -51,6 +58,9 @@ class HttpSession final : public net::Session {
         later_(std::move(later)),
         reports_(std::move(reports)),
         client_(client) {}
+  ~HttpSession() override {
+    if (is_waiting_) later_.cancel_wait();
+  }
 
   Received receive(std::string_view input, base::Output& output, std::size_t output_max) override;
   // A request that never came to its end is answered with 408; a client that was idle just sees the connection close.
@@ -58,6 +68,8 @@ class HttpSession final : public net::Session {
   void on_lost(base::Output& output) override;
   [[nodiscard]] bool is_stranger() const override;
   [[nodiscard]] std::size_t buffered_bytes() const override;
+  // A take must not wait on for a client that has gone.
+  [[nodiscard]] bool answers_half_closed() const override { return !is_waiting_; }
 
  private:
   Received answer_all(std::string_view input, base::Output& output, std::size_t output_max);
@@ -69,6 +81,7 @@ class HttpSession final : public net::Session {
   Next finish(const wire::HttpRequest& request, const HttpCaller& caller, const wire::HttpResponse& response,
               base::Output& output);
   bool answer_beside(std::string_view bytes, const Route& route, const HttpCaller& caller);
+  void wait(const wire::HttpRequest& request, std::shared_ptr<const WaitQueue::Waiter> waiter);
   void answer_failure(base::Output& output);
   void write(const wire::HttpResponse& response, const wire::HttpDelivery& delivery, base::Output& output);
 
@@ -82,6 +95,7 @@ class HttpSession final : public net::Session {
   mutable Shown known_ = {};          // the right token of the last request
   std::optional<HttpCaller> caller_;  // of the request under way, once its head has been looked at
   bool closes_after_answer_ = false;  // which comes late
+  bool is_waiting_ = false;           // for a take
   wire::HttpDate date_;
   std::string buffer_;  // an answer on its way to the output; kept for its memory, unless that is much
   std::shared_ptr<const std::string> beside_;  // the request that is answered beside the event loop

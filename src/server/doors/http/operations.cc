@@ -43,6 +43,22 @@ void write_answer(const ListedTake& take, wire::JsonWriter& writer) {
   writer.end_object();
 }
 
+// The answer comes when the take fits, or when the time is over. Whoever asks again by an id has no need to wait, and
+// what is wrong is told at once.
+Result<wire::HttpResponse> take_waiting(HttpCall& call, const core::Take& request) {
+  const Duration patience = TRY(duration_field(call.body, "wait"));
+  if (request.mode == Mode::kPeek) return base::invalid("wait: a peek does not wait: leave it out");
+  if (patience > Duration()) {
+    const auto known = TRY(call.store.recall(request));
+    if (known) return take_answer(call.store, call.observer, request, *known);
+    std::ignore = TRY(call.store.take({request.charges, Mode::kPeek, {}}));
+    (*call.wait)(request, patience);
+    return wire::HttpResponse{};  // never sent: there will be another one
+  }
+  const auto verdict = TRY(call.store.take(request));
+  return take_answer(call.store, call.observer, request, verdict);
+}
+
 }  // namespace
 
 Result<wire::HttpResponse> handle_take(HttpCall& call) {
@@ -52,13 +68,9 @@ Result<wire::HttpResponse> handle_take(HttpCall& call) {
   core::Take request = {charges, mode_of(call.body), id};
   if (!may_take(call, request.mode)) return refuse_force();
   if (charges.size() > 1) request.usages = std::span(usages).first(charges.size());
+  if (call.wait != nullptr && find_member(call.body, "wait") != nullptr) return take_waiting(call, request);
   const auto verdict = TRY(call.store.take(request));
-  observe(call, request, verdict);
-  const HttpDecision decision = {verdict, charges, request.mode == Mode::kUpTo, request.usages};
-  auto response = verdict.is_allowed ? json_answer([&](wire::JsonWriter& writer) { write_decision(decision, writer); })
-                                     : denial(decision);
-  add_decision_headers(call, decision, response);
-  return response;
+  return take_answer(call.store, call.observer, request, verdict);
 }
 
 Result<wire::HttpResponse> handle_takes(HttpCall& call) {
@@ -160,7 +172,7 @@ Result<wire::HttpResponse> handle_check(HttpCall& call) {
   const auto verdict = TRY(call.store.take(request));
   observe(call, request, verdict);
   wire::HttpResponse response{.status = verdict.is_allowed ? 200 : 429};
-  add_decision_headers(call, {verdict, charges, false, request.usages}, response);
+  add_decision_headers(call.store, {verdict, charges, false, request.usages}, response);
   return response;
 }
 

@@ -51,6 +51,9 @@ struct HttpHooks {
   WaitQueue* waits = nullptr;           // takes that wait; none: nobody can
 };
 
+// Lets a take wait so long, with copies of its names. The answer to its request comes later.
+using HttpWait = std::function<void(const core::Take& take, Duration patience)>;
+
 // A request that has been found its route, and checked against it.
 struct HttpCall {
   WakingStore store;
@@ -62,6 +65,7 @@ struct HttpCall {
   Role role = Role::kAdmin;                 // the caller's
   // An object of the route's schema, an empty one where there is none; or an array of such objects, of a list's.
   wire::JsonValue body;
+  const HttpWait* wait = nullptr;  // null: no take can wait
 
   [[nodiscard]] const std::string* find_query(std::string_view name) const;
 };

@@ -41,7 +41,7 @@ constexpr Route kRoutes[] = {
     {"take", "POST", "/v1/take", kUse, "Take, if it fits, from every limit named; or ask, take what fits, or record.",
      kNoQuery, &schema::kTake, kNeedsBody, 200, kJsonContentType, &schema::kDecision, {404, 409, 413, 415, 429}, handle_take},
     {"takes", "POST", "/v1/takes", kUse, "Up to 1000 takes that are independent of each other, and an answer to each in its place.",
-     kNoQuery, &schema::kTake, kNeedsBody, 200, kJsonContentType, &schema::kDecision, {413, 415}, handle_takes, kIsList},
+     kNoQuery, &schema::kListedTake, kNeedsBody, 200, kJsonContentType, &schema::kDecision, {413, 415}, handle_takes, kIsList},
     {"check", kAnyMethod, "/v1/check", kUse, "Take, and answer by status and headers alone: for auth_request and forwardAuth; the headers Mete-Limit, Mete-Key and Mete-Cost tell what the query does not.",
      kCheckQuery, kNoBody, kMayHaveBody, 200, kNoContent, nullptr, {404, 429}, handle_check, !kIsList, kHasGroups},
     {"give", "POST", "/v1/give", kUse, "Give back what was taken, and never more than is used.",

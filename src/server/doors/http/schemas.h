@@ -59,14 +59,17 @@ inline constexpr MemberSpec kTtl = {"ttl", kDuration, kRequired, "How long from 
 // --- Requests --------------------------------------------------------------------------------------------------------
 
 inline constexpr std::string_view kModes = "take|peek|up_to|force";
-inline const Schema kTake = {
-    "Take",
-    {kChargeList, kOperationId,
-     MemberSpec{
-         "mode", kText, kOptional,
-         "take: all or nothing, as where it is absent; peek: the same answer, and nothing changes; up_to: as much "
-         "as fits of one charge; force: usage that already happened.",
-         kModes}}};
+inline constexpr MemberSpec kMode = {
+    "mode", kText, kOptional,
+    "take: all or nothing, as where it is absent; peek: the same answer, and nothing changes; up_to: as much as fits "
+    "of one charge; force: usage that already happened.",
+    kModes};
+inline constexpr MemberSpec kWait = {
+    "wait", kDuration, kOptional,
+    "The answer comes when it fits, or as a denial after so long, such as \"2s\": first come, first served."};
+inline const Schema kTake = {"Take", {kChargeList, kOperationId, kMode, kWait}};
+// One of several.
+inline const Schema kListedTake = {"ListedTake", {kChargeList, kOperationId, kMode}};
 
 inline const Schema kGive = {"Give", {kChargeList, kOperationId}};
 
@@ -152,10 +155,10 @@ inline const Schema kDenial = {
                      {{"taken", kInteger, kOptional, "With mode up_to: 0."}})};
 
 inline constexpr std::array kAll = {
-    &kCharge,      &kHeldCharge,  &kTake,       &kGive,     &kHoldRequest,    &kCommit,   &kNothing,   &kExtend,
-    &kAmount,      &kUsed,        &kLimit,      &kDecision, &kHoldDecision,   &kReturned, &kCommitted, &kExtended,
-    &kHold,        &kHoldList,    &kLimitList,  &kUsage,    &kReconciliation, &kStatus,   &kProblem,   &kDenial,
-    &kSyncRequest, &kSyncStarted, &kDifference, &kSync,     &kSyncRun,        &kSyncList,
+    &kCharge,      &kHeldCharge,  &kTake,       &kGive,     &kHoldRequest,    &kCommit,   &kNothing,    &kExtend,
+    &kAmount,      &kUsed,        &kLimit,      &kDecision, &kHoldDecision,   &kReturned, &kCommitted,  &kExtended,
+    &kHold,        &kHoldList,    &kLimitList,  &kUsage,    &kReconciliation, &kStatus,   &kProblem,    &kDenial,
+    &kSyncRequest, &kSyncStarted, &kDifference, &kSync,     &kSyncRun,        &kSyncList, &kListedTake,
 };
 
 }  // namespace mete::server::schema

@@ -25,7 +25,8 @@ class SyncedFixture : public ::testing::Test {
     };
     http.make_session = [this](net::ConnectionSet& set, std::uint64_t, int) -> std::unique_ptr<net::Session> {
       Worker& worker = worker_of(set);
-      return std::make_unique<HttpSession>(api, worker.metrics, wire::HttpLimits(), HttpLater{{}, {}, &worker.gate});
+      return std::make_unique<HttpSession>(api, worker.metrics, wire::HttpLimits(),
+                                           HttpLater{{}, {}, {}, {}, &worker.gate});
     };
     for (const auto& worker : service.workers) threads.emplace_back([&loop = worker->loop] { loop.run(); });
   }

@@ -224,7 +224,7 @@ TEST_F(HttpRoutes, RefuseWithTheRightStatus) {
       {"POST", "/v1/take", "{" + charge + R"(,"id":""})", 400, "id must not be empty"},
       {"POST", "/v1/take", "{" + charge + R"(,"id":null})", 400, "id must be a string, not null"},
       {"POST", "/v1/take", "{" + charge + R"(,"id":"x","mode":"peek"})", 400, "a peek takes none"},
-      {"POST", "/v1/take", "{" + charge + R"(,"wait":1})", 400, "unknown field \\\"wait\\\""},
+      {"POST", "/v1/take", "{" + charge + R"(,"patience":1})", 400, "unknown field \\\"patience\\\""},
       {"POST", "/v1/give", R"({"charges":[{"limit":"credits","key":"k","cost":0}]})", 400,
        "cost of 'credits' must be 1 to"},
       {"POST", "/v1/holds", "{" + charge + "}", 400, "ttl is missing"},
