@@ -253,7 +253,8 @@ Result<core::Verdict> Engine::once(Operation& operation, const OperationId& id,
     at.note(recorder_.last_awaited());
     return *seen;
   }
-  auto entry = TRY(ids_.insert(id));
+  const MeterAccess& first = operation.meters.front();
+  auto entry = TRY(ids_.insert(id, limits_.find(first.limit_name, first.name_hash)));
   auto verdict = act();
   if (verdict.has_value() && (verdict->is_allowed || remembers_denial)) {
     const OperationRecord record{.fingerprint = fingerprint, .made_at = floor_.at_least(at.now), .verdict = *verdict};

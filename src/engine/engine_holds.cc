@@ -80,7 +80,7 @@ Result<core::Verdict> Engine::try_hold(const Hold& request, Instant now) {
 // Entries that were made in vain are empty, and swept away.
 Result<void> Engine::keep_hold(Operation& operation, const OperationId& id, const Hold& request,
                                OperationRecord record) {
-  auto id_entry = TRY(ids_.insert(id));
+  auto id_entry = TRY(ids_.insert(id, operation.meters.front().limit));
   if (record.verdict.is_allowed) {
     bool has_room = request.tag.empty() || tags_.make_entry(request.tag);
     for (MeterAccess& meter : operation.meters) {

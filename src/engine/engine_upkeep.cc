@@ -20,6 +20,9 @@ constexpr std::size_t kEvictBucketsMax = 256;
 constexpr std::uint64_t kEvictPauseMinNs = 1'000'000;
 constexpr std::uint64_t kEvictPauseMaxNs = 64'000'000;
 
+// Where ids are scarce, finished holds are remembered for this part of their time.
+constexpr std::int64_t kScarceRetention = 24;
+
 }  // namespace
 
 Engine::~Engine() {
@@ -177,7 +180,9 @@ bool Engine::sweep_operation(Entry& entry, Instant now) {
       expired_holds_.fetch_add(1, std::memory_order_relaxed);
     }
     if (hold.state == HoldState::kHeld) return true;
-    forget_at = hold.final_at + config_.id_retention;
+    // Whoever has ended a hold asks for it again soon, or never.
+    const std::int64_t shorter = ids_.are_scarce() ? kScarceRetention : 1;
+    forget_at = hold.final_at + Duration::from_ns(config_.id_retention.ns() / shorter);
   }
   if (now < forget_at) return true;
   ids_.forget(entry);

@@ -45,20 +45,28 @@ Result<std::optional<core::Verdict>> OperationIds::replay(const Entry* entry, st
   return core::id_mismatch(entry->key());
 }
 
-Result<Entry*> OperationIds::insert(const OperationId& id) {
-  if (keyspace_.entry_count(EntryType::kOperation) >= ids_max_) {
-    return base::out_of_memory("ids: all " + std::to_string(ids_max_) +
-                               " are in use: raise ids_max, or keep ids for less "
-                               "than id_retention");
+Result<Entry*> OperationIds::insert(const OperationId& id, const LimitRecord* limit) {
+  constexpr std::string_view kAdvice = ": raise ids_max, or keep ids for less than id_retention";
+  const std::size_t used = count();
+  if (used >= ids_max_) {
+    return base::out_of_memory("ids: all " + std::to_string(ids_max_) + " are in use" + std::string(kAdvice));
+  }
+  const std::size_t share = limit == nullptr ? 0 : 1 + limit->number % (kShares - 1);
+  if (are_scarce() && of_share_[share].load(std::memory_order_relaxed) >= (ids_max_ - used + 1) / 2) {
+    return base::out_of_memory("ids: the limit has its share of the " + std::to_string(ids_max_) +
+                               ", and the rest is for others" + std::string(kAdvice));
   }
   Entry* entry = keyspace_.insert(id.hash, kOperationSpace, id.text, sizeof(OperationRecord));
-  if (entry != nullptr) return entry;
-  return memory_.out_of_memory();
+  if (entry == nullptr) return memory_.out_of_memory();
+  entry->flags = static_cast<std::uint8_t>(share);
+  of_share_[share].fetch_add(1, std::memory_order_relaxed);
+  return entry;
 }
 
 void OperationIds::restore(std::string_view id, const OperationRecord& record) {
   Entry* entry = keyspace_.insert(hash_of(id), kOperationSpace, id, sizeof(OperationRecord), Slab::Ceiling::kIgnore);
   CHECK(entry != nullptr);
+  of_share_[0].fetch_add(1, std::memory_order_relaxed);
   fill(*entry, record);
 }
 
@@ -70,6 +78,7 @@ void OperationIds::fill(Entry& entry, const OperationRecord& record) {
 void OperationIds::forget(Entry& entry) {
   const std::unique_ptr<HoldRecord> hold(entry.load<OperationRecord>().hold);
   if (hold != nullptr) memory_.subtract(hold->bytes());
+  of_share_[entry.flags].fetch_sub(1, std::memory_order_relaxed);
   keyspace_.erase(entry.hash_low, &entry);
 }
 

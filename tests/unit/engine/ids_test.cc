@@ -21,9 +21,9 @@ TEST(Ids, AreRememberedForTheirRetention) {
 }
 
 TEST(Ids, AreBounded) {
-  Subject subject{{.ids_max = 100}};
+  Subject subject{{.ids_max = 7}};  // too few for shares
   subject.engine.define(stock("credits").amount(1000), subject.now).value();
-  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(subject.try_take("credits", "a", 1, key_of(i)).value().taken, 1);
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(subject.try_take("credits", "a", 1, key_of(i)).value().taken, 1);
   const Charge charge{"credits", "a", 1};
   const Error errors[] = {
       subject.try_take("credits", "a", 1, "one more").error(),
@@ -34,11 +34,54 @@ TEST(Ids, AreBounded) {
     EXPECT_EQ(error.code, ErrorCode::kOutOfMemory);
     EXPECT_NE(error.message.find("ids_max"), std::string::npos) << error.message;
   }
-  EXPECT_EQ(subject.usage("credits", "a").used, 100) << "refused, and nothing changed";
-  EXPECT_EQ(subject.try_take("credits", "a", 1, key_of(7)).value().remaining, 992) << "known ids are answered";
+  EXPECT_EQ(subject.usage("credits", "a").used, 7) << "refused, and nothing changed";
+  EXPECT_EQ(subject.try_take("credits", "a", 1, key_of(4)).value().remaining, 995) << "known ids are answered";
   EXPECT_EQ(subject.take("credits", "a", 1), 1) << "and none is needed";
   subject.now = subject.now + 24h;
   EXPECT_EQ(subject.try_take("credits", "a", 1, "one more").value().taken, 1) << "old ones make room";
+}
+
+// Whoever spends the ids of one limit leaves half of the last eighth to the others, and each of these likewise.
+TEST(Ids, OneLimitCannotSpendThemAll) {
+  Subject subject{{.ids_max = 800}};
+  for (const char* const limit : {"greedy", "second", "third"}) {
+    subject.engine.define(stock(limit).amount(10'000), subject.now).value();
+  }
+  std::size_t next = 0;
+  const auto spend = [&](const char* limit) {
+    std::size_t count = 0;
+    for (; count < 800 && subject.try_hold({limit, "a", 1}, 1h, key_of(next)).has_value(); ++count) ++next;
+    return count;
+  };
+  EXPECT_EQ(spend("greedy"), 700U);
+  const auto refused = subject.try_take("greedy", "a", 1, "one more");
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_NE(refused.error().message.find("share"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(subject.take("greedy", "a", 1), 1) << "without an id it goes on";
+  EXPECT_EQ(spend("second"), 34U) << "then it has half of the 66 that are left";
+  EXPECT_EQ(spend("third"), 22U);
+  EXPECT_EQ(subject.try_take("second", "a", 1, "one more").error().code, ErrorCode::kOutOfMemory);
+  subject.now = subject.now + 26h;
+  subject.sweep_all();
+  EXPECT_EQ(subject.statistics().ids, 0U);
+  EXPECT_EQ(spend("second"), 700U) << "the shares are empty again";
+}
+
+// Ids of finished holds go first: their retention is shorter while ids are scarce.
+TEST(Ids, FinishedHoldsMakeRoomWhereIdsAreScarce) {
+  Subject subject{{.id_retention = 24h, .ids_max = 80}};
+  subject.engine.define(stock("credits").amount(1000), subject.now).value();
+  for (std::size_t i = 0; i < 70; ++i) subject.try_hold({"credits", "a", 1}, 48h, key_of(i)).value();
+  for (std::size_t i = 0; i < 10; ++i) subject.engine.commit({.id = key_of(i)}, subject.now).value();
+  subject.now = kStart + 59min;
+  subject.sweep_all();
+  EXPECT_EQ(subject.try_hold({"credits", "a", 1}, 1h, "new").error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(subject.engine.commit({.id = key_of(0)}, subject.now).value().amount, 1) << "and is told again";
+  subject.now = kStart + 1h;
+  subject.sweep_all();
+  EXPECT_EQ(subject.statistics().ids, 69U) << "no more of them than is needed";
+  EXPECT_EQ(subject.statistics().open_holds, 60U) << "and none that is open";
+  EXPECT_TRUE(subject.try_hold({"credits", "a", 1}, 1h, "new").value().is_allowed);
 }
 
 TEST(Ids, FinishedHoldsAreRememberedFromTheirEnd) {
