@@ -118,7 +118,8 @@ class Engine {
   void clear();
 
   // Lets holds expire, and forgets fresh meters and old ids, in the next `buckets` buckets; each is locked for itself,
-  // for a microsecond or so. Called again and again, it goes round and round.
+  // for a microsecond or so. One with many expired holds is locked again and again, and counts as several. Called again
+  // and again, it goes round and round.
   void sweep(std::size_t buckets, Instant now);
   [[nodiscard]] std::size_t buckets() const { return keyspace_.bucket_count(); }
 
@@ -207,7 +208,8 @@ class Engine {
   void forget(Entry& entry);
 
   bool evict(Instant now);
-  void sweep_entry(Entry& entry, Instant now);
+  // False if there is more to do in it.
+  bool sweep_entry(Entry& entry, Instant now);
   void sweep_meter(Entry& entry, Instant now);
   bool sweep_operation(Entry& entry, Instant now);
   // Null if it is not remembered (any more).

@@ -201,7 +201,7 @@ void Engine::Auditor::look_at_operation(const Entry& entry) {
 
 void Engine::Auditor::look_at_tag(const Entry& entry) {
   const std::string tag(entry.key());
-  for (const auto& [id, expires_at] : *entry.load<TaggedHolds*>()) {
+  for (const auto& [id, expires_at] : entry.load<TaggedHolds*>()->expiries) {
     if (expires_at <= now_) continue;
     const HoldRecord* const hold = open_hold(id);
     if (hold != nullptr && hold->tag == tag && hold->expires_at == expires_at) continue;

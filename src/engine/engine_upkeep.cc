@@ -96,8 +96,10 @@ void Engine::sweep(std::size_t buckets, Instant now) {
   floor_.raise(at);  // first the time, then the forgetting
   Keyspace::Position position{sweep_position_.load(std::memory_order_relaxed)};
   for (std::size_t i = 0; i < buckets; ++i) {
-    position = keyspace_.visit_bucket(position, [&](Entry& entry) { sweep_entry(entry, at); });
-    if (position.is_end()) position = {};
+    bool is_done = true;
+    const Keyspace::Position next =
+        keyspace_.visit_bucket(position, [&](Entry& entry) { is_done = sweep_entry(entry, at) && is_done; });
+    if (is_done) position = next.is_end() ? Keyspace::Position() : next;
   }
   sweep_position_.store(position.value, std::memory_order_relaxed);
 }
@@ -141,22 +143,29 @@ bool Engine::evict(Instant now) {
   return false;
 }
 
-void Engine::sweep_entry(Entry& entry, Instant now) {
+bool Engine::sweep_entry(Entry& entry, Instant now) {
   switch (entry.space.type()) {
     case EntryType::kMeter:
-      return sweep_meter(entry, now);
-    case EntryType::kHeldParts:
-      return meters_.forget_if_empty(entry);
+      sweep_meter(entry, now);
+      return true;
+    case EntryType::kHeldParts: {
+      // Whoever opens their meter erases some of those that are over.
+      const bool has_over = entry.load<HeldParts*>()->has_over();
+      meters_.forget_if_empty(entry);
+      return !has_over;
+    }
     case EntryType::kOperation:
       sweep_operation(entry, now);
-      return;
+      return true;
     case EntryType::kTag:
       return tags_.sweep(entry, now);
     case EntryType::kKey:
-      return keys_.sweep(entry, now);
+      keys_.sweep(entry, now);
+      return true;
     case EntryType::kOverride:
-      return;
+      return true;
   }
+  __builtin_unreachable();
 }
 
 void Engine::sweep_meter(Entry& entry, Instant now) {

@@ -135,6 +135,7 @@ const OpenPart* HeldParts::find(const OpenPart& key) const { return find_node(ke
 
 const OpenPart& HeldParts::insert(const OpenPart& part, const core::Rule& rule, const core::State& state) {
   CHECK(find_node(part) == nullptr);
+  if (part.expires_at <= over_until_) erase_over(size_);  // Then it is not taken for one of them.
   follow(rule, state);
   void* const block = ::operator new(sizeof(Node) + part.id.size());
   Node* const node = new (block) Node{};
@@ -164,12 +165,49 @@ bool HeldParts::erase(const OpenPart& key) {
   return true;
 }
 
+bool HeldParts::can_end_together(Kind kind) { return !has_remainders(kind); }
+
+void HeldParts::end_together(const core::Rule& rule, core::State& state, const core::Moment& moment, Instant until) {
+  CHECK(can_end_together(rule.kind));
+  core::settle(rule, state, moment);
+  follow(rule, state);
+  const Uint128 credit = credit_by(until) - credit_by(over_until_);
+  // All of them as one part, that was made in the meter's window as they were.
+  core::release(rule, state, {base::saturate(credit, kAmountMax), window_start_, until}, moment);
+  over_until_ = std::max(over_until_, until);
+}
+
+void HeldParts::erase_over(std::size_t count_max) {
+  for (; count_max > 0 && has_over(); --count_max) erase(*first_);
+  if (!has_over()) over_until_ = Instant();
+}
+
+bool HeldParts::has_due(Instant until) const {
+  if (!has_over()) return first_ != nullptr && first_->expires_at <= until;
+  const Iterator first_left = begin();
+  return first_left != end() && first_left->expires_at <= until;
+}
+
+Uint128 HeldParts::credit_by(Instant until) const {
+  Uint128 credit = 0;
+  for (const Node* node = by_expiry_.root(); node != nullptr;) {
+    if (node->expires_at <= until) {
+      credit = add_credits(credit, add_credits(credit_below(node->left), own_credit(*node)));
+      node = node->right;
+    } else {
+      node = node->left;
+    }
+  }
+  return credit;
+}
+
 // Makes the sums those of this rule and of the state's window.
 void HeldParts::follow(const core::Rule& rule, const core::State& state) {
   const Instant window_start = core::has_window(rule.kind) ? state.window.start : Instant();
   const bool is_alike = counts_alike(rule_, rule);
   rule_ = rule;
   if (!is_alike) {
+    erase_over(size_);
     window_start_ = window_start;
     recount();
   } else if (window_start > window_start_) {
@@ -193,6 +231,7 @@ void HeldParts::recount() {
 }
 
 void HeldParts::remake(const core::Rebase& from, const core::State& state, const core::Rebase& to) {
+  erase_over(size_);
   std::vector<Node*> nodes;
   nodes.reserve(size_);
   for (Iterator part = begin(); part != end(); ++part) nodes.push_back(find_node(*part));
@@ -283,7 +322,7 @@ Amount HeldParts::held(const core::Rule& rule, const core::State& state, const c
     case Kind::kWindow:
     case Kind::kCalendar:
     case Kind::kStock:
-      return base::saturate(credit_below(by_expiry_.root()), kAmountMax);
+      return base::saturate(credit_below(by_expiry_.root()) - (has_over() ? credit_by(over_until_) : 0), kAmountMax);
   }
   __builtin_unreachable();
 }
@@ -326,9 +365,11 @@ Amount HeldParts::held_of_sliding(const core::SlidingState& state, Instant now) 
 template <class IsEnough>
 HeldParts::Found HeldParts::find_first(IsEnough is_enough) const {
   Found found;
+  // All that is over stands before the first part that is not: there the sum is zero.
+  if (has_over()) found.credit_before = 0 - credit_by(over_until_);
   for (const Node* node = by_expiry_.root(); node != nullptr;) {
     const Uint128 credit = add_credits(found.credit_before, credit_below(node->left));
-    if (is_enough(credit, *node)) {
+    if (node->expires_at > over_until_ && is_enough(credit, *node)) {
       found.part = node;
       node = node->left;
     } else {

@@ -21,6 +21,9 @@
 //
 // A bucket's remainders are counted as of the latest time that was asked for.
 //
+// Where nothing but the sum of their units matters, any number of parts can end together: from then on they are over,
+// nobody meets them, and what they credited has been credited. They are erased a few at a time.
+//
 // Ownership: owns its parts and the bytes of their ids; the memory gauge must outlive it.
 // Thread safety: none; an engine's are guarded by the lock of their entry's bucket.
 #pragma once
@@ -57,7 +60,15 @@ class HeldParts {
     using reference = const OpenPart&;
 
     Iterator() = default;
-    explicit Iterator(const Node* tree) { descend(tree); }
+    // From the first part that expires later.
+    Iterator(const Node* tree, Instant over_until) {
+      while (tree != nullptr && tree->expires_at <= over_until) tree = tree->right;
+      for (; tree != nullptr; tree = tree->left) {
+        while (tree != nullptr && tree->expires_at <= over_until) tree = tree->right;
+        if (tree == nullptr) break;
+        way_.push_back(tree);
+      }
+    }
     reference operator*() const { return *way_.back(); }
     pointer operator->() const { return way_.back(); }
     Iterator& operator++() {
@@ -83,18 +94,29 @@ class HeldParts {
   ~HeldParts();
 
   [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  // Those that are over count as long as they are there.
   [[nodiscard]] std::size_t size() const { return size_; }
   // The first to expire. There must be one.
   [[nodiscard]] const OpenPart& first() const { return *first_; }
   // Null if there is none with the key's expiry, serial number and charge.
   [[nodiscard]] const OpenPart* find(const OpenPart& key) const;
-  [[nodiscard]] Iterator begin() const { return Iterator(by_expiry_.root()); }
+  [[nodiscard]] Iterator begin() const { return {by_expiry_.root(), over_until_}; }
   [[nodiscard]] Iterator end() const { return {}; }
 
   // Of a meter under that rule and in that state. There must be no such part yet.
   const OpenPart& insert(const OpenPart& part, const core::Rule& rule, const core::State& state);
   // False if there is no such part.
   bool erase(const OpenPart& key);
+
+  // Whether parts of this kind can end together.
+  [[nodiscard]] static bool can_end_together(Kind kind);
+  // Ends all parts that expire by then, at one moment of the meter: the state gets what they credit.
+  void end_together(const core::Rule& rule, core::State& state, const core::Moment& moment, Instant until);
+  [[nodiscard]] bool has_over() const { return first_ != nullptr && first_->expires_at <= over_until_; }
+  // Erases so many of those that are over.
+  void erase_over(std::size_t count_max);
+  // Whether there is one, not over yet, that expires by then.
+  [[nodiscard]] bool has_due(Instant until) const;
 
   // How much of a meter is held and still charged, in whole units, each part rounded up; at most `kAmountMax`.
   [[nodiscard]] Amount held(const core::Rule& rule, const core::State& state, const core::Moment& moment);
@@ -121,6 +143,8 @@ class HeldParts {
   [[nodiscard]] base::Uint128 credit_below(const Node* node) const {
     return node != nullptr && node->era == era_ ? node->credit : 0;
   }
+  // Of all parts that expire by then.
+  [[nodiscard]] base::Uint128 credit_by(Instant until) const;
   [[nodiscard]] Node* find_node(const OpenPart& key) const;
   void count_remainder(Node& node);
   void forget_remainder(Node& node);
@@ -149,6 +173,7 @@ class HeldParts {
   Instant window_start_;
   Instant latest_made_at_;
   Instant latest_asked_;
+  Instant over_until_;  // the epoch: none is over
   std::uint32_t era_ = 0;
 };
 

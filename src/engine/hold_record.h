@@ -82,8 +82,10 @@ inline OpenPart part_key(const HoldRecord& hold, std::size_t charge) {
   return key;
 }
 
-// Expiry by id.
-using TaggedHolds = std::map<std::string, Instant, std::less<>>;
+struct TaggedHolds {
+  std::map<std::string, Instant, std::less<>> expiries;  // by id
+  std::string swept_to;                                  // where the next sweep begins
+};
 
 // The payload of an operation's entry.
 struct OperationRecord {

@@ -12,7 +12,9 @@ namespace {
 constexpr Space kTagSpace(EntryType::kTag, 0);
 constexpr std::uint64_t kTagSeed = 0x7461677461677461;
 
-std::size_t id_bytes(std::string_view id) { return sizeof(TaggedHolds::value_type) + kTreeNodeBytes + id.size(); }
+std::size_t id_bytes(std::string_view id) {
+  return sizeof(std::pair<const std::string, Instant>) + kTreeNodeBytes + id.size();
+}
 
 }  // namespace
 
@@ -31,14 +33,14 @@ bool HoldTags::make_entry(std::string_view tag, Slab::Ceiling ceiling) {
 void HoldTags::put(std::string_view tag, std::string_view id, Instant expires_at) {
   const Entry* entry = find(tag);
   CHECK(entry != nullptr);
-  const auto [place, is_new] = entry->load<TaggedHolds*>()->insert_or_assign(std::string(id), expires_at);
+  const auto [place, is_new] = entry->load<TaggedHolds*>()->expiries.insert_or_assign(std::string(id), expires_at);
   if (is_new) memory_.add(id_bytes(place->first));
 }
 
 void HoldTags::remove(std::string_view tag, std::string_view id) {
   Entry* entry = find(tag);
   if (entry == nullptr) return;
-  TaggedHolds& holds = *entry->load<TaggedHolds*>();
+  auto& holds = entry->load<TaggedHolds*>()->expiries;
   const auto found = holds.find(id);
   if (found == holds.end()) return;
   memory_.subtract(id_bytes(id));
@@ -48,14 +50,14 @@ void HoldTags::remove(std::string_view tag, std::string_view id) {
 
 bool HoldTags::has(std::string_view tag, std::string_view id) const {
   const Entry* entry = find(tag);
-  return entry != nullptr && entry->load<TaggedHolds*>()->count(id) > 0;
+  return entry != nullptr && entry->load<TaggedHolds*>()->expiries.count(id) > 0;
 }
 
 HoldTags::Page HoldTags::open_holds(std::string_view tag, std::string_view from, Instant now) const {
   Page page;
   const Entry* entry = find(tag);
   if (entry == nullptr) return page;
-  const TaggedHolds& holds = *entry->load<TaggedHolds*>();
+  const auto& holds = entry->load<TaggedHolds*>()->expiries;
   auto hold = holds.lower_bound(from);
   for (std::size_t i = 0; i < kPageHolds && hold != holds.end(); ++i, ++hold) {
     if (now < hold->second) page.ids.push_back(hold->first);
@@ -64,17 +66,23 @@ HoldTags::Page HoldTags::open_holds(std::string_view tag, std::string_view from,
   return page;
 }
 
-void HoldTags::sweep(Entry& entry, Instant now) {
+bool HoldTags::sweep(Entry& entry, Instant now) {
   TaggedHolds& holds = *entry.load<TaggedHolds*>();
-  for (auto hold = holds.begin(); hold != holds.end();) {
+  bool has_found_any = false;
+  auto hold = holds.expiries.lower_bound(holds.swept_to);
+  for (std::size_t i = 0; i < kPageHolds && hold != holds.expiries.end(); ++i) {
     if (now < hold->second) {
       ++hold;
       continue;
     }
+    has_found_any = true;
     memory_.subtract(id_bytes(hold->first));
-    hold = holds.erase(hold);
+    hold = holds.expiries.erase(hold);
   }
-  if (holds.empty()) forget(entry);
+  const bool is_at_end = hold == holds.expiries.end();
+  holds.swept_to = is_at_end ? std::string() : hold->first;
+  if (holds.expiries.empty()) forget(entry);
+  return is_at_end || !has_found_any;
 }
 
 void HoldTags::forget(Entry& entry) {
@@ -85,7 +93,7 @@ void HoldTags::forget(Entry& entry) {
 
 std::size_t HoldTags::bytes_of(const TaggedHolds& holds) {
   std::size_t bytes = 0;
-  for (const auto& [id, expires_at] : holds) bytes += id_bytes(id);
+  for (const auto& [id, expires_at] : holds.expiries) bytes += id_bytes(id);
   return bytes;
 }
 

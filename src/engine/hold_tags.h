@@ -32,8 +32,9 @@ class HoldTags {
   static constexpr std::size_t kPageHolds = 1000;
   [[nodiscard]] Page open_holds(std::string_view tag, std::string_view from, Instant now) const;
 
-  // Drops the ids that have expired, and the entry if none is left.
-  void sweep(Entry& entry, Instant now);
+  // Drops the ids that have expired from the next page of them, and the entry if none is left. False if there are
+  // likely more.
+  bool sweep(Entry& entry, Instant now);
   void forget(Entry& entry);
   // What the ids take.
   [[nodiscard]] static std::size_t bytes_of(const TaggedHolds& holds);

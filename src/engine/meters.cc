@@ -110,15 +110,19 @@ Entry* Meters::resized(std::uint64_t hash, Entry* old, std::uint8_t payload_size
   return entry;
 }
 
+// One by one, as long as they are few; then all together where that is possible, and the rest of them is erased later.
 void Meters::expire_parts(MeterAccess& meter, Instant until) {
-  bool has_expired = false;
-  while (!meter.parts->empty() && meter.parts->first().expires_at <= until) {
-    const OpenPart& part = meter.parts->first();
-    core::expire(meter.rule->rule(), meter.state, part, meter.rule->moment(meter.state, part.expires_at));
-    meter.parts->erase(part);
-    has_expired = true;
+  HeldParts& parts = *meter.parts;
+  const core::Rule& rule = meter.rule->rule();
+  std::size_t left = HeldParts::can_end_together(rule.kind) ? kExpiredTogether : SIZE_MAX;
+  parts.erase_over(left);
+  if (!parts.has_due(until)) return;
+  for (; left > 0 && !parts.has_over() && parts.has_due(until); --left) {
+    const OpenPart& part = parts.first();
+    core::expire(rule, meter.state, part, meter.rule->moment(meter.state, part.expires_at));
+    parts.erase(part);
   }
-  if (!has_expired) return;
+  if (parts.has_due(until)) parts.end_together(rule, meter.state, meter.rule->moment(meter.state, until), until);
   write(meter);
   if (recorder_.is_on()) {
     MeterChange change = Recorder::change_of(meter);

@@ -151,6 +151,8 @@ class Meters {
   void outdate_override(const LimitRecord& limit, std::uint64_t hash, std::string_view key);
   void tell_rebased(const MeterAccess& meter) const;
   void expire_parts(MeterAccess& meter, Instant until);
+  // So many parts are erased by one operation: some 100 us.
+  static constexpr std::size_t kExpiredTogether = 500;
   void rebase(MeterAccess& meter, const RuleRecord& to, Instant at);
   void resize_entry(MeterAccess& meter, std::uint8_t payload_size);
   Entry* resized(std::uint64_t hash, Entry* old, std::uint8_t payload_size);

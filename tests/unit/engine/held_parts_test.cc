@@ -70,6 +70,7 @@ class Meter {
   [[nodiscard]] std::size_t memory() const { return memory_.bytes(); }
   void end_all() {
     while (!list_.empty()) end(0);
+    parts_.erase_over(parts_.size());
   }
 
  private:
@@ -79,6 +80,8 @@ class Meter {
 
   void pass(Duration length) {
     now_ = now_ + length;
+    if (HeldParts::can_end_together(rule().kind) && below(2) == 0) return end_together();
+    parts_.erase_over(parts_.size());
     while (!list_.empty() && list_.front().expires_at <= now_) {
       ASSERT_EQ(parts_.first().serial, list_.front().serial);
       core::expire(rule(), state_, list_.front(), record_->moment(state_, list_.front().expires_at));
@@ -87,6 +90,20 @@ class Meter {
     }
     moment_ = record_->moment(state_, now_);
     core::settle(rule(), state_, moment_);
+  }
+  // All that is due at once; some of it is erased, and the rest stays there and must not count.
+  void end_together() {
+    core::State together = state_;
+    while (!list_.empty() && list_.front().expires_at <= now_) {
+      core::expire(rule(), state_, list_.front(), record_->moment(state_, list_.front().expires_at));
+      list_.erase(list_.begin());
+    }
+    moment_ = record_->moment(state_, now_);
+    core::settle(rule(), state_, moment_);
+    parts_.end_together(rule(), together, record_->moment(together, now_), now_);
+    ASSERT_FALSE(parts_.has_due(now_));
+    ASSERT_EQ(core::used(rule(), together, moment_), core::used(rule(), state_, moment_));
+    parts_.erase_over(static_cast<std::size_t>(below(4)));
   }
   void charge(Amount units) {
     if (core::fits(rule(), state_, units, moment_)) core::charge(rule(), state_, units, moment_);
@@ -140,7 +157,7 @@ class Meter {
     return total;
   }
   void compare() {
-    ASSERT_EQ(parts_.size(), list_.size());
+    ASSERT_EQ(parts_.has_over(), parts_.size() > list_.size());
     ASSERT_EQ(parts_.held(rule(), state_, moment_), held_of_list()) << "with " << list_.size() << " parts";
     std::size_t index = 0;
     for (const OpenPart& part : parts_) {

@@ -53,6 +53,33 @@ TEST(Sweep, MetersInUseStay) {
   EXPECT_EQ(subject.statistics().meters, 0U);
 }
 
+// Many holds of one meter that expire together count no more at once; but no operation erases all of them.
+TEST(Sweep, ManyExpiredHoldsAreErasedAFewAtATime) {
+  for (const Limit& limit : {stock("jobs").amount(10'000), window("jobs").amount(10'000).per(1h)}) {
+    SCOPED_TRACE(to_string(limit.kind()));
+    Subject subject;
+    subject.engine.define(limit, subject.now).value();
+    for (std::size_t i = 0; i < 5'000; ++i) {
+      subject.try_hold({"jobs", "a", 1}, 10s, key_of(i), i < 3'000 ? "tag" : "").value();
+    }
+    subject.try_hold({"jobs", "a", 7}, 20s, "stays").value();
+    const std::size_t before = *subject.statistics().memory_bytes;
+    subject.now = subject.now + 10s;
+    EXPECT_EQ(subject.usage("jobs", "a").held, 7);
+    EXPECT_EQ(subject.usage("jobs", "a").used, 0);
+    const std::size_t after = *subject.statistics().memory_bytes;
+    EXPECT_LT(before - after, 2'000U * 200) << "no more than a part of them";
+    EXPECT_EQ(subject.take("jobs", "a", 9'993), 9'993) << "and none of them counts";
+    EXPECT_EQ(subject.engine.holds({"jobs", "a"}, 10, subject.now).value(), std::vector<std::string>{"stays"});
+    subject.sweep_all();
+    for (int round = 0; round < 20; ++round) subject.sweep_all();
+    EXPECT_GT(before - *subject.statistics().memory_bytes, 5'000U * 100);
+    EXPECT_EQ(subject.engine.holds_tagged("tag", subject.now).size(), 0U);
+    EXPECT_EQ(subject.usage("jobs", "a").held, 7);
+    EXPECT_EQ(subject.engine.commit({.id = "stays"}, subject.now).value().amount, 7);
+  }
+}
+
 TEST(Sweep, SlidingStaysWhileAChargeCounts) {
   Subject subject;
   subject.now = Instant::from_unix_seconds(3600UL * 472'222);
