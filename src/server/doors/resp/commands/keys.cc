@@ -7,6 +7,7 @@
 #include "base/decimal.h"
 #include "base/errors.h"
 #include "base/try.h"
+#include "net/fiber.h"
 #include "server/doors/resp/commands/commands.h"
 #include "server/doors/resp/commands/context.h"
 #include "server/doors/resp/replies.h"
@@ -227,9 +228,22 @@ struct KeyCount {
   std::optional<std::string_view> quota;  // one of them
 };
 
+// What goes through many keys lets others work between a thousand of them and the next.
+class Strides {
+ public:
+  void step() {
+    if (++steps_ % kKeysPage == 0) net::let_others_go_first();
+  }
+
+ private:
+  std::size_t steps_ = 0;
+};
+
 Result<KeyCount> count_keys(std::span<const std::string_view> names, store::Keys& keys) {
   KeyCount found;
+  Strides strides;
   for (const std::string_view name : names) {
+    strides.step();
     const auto type = TRY(keys.type(name));
     found.count += type != store::KeyType::kNone ? 1 : 0;
     if (type == store::KeyType::kQuota) found.quota = name;
@@ -243,7 +257,9 @@ Result<KeyCount> remove_keys(std::span<const std::string_view> names, store::Key
   auto found = count_keys(names, keys);
   if (!found || (found->quota && reach == store::KeyReach::kAllButQuotas)) return found;
   KeyCount removed;
+  Strides strides;
   for (const std::string_view name : names) {
+    strides.step();
     const auto is_removed = TRY(keys.remove(name, reach));
     removed.count += is_removed ? 1 : 0;
   }
@@ -326,7 +342,9 @@ void mget(CommandContext& context) {
       context,
       [&](store::Keys& keys) -> Result<std::vector<std::optional<std::int64_t>>> {
         std::vector<std::optional<std::int64_t>> values;
+        Strides strides;
         for (const std::string_view key : context.arguments.rest()) {
+          strides.step();
           const auto value = keys.get(key);
           if (!value.has_value() && value.error().code != ErrorCode::kWrongType) return value.error();
           values.push_back(value.has_value() ? *value : std::nullopt);
@@ -420,6 +438,7 @@ void keys(CommandContext& context) {
         std::uint64_t cursor = 0;
         do {
           auto page = TRY(keys.scan(cursor, kKeysPage));
+          net::let_others_go_first();
           for (auto& listed : page.keys) {
             if (wire::matches_glob(pattern, listed.key)) found.push_back(std::move(listed.key));
           }

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "net/fiber.h"
+#include "server/doors/resp/command_table.h"
+#include "server/doors/resp/commands/context.h"
 #include "unit/server/doors/resp/commands_fixture.h"
 
 namespace mete::server {
@@ -9,7 +12,51 @@ namespace {
 
 using ::testing::StartsWith;
 
-class KeyCommandsTest : public testing::CommandsTest {};
+class KeyCommandsTest : public testing::CommandsTest {
+ protected:
+  // Carries a command out on a fiber; what comes behind it is noted in `order` when it has its turn.
+  std::string order_beside(const std::vector<std::string_view>& words) {
+    net::EventLoop loop;
+    net::Fibers fibers(loop);
+    std::string order;
+    const Command& command = *find_command(words).command;
+    fibers.run([&] {
+      LoopMetrics metrics(loop);
+      base::Output output;
+      wire::RespWriter reply(output, wire::RespVersion::k2);
+      Arguments arguments;
+      EXPECT_TRUE(arguments.read(command, std::span(words).subspan(1)).has_value());
+      store::Execution execution;
+      CommandContext context{service, {nullptr, store, execution}, arguments, reply, metrics, nullptr, true};
+      command.handler(context);
+      order += "command ";
+    });
+    fibers.run([&] { order += "other "; });
+    while (fibers.under_way() > 0) {
+      loop.stop();
+      loop.run();
+    }
+    return order;
+  }
+};
+
+// A thousand keys at a time, others have their turn.
+TEST_F(KeyCommandsTest, WhatGoesThroughManyKeysLetsOthersGoFirst) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 2'500; ++i) names.push_back("key " + std::to_string(i));
+  store::Execution execution;
+  for (const std::string& name : names) {
+    EXPECT_TRUE(store.run(core::AddToCounter{.key = name, .by = 1}, execution).has_value());
+  }
+  for (const std::string_view command : {"MGET", "EXISTS", "DEL"}) {
+    std::vector<std::string_view> words{command};
+    words.insert(words.end(), names.begin(), names.begin() + 999);
+    EXPECT_EQ(order_beside(words), "command other ") << command;
+    words.insert(words.end(), names.begin() + 999, names.end());
+    EXPECT_EQ(order_beside(words), "other command ") << command;
+  }
+  EXPECT_EQ(order_beside({"KEYS", "*"}), "other command ");
+}
 
 TEST_F(KeyCommandsTest, Counters) {
   expect({
