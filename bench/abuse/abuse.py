@@ -56,6 +56,7 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="CASE", help="some of them, by the names of their classes; writes no page")
     options = parser.parse_args()
     harness.program = str(options.program)
+    frame.is_long = True
     bars, waits = [], []
     for case_type in frame.cases():
         if not case_type.what or (options.cases and case_type.__name__ not in options.cases):

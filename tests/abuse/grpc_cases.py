@@ -7,7 +7,7 @@ import frame
 import harness
 import http2
 from http2 import DATA, END_HEADERS, HEADERS, PING, PREFACE, RST_STREAM, SETTINGS, CONTINUATION
-from stranger_cases import MEMORY_OF_A_CONNECTION, keep_open, send_all_that_is_taken
+from stranger_cases import MEMORY_OF_A_CONNECTION, GuessesOverHttp, keep_open, send_all_that_is_taken
 
 REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 CONNECTIONS = 100
@@ -127,6 +127,27 @@ class PingingForEver(frame.Case):
 
     def check(self, before, after):
         yield "seconds that a stranger stays", after.notes["stays"], self.STAYS_MAX_S
+
+
+class GuessesOverGrpc(frame.Case):
+    what = "guesses over gRPC, many connections at once"
+
+    def play(self, target, is_over):
+        clients = []
+        guesses = 0
+        while not is_over():
+            if len(clients) > 200:
+                clients.pop(0).close()
+            client = target.grpc()
+            with contextlib.suppress(ConnectionError):
+                client.call(1, "/mete.v1.Mete/Take", TAKE, password=f"guess {guesses}")
+            clients.append(client)
+            guesses += 1
+        for each in clients:
+            each.close()
+        self.notes["guesses"] = guesses
+
+    check = GuessesOverHttp.check
 
 
 class GrpcPlaces(frame.Case):
