@@ -160,6 +160,12 @@ class Decisions(Case):
             with self.subTest(injected):
                 self.ask("GET", "/v1/check?limit=api&cost=5&key=/inj" + injected, status=400)
         self.ask("GET", "/v1/check?limit=api&key=/inj&cost=0", status=400)
+        self.ask("GET", "/v1/check?limit=api&cost=5&key=/inj&limit=api&key=victim", status=400)
+        self.ask("PUT", "/v1/check/inj?limit=api&key=victim", headers={"Mete-Limit": "api", "Mete-Key": "alice"})
+        self.ask("GET", "/v1/check?limit=api&raw_key=/inj&limit=api&key=victim")
+        used = [self.ask("GET", f"/v1/meters/api/{key}").json["used"]
+                for key in ("victim", "alice", "%2Finj%26limit%3Dapi%26key%3Dvictim")]
+        self.assertEqual(used, [0, 1, 1])
 
     def test_give(self):
         self.define("st")

@@ -50,10 +50,13 @@ class Nginx(unittest.TestCase):
         self.port = harness.free_port()
         self.application_port = application.server_address[1]
 
-    def start_nginx(self, with_key_from_header=False):
+    def start_nginx(self, with_key_from_header=False, with_key_from_path=False):
         recipe, key_map = re.findall(r"```nginx\n(.*?)```", RECIPE.read_text(), re.S)
         if with_key_from_header:
-            recipe = key_map + recipe.replace("key=$remote_addr", "key=$mete_key")
+            self.assertIn("Mete-Key $remote_addr", recipe)
+            recipe = key_map + recipe.replace("Mete-Key $remote_addr", "Mete-Key $mete_key")
+        if with_key_from_path:
+            recipe = recipe.replace("/v1/check?limit=api;", "/v1/check?limit=api&raw_key=$request_uri;")
         for documented, here in (("127.0.0.1:8380", f"127.0.0.1:{self.mete.http_port}"),
                                  ("127.0.0.1:3000", f"127.0.0.1:{self.application_port}"),
                                  ("listen 8080", f"listen 127.0.0.1:{self.port}")):
@@ -117,6 +120,18 @@ class Nginx(unittest.TestCase):
         # What is no key counts for the address: nobody passes for nothing.
         statuses = [self.ask(headers={"X-Api-Key": "c&cost=0"}).status for _ in range(3)]
         self.assertEqual(statuses, [200, 200, 429])
+
+    def test_a_path_is_a_key_and_nothing_else(self):
+        self.start_nginx(with_key_from_path=True)
+        for path in ("/x", "/x&limit=api&key=victim", "/x&cost=0", "/x?limit=api&raw_key=victim"):
+            self.assertEqual([self.ask(path).status for _ in range(3)], [200, 200, 429], path)
+            self.assertEqual(self.mete.ask("USAGE", "api", path)[0], 2)
+        self.assertEqual(self.mete.ask("USAGE", "api", "victim")[0], 0)
+
+    def test_what_clients_send_as_metes_headers_says_nothing(self):
+        self.start_nginx()
+        self.assertEqual(self.ask(headers={"Mete-Key": "victim", "Mete-Cost": "2"}).status, 200)
+        self.assertEqual((self.mete.ask("USAGE", "api", "127.0.0.1")[0], self.mete.ask("USAGE", "api", "victim")[0]), (1, 0))
 
     def test_a_body_goes_to_the_application_alone(self):
         self.start_nginx()

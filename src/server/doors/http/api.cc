@@ -76,14 +76,40 @@ wire::HttpResponse refuse_token(const Admission& admission) {
   return response;
 }
 
+// Below the path of checks stands what a proxy's client has asked for: its path and query say nothing here.
+Result<wire::Target> target_of(const wire::HttpRequest& request) {
+  auto target = wire::split_target(request.target);
+  const bool is_below = target && target->path.starts_with(kCheckPath) && target->path.size() > kCheckPath.size() &&
+                        target->path[kCheckPath.size()] == '/';
+  if (is_below) return wire::Target{kCheckPath, {}};
+  return target;
+}
+
+// The parameter whose value is all that follows, and which goes from the query with that.
+std::optional<wire::QueryParameter> cut_rest(std::string_view& query, const Route& route) {
+  for (const QuerySpec& spec : route.query) {
+    if (!spec.takes_rest) continue;
+    const std::string mark = std::string(spec.name) + "=";
+    std::size_t at = query.starts_with(mark) ? 0 : query.find("&" + mark);
+    if (at == std::string_view::npos) continue;
+    const std::size_t value = query.find('=', at) + 1;
+    wire::QueryParameter parameter{std::string(spec.name), std::string(query.substr(value))};
+    query = query.substr(0, at);
+    return parameter;
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<wire::QueryParameter>> read_query(std::string_view query, const Route& route) {
+  auto rest = cut_rest(query, route);
   auto parameters = TRY(wire::split_query(query, route.has_groups ? wire::Names::kMayRepeat : wire::Names::kOnce));
   for (const wire::QueryParameter& parameter : parameters) {
     if (std::none_of(route.query.begin(), route.query.end(),
-                     [&](const QuerySpec& spec) { return spec.name == parameter.name; })) {
+                     [&](const QuerySpec& spec) { return spec.name == parameter.name && !spec.takes_rest; })) {
       return base::invalid("query: unknown parameter " + wire::quote(parameter.name));
     }
   }
+  if (rest) parameters.push_back(*std::move(rest));
   for (const QuerySpec& spec : route.query) {
     if (spec.is_required && std::none_of(parameters.begin(), parameters.end(),
                                          [&](const auto& parameter) { return parameter.name == spec.name; })) {
@@ -157,7 +183,7 @@ HttpCaller HttpApi::identify(const wire::HttpRequest& request, const GuessSource
 
 const Route* HttpApi::slow_route(const wire::HttpRequest& request, const HttpCaller& caller) const {
   if (request.method == "POST") return nullptr;
-  const auto target = wire::split_target(request.target);
+  const auto target = target_of(request);
   const auto segments = target ? wire::split_path(target->path) : target.error();
   if (!segments) return nullptr;
   const Route* const route = find_route(request.method, *segments).route;
@@ -167,7 +193,7 @@ const Route* HttpApi::slow_route(const wire::HttpRequest& request, const HttpCal
 
 std::optional<wire::HttpResponse> HttpApi::refuse_head(const wire::HttpRequest& request,
                                                        const HttpCaller& caller) const {
-  const auto target = wire::split_target(request.target);
+  const auto target = target_of(request);
   const auto segments = target ? wire::split_path(target->path) : target.error();
   const Match match = segments ? find_route(request.method, *segments) : Match{};
   // What is no route is said once the request is whole, to whom it may concern.
@@ -201,7 +227,7 @@ wire::HttpResponse HttpApi::answer_waited(const core::Take& take, const Result<c
 wire::HttpResponse HttpApi::answer(const wire::HttpRequest& request, const HttpCaller& caller,
                                    DecisionObserver& observer, store::Execution& execution,
                                    const HttpWait* wait) const {
-  const auto target = wire::split_target(request.target);
+  const auto target = target_of(request);
   if (!target) return problem(target.error());
   auto segments = wire::split_path(target->path);
   if (!segments) return problem(segments.error());

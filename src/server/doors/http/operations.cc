@@ -1,4 +1,5 @@
 // take, takes, check and give.
+#include <algorithm>
 #include <array>
 
 #include "base/errors.h"
@@ -110,16 +111,26 @@ struct Asked {
   const std::string* limit = nullptr;
   const std::string* key = nullptr;
   const std::string* cost = nullptr;
+  bool has_cost_before_key = false;
 
-  const std::string*& member(std::string_view name) { return name == "limit" ? limit : name == "key" ? key : cost; }
+  // raw_key is a key too.
+  const std::string*& member(std::string_view name) { return name == "limit" ? limit : name == "cost" ? cost : key; }
 };
 
-// A parameter that is there already begins the next group: limit=a&key=x&limit=b&key=y.
-std::vector<Asked> groups_of(std::span<const wire::QueryParameter> query) {
+// A parameter that is there already begins the next group: limit=a&key=x&limit=b&key=y. Where the first group says its
+// cost before its key, a proxy writes the key last, and all groups do so: what somebody has written into a key without
+// knowing of that is no group.
+Result<std::vector<Asked>> groups_of(std::span<const wire::QueryParameter> query) {
   std::vector<Asked> groups(1);
   for (const wire::QueryParameter& parameter : query) {
     if (groups.back().member(parameter.name) != nullptr) groups.emplace_back();
-    groups.back().member(parameter.name) = &parameter.value;
+    Asked& asked = groups.back();
+    asked.member(parameter.name) = &parameter.value;
+    if (parameter.name == "cost") asked.has_cost_before_key = asked.key == nullptr;
+  }
+  const auto lacks_cost = [](const Asked& each) { return !each.has_cost_before_key; };
+  if (groups[0].key != nullptr && !lacks_cost(groups[0]) && std::any_of(groups.begin(), groups.end(), lacks_cost)) {
+    return base::invalid("query: where the first cost stands before its key, every limit has a cost before its key");
   }
   return groups;
 }
@@ -152,22 +163,25 @@ Result<Charge> charge_of(const Asked& asked) {
 
 // For proxies that ask with a request of their own whether to let another one pass: status and headers say it all.
 Result<wire::HttpResponse> handle_check(HttpCall& call) {
-  std::vector<Asked> groups = groups_of(call.query);
+  std::vector<Asked> groups = TRY(groups_of(call.query));
   const auto headers = TRY(read_check_headers(call.request));
-  if (groups.size() == 1 && groups[0].key == nullptr) {
-    const auto fill = [](const std::string*& member, const std::string& value) {
-      if (member == nullptr && !value.empty()) member = &value;
-    };
-    fill(groups[0].limit, headers[0]);
-    fill(groups[0].key, headers[1]);
-    fill(groups[0].cost, headers[2]);
+  const auto fill = [](const std::string*& member, const std::string& value) {
+    if (member == nullptr && !value.empty()) member = &value;
+  };
+  const bool has_key = std::any_of(groups.begin(), groups.end(), [](const Asked& each) { return each.key != nullptr; });
+  for (Asked& asked : has_key ? std::span<Asked>() : std::span<Asked>(groups)) {
+    fill(asked.limit, headers[0]);
+    fill(asked.key, headers[1]);
+    fill(asked.cost, headers[2]);
   }
   std::vector<Charge> charges;
   charges.reserve(groups.size());
   for (const Asked& asked : groups) charges.push_back(TRY(charge_of(asked)));
-  static_assert(wire::kQueryParametersMax / 2 <= kChargesMax, "a charge has a limit and a key");
   ChargeUsages usages;
   core::Take request = {charges};
+  if (charges.size() > kChargesMax) {
+    return base::invalid("query: at most " + std::to_string(kChargesMax) + " limits");
+  }
   if (charges.size() > 1) request.usages = std::span(usages).first(charges.size());
   const auto verdict = TRY(call.store.take(request));
   observe(call, request, verdict);

@@ -75,7 +75,13 @@ struct QuerySpec {
   MemberType type;
   bool is_required;
   std::string_view summary;
+  bool takes_rest = false;  // the last one: all behind its '=' is its value as it stands, '&' and '%' with it
 };
+
+// A check of this path and of any below it: proxies put the path of their client's request behind it.
+inline constexpr std::string_view kCheckPath = "/v1/check";
+// Its parameter for what a client has written, which must not be read as anything else.
+inline constexpr std::string_view kRawKey = "raw_key";
 
 // In the order in which a row reads best.
 struct Route {              // NOLINT(clang-analyzer-optin.performance.Padding)

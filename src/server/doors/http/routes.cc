@@ -27,6 +27,9 @@ constexpr std::array kCheckQuery = {
               "The limit's name; several times, each with a key, for several limits."},
     QuerySpec{"key", MemberType::kText, false, "Who is charged."},
     QuerySpec{"cost", MemberType::kInteger, false, "How much, from 1; 1 where it is absent."},
+    QuerySpec{kRawKey, MemberType::kText, false,
+              "Who is charged, in the last place: all that follows, as it stands. For what a client may have written.",
+              true},
 };
 constexpr std::array kHoldsQuery = {
     QuerySpec{"limit", MemberType::kText, false, "With key: the open holds of this meter."},
@@ -42,7 +45,7 @@ constexpr Route kRoutes[] = {
      kNoQuery, &schema::kTake, kNeedsBody, 200, kJsonContentType, &schema::kDecision, {404, 409, 413, 415, 429}, handle_take},
     {"takes", "POST", "/v1/takes", kUse, "Up to 1000 takes that are independent of each other, and an answer to each in its place.",
      kNoQuery, &schema::kListedTake, kNeedsBody, 200, kJsonContentType, &schema::kDecision, {413, 415}, handle_takes, kIsList},
-    {"check", kAnyMethod, "/v1/check", kUse, "Take, and answer by status and headers alone: for auth_request and forwardAuth; the headers Mete-Limit, Mete-Key and Mete-Cost tell what the query does not.",
+    {"check", kAnyMethod, kCheckPath, kUse, "Take, and answer by status and headers alone: for auth_request and forwardAuth; the headers Mete-Limit, Mete-Key and Mete-Cost tell what the query does not. Below this path any other will do, whose query is not read.",
      kCheckQuery, kNoBody, kMayHaveBody, 200, kNoContent, nullptr, {404, 429}, handle_check, !kIsList, kHasGroups},
     {"give", "POST", "/v1/give", kUse, "Give back what was taken, and never more than is used.",
      kNoQuery, &schema::kGive, kNeedsBody, 200, kJsonContentType, &schema::kReturned, {404, 409, 413, 415}, handle_give},

@@ -1,4 +1,6 @@
 // take, check and hold: what a decision's status, headers and body say.
+#include <gmock/gmock.h>
+
 #include "unit/server/doors/http/http_fixture.h"
 
 namespace mete::server {
@@ -204,6 +206,69 @@ TEST_F(HttpDecisions, CheckHasNoBody) {
   EXPECT_EQ(send("GET", "/v1/check?limit=api&key=a+b%2Bc&cost=2").status, 200);
   EXPECT_EQ(send("GET", "/v1/meters/api/a%20b+c").member("used"), "2");
   EXPECT_EQ(send("HEAD", "/v1/check?limit=api&key=carol").status, 200);
+}
+
+// What a client has put into the path that a proxy writes behind raw_key=, or below /v1/check/, is the key or nothing.
+TEST_F(HttpDecisions, ACheckIsNotSteeredByItsKey) {
+  define(stock("api").amount(100));
+  define(stock("other").amount(100));
+  const auto used = [&](const std::string& limit, const std::string& key) {
+    return send("GET", "/v1/meters/" + limit + "/" + wire::percent_encode(key)).member("used");
+  };
+  const std::string fragments[] = {
+      "/x",
+      "/x&cost=0",
+      "/x&cost=1",
+      "/x&limit=other",
+      "/x&key=victim",
+      "/x&limit=api&key=victim",
+      "/x&limit=other&key=victim",
+      "/x&limit=api&cost=5&key=victim",
+      "/x&limit=api&cost=5&raw_key=victim",
+      "/x?limit=api&key=victim&%26+%zz%00%",
+      "&raw_key=victim",
+  };
+  for (const std::string& fragment : fragments) {
+    EXPECT_EQ(send("GET", "/v1/check?limit=api&cost=5&raw_key=" + fragment).status, 200) << fragment;
+    EXPECT_EQ(used("api", fragment), "5") << fragment;
+    EXPECT_EQ(send("GET", "/v1/check?limit=other&key=fixed&limit=api&raw_key=" + fragment).status, 200) << fragment;
+    EXPECT_EQ(used("api", fragment), "6") << fragment;
+    const std::string headers = "Mete-Limit: api\r\nMete-Key: header\r\n";
+    EXPECT_EQ(send("DELETE", "/v1/check/" + fragment + "?limit=api&key=victim", "", headers).status, 200) << fragment;
+    EXPECT_EQ(send("GET", "/v1/check?limit=api", "", "Mete-Key: " + fragment + "\r\n").status, 200);
+    EXPECT_EQ(used("api", fragment), "7") << fragment;
+  }
+  EXPECT_EQ(used("api", "victim"), "0");
+  EXPECT_EQ(used("other", "victim"), "0");
+  EXPECT_EQ(used("other", "fixed"), std::to_string(std::size(fragments)));
+  EXPECT_EQ(used("api", "header"), std::to_string(std::size(fragments)));
+  EXPECT_EQ(send("GET", "/v1/checks/x", "").status, 404);
+  EXPECT_EQ(send("GET", "/v1/check?limit=api&raw_key=").status, 400);
+  EXPECT_EQ(send("GET", "/v1/check?limit=api&raw%5Fkey=x").status, 400);
+}
+
+// Where the first group says its cost before its key, all do: a key that is written last makes no group by half.
+TEST_F(HttpDecisions, ACheckHasNoGroupByHalf) {
+  define(stock("a").amount(100));
+  define(stock("b").amount(100));
+  EXPECT_EQ(send("GET", "/v1/check?limit=a&key=x&limit=b&key=y&cost=2").status, 200);
+  EXPECT_EQ(send("GET", "/v1/check?limit=a&key=x&cost=2&limit=b&key=y").status, 200);
+  EXPECT_EQ(send("GET", "/v1/check?limit=a&cost=2&key=x&limit=b&cost=3&key=y").status, 200);
+  EXPECT_EQ(send("GET", "/v1/meters/a/x").member("used"), "5");
+  EXPECT_EQ(send("GET", "/v1/meters/b/y").member("used"), "6");
+  for (const char* const injected :
+       {"&limit=b&key=y", "&limit=a&key=y", "&limit=b&key=y&cost=1", "&limit=b&raw_key=y"}) {
+    const Answer answer = send("GET", std::string("/v1/check?limit=a&cost=5&key=/x") + injected);
+    EXPECT_EQ(answer.status, 400) << injected;
+    EXPECT_THAT(answer.body, ::testing::HasSubstr("a cost before its key")) << injected;
+  }
+  EXPECT_EQ(send("GET", "/v1/meters/b/y").member("used"), "6");
+  EXPECT_EQ(send("GET", "/v1/check?limit=a&limit=b", "", "Mete-Key: z\r\n").status, 200);
+  EXPECT_EQ(send("GET", "/v1/meters/b/z").member("used"), "1");
+  EXPECT_EQ(send("GET", "/v1/check?limit=a&limit=b&key=x", "", "Mete-Key: z\r\n").status, 400);
+  std::string many = "limit=a";
+  for (int i = 0; i < 16; ++i) many += "&limit=a";
+  EXPECT_EQ(send("GET", "/v1/check?" + many, "", "Mete-Key: z\r\n").status, 400);
 }
 
 TEST_F(HttpDecisions, AreObserved) {
