@@ -191,7 +191,7 @@ constexpr std::array kCommands = {
             "Lists the limits", "an array of names"},
     Command{"LIMIT DEL", Group::kLimits, Access::kAdmin, kWrite | kSlow, args::name, commands::limit_del,
             "Removes a limit and its meters", "1, or 0 if there is none"},
-    Command{"LIMIT OVERRIDE", Group::kLimits, Access::kAdmin, kWrite, args::override, commands::limit_override,
+    Command{"LIMIT OVERRIDE", Group::kLimits, Access::kAdmin, kWrite | kSlow, args::override, commands::limit_override,
             "Gives one key another amount, or the limit's own again", "OK"},
     Command{
         "LIMIT SYNC", Group::kLimits, Access::kAdmin, kWrite, args::limit_sync, commands::limit_sync,

@@ -124,6 +124,14 @@ TEST(CommandTable, WritesTheSyntax) {
   for (const auto& row : rows) EXPECT_EQ(command(row.name).syntax(), row.syntax);
 }
 
+// What goes through all meters, or waits for a snapshot that is being written, keeps no event loop waiting.
+TEST(CommandTable, WhatChangesLimitsRunsBesideTheEventLoops) {
+  for (const char* const name :
+       {"LIMIT SET", "LIMIT DEL", "LIMIT OVERRIDE", "STORE DEFINE", "STORE DROP", "STORE AMEND"}) {
+    EXPECT_TRUE(command(name).has(kSlow)) << name;
+  }
+}
+
 TEST(CommandTable, IsDeclaredWhole) {
   std::set<std::string_view> names;
   for (const Command& command : all_commands()) {
