@@ -38,7 +38,8 @@ void WatchedFiles::watch(const std::vector<std::string>& paths) {
     const bool is_folder = std::filesystem::is_directory(path, problem);
     const std::string folder = is_folder ? path : std::filesystem::absolute(path).parent_path().string();
     if (inotify_.is_open()) {
-      ::inotify_add_watch(inotify_.get(), folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE);
+      ::inotify_add_watch(inotify_.get(), folder.c_str(),
+                          IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MOVED_FROM);
     }
   }
   files_ = std::move(files);
@@ -68,7 +69,10 @@ void WatchedFiles::on_events(std::uint32_t /*events*/) {
   bool has_changed = false;
   for (auto& [path, known] : files_) {
     auto stamp = stamp_of(path);
-    if (stamp.empty() || stamp == known) continue;
+    // A file that is not there is about to be replaced; of a folder that is none, its files are gone.
+    std::error_code problem;
+    const bool is_gone = stamp.empty() && !std::filesystem::is_directory(path, problem);
+    if (is_gone || stamp == known) continue;
     known = std::move(stamp);
     has_changed = true;
   }

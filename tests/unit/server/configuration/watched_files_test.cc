@@ -67,6 +67,10 @@ TEST_F(WatchedFilesTest, OfAFolderAllAre) {
   EXPECT_TRUE(is_told());
   write("old/password", "22");
   EXPECT_TRUE(is_told());
+  std::filesystem::remove(folder_ / "old/another");
+  EXPECT_TRUE(is_told());
+  std::filesystem::rename(folder_ / "old/password", folder_ / "elsewhere");
+  EXPECT_TRUE(is_told()) << "the last one, too";
 }
 
 TEST_F(WatchedFilesTest, TheirNeighboursAreNot) {
