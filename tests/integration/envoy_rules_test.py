@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Envoy's rate limit service, asked by Google's gRPC client, which learns the messages by reflection."""
 
+import os
+import re
 import unittest
 
 import harness
@@ -41,6 +43,11 @@ descriptors:
     rate_limit: {unit: day, requests_per_unit: 3}
   - key: tokens
     rate_limit: {mete: {kind: stock, amount: 100, on_over: record}}
+  - key: quiet_block
+    shadow_mode: true
+    rate_limit: {unit: day, requests_per_unit: 0}
+  - key: short
+    rate_limit: {mete: {kind: bucket, amount: 10, period: 4s, burst: 1}}
 """
 
 
@@ -48,11 +55,13 @@ def descriptor(*entries, **more):
     return {"entries": [{"key": key, "value": value} for key, value in entries]} | more
 
 
-class EnvoyRules(unittest.TestCase):
+class EnvoyCase(unittest.TestCase):
+    flags = ()
+
     def setUp(self):
         self.folder = harness.Folder(self)
         self.write(RULES)
-        self.server = harness.Server(self, "--grpc", "127.0.0.1:0", "--envoy", str(self.folder.path))
+        self.server = harness.Server(self, "--grpc", "127.0.0.1:0", "--envoy", str(self.folder.path), *self.flags)
         self.channel = grpc.insecure_channel(f"127.0.0.1:{self.server.grpc_port}")
         self.addCleanup(self.channel.close)
         pool = descriptor_pool.DescriptorPool(ProtoReflectionDescriptorDatabase(self.channel))
@@ -61,13 +70,14 @@ class EnvoyRules(unittest.TestCase):
     def write(self, text):
         self.folder.write("shop.yaml", text)
 
-    def ask(self, *descriptors, domain="shop", **more):
+    def ask(self, *descriptors, domain="shop", password=None, **more):
         request = json_format.ParseDict({"domain": domain, "descriptors": list(descriptors)} | more,
                                         message_factory.GetMessageClass(self.method.input_type)())
         answer = message_factory.GetMessageClass(self.method.output_type)
         call = self.channel.unary_unary(f"/{SERVICE}/ShouldRateLimit", lambda message: message.SerializeToString(),
                                         answer.FromString)
-        return json_format.MessageToDict(call(request, timeout=SECONDS), preserving_proto_field_name=True,
+        metadata = [("authorization", f"Bearer {password}")] if password else []
+        return json_format.MessageToDict(call(request, timeout=SECONDS, metadata=metadata), preserving_proto_field_name=True,
                                          always_print_fields_with_no_presence=True)
 
     def codes(self, *descriptors, **more):
@@ -77,6 +87,15 @@ class EnvoyRules(unittest.TestCase):
     def used(self, limit, key):
         return self.server.ask("USAGE", limit, key)[0]
 
+    def decisions(self, limit):
+        """How many were allowed and denied of a limit, by the metrics."""
+        text = harness.ask_http(self.server.http(), "GET", "/metrics").body.decode()
+        found = {outcome: int(count) for outcome, count in re.findall(
+            rf'mete_decisions_total{{limit="{re.escape(limit)}",outcome="(\w+)"}} (\d+)', text)}
+        return found.get("allowed", 0), found.get("denied", 0)
+
+
+class EnvoyRules(EnvoyCase):
     def test_counts_down_and_refuses(self):
         acme = descriptor(("tenant", "acme"))
         for remaining in (4, 3, 2, 1, 0):
@@ -113,6 +132,29 @@ class EnvoyRules(unittest.TestCase):
         self.assertEqual(self.codes(acme, hits_addend=5), ("OK", ["OK"]), "nothing was charged before")
         for _ in range(3):
             self.assertEqual(self.codes(descriptor(("quiet", "x"))), ("OK", ["OK"]))
+        self.assertEqual(self.codes(descriptor(("tenant", "other")), descriptor(("quiet_block", "x"))), ("OK", ["OK", "OK"]))
+
+    def test_waits_are_whole_seconds_because_proxies_cut_the_rest_off(self):
+        short = descriptor(("short", "x"))
+        self.assertEqual(self.codes(short)[0], "OK")
+        answer = self.ask(short)  # a tenth of a second later it may fit: then it has to be asked again
+        while answer["overall_code"] == "OK":
+            answer = self.ask(short)
+        self.assertEqual(answer["statuses"][0]["duration_until_reset"], "1s")
+
+    def test_all_denials_are_counted(self):
+        acme = descriptor(("tenant", "acme"))
+        check = descriptor(("tenant", "acme"), hits_addend={"value": "0"})
+        self.assertEqual(self.codes(acme, hits_addend=5)[0], "OK")
+        self.assertEqual(self.decisions("envoy.shop.tenant"), (1, 0))
+        self.assertEqual(self.codes(check)[0], "OVER_LIMIT")
+        self.assertEqual(self.decisions("envoy.shop.tenant"), (1, 1), "what a look has refused")
+        self.assertEqual(self.codes(descriptor(("tenant", "new")), check)[0], "OVER_LIMIT")
+        self.assertEqual(self.decisions("envoy.shop.tenant"), (1, 3), "both were asked for")
+        tokens = descriptor(("tokens", "x"), hits_addend={"value": "80"})
+        self.codes(tokens)
+        self.assertEqual(self.codes(tokens)[0], "OVER_LIMIT")
+        self.assertEqual(self.decisions("envoy.shop.tokens"), (1, 1))
 
     def test_quotas_are_over_together(self):
         quotas = [descriptor(("quota_a", "x")), descriptor(("quota_b", "x"))]
@@ -149,6 +191,27 @@ class EnvoyRules(unittest.TestCase):
         self.assertEqual(answers, ["OK", "OK", "OVER_LIMIT"])
         self.assertEqual(self.codes(own, domain="nobody"), ("OK", ["OK"]), "in a domain that is known")
 
+    def test_limits_of_requests_are_one_for_their_keys_whatever_amounts_come(self):
+        def own(user, amount, unit="HOUR"):
+            return descriptor(("user", user), limit={"requests_per_unit": amount, "unit": unit})
+
+        def limits():
+            return [name for name in self.server.ask("LIMIT", "LIST") if name.startswith(b"envoy:")]
+        for amount in range(10, 30):
+            for user in ("ann", "bob"):
+                [status] = self.ask(own(user, amount))["statuses"]
+                self.assertEqual(status["limit_remaining"], amount - (amount - 10 + 1), "what is used stays used")
+                self.assertEqual(status["current_limit"]["requests_per_unit"], amount)
+        self.assertEqual(limits(), [b"envoy:shop.user/HOUR"])
+        self.assertEqual(self.codes(own("ann", 20))[0], "OVER_LIMIT", "20 are used")
+        self.assertEqual(self.codes(own("ann", 21))[0], "OK")
+        self.assertEqual(self.codes(own("ann", 0))[0], "OVER_LIMIT")
+        self.ask(own("ann", 5, "DAY"))
+        self.assertEqual(limits(), [b"envoy:shop.user/DAY", b"envoy:shop.user/HOUR"])
+        # Who changes the key's amount meanwhile is overruled by the next request.
+        self.server.ask("LIMIT", "OVERRIDE", "envoy:shop.user/HOUR", "bob", 1)
+        self.assertEqual([self.codes(own("bob", 29))[0] for _ in range(2)], ["OVER_LIMIT", "OK"])
+
     def test_bad_requests(self):
         def status(*arguments, **fields):
             with self.assertRaises(grpc.RpcError) as raised:
@@ -170,10 +233,32 @@ class EnvoyRules(unittest.TestCase):
         self.write(RULES.replace("requests_per_unit: 5, name: tenants", "requests_per_unit: 7, name: tenants"))
         self.await_code("OK", acme)
         self.assertEqual(self.used("envoy.shop.tenant", "acme"), 6)
+        self.assertEqual(self.reloads(), (1, 0))
         self.write("domain: shop\ndescriptors: 5\n")
         self.server.wait_for_log("those from before stay in force")
+        self.assertEqual(self.reloads(), (1, 1))
         self.assertEqual(self.codes(acme)[0], "OK")
         self.assertEqual(self.used("envoy.shop.tenant", "acme"), 7)
+
+    def reloads(self):
+        text = harness.ask_http(self.server.http(), "GET", "/metrics").body.decode()
+        return tuple(int(re.search(rf'^mete_envoy_rules_reloads_total{{result="{result}"}} (\d+)', text, re.M)[1])
+                     for result in ("success", "failure"))
+
+    def test_changed_limits_are_defined_before_a_request_meets_them(self):
+        amount = lambda: dict(zip(*[iter(self.server.ask("LIMIT", "GET", "envoy.shop.tenant"))] * 2))[b"amount"]
+        self.assertEqual(amount(), 5)
+        self.write(RULES.replace("requests_per_unit: 5, name: tenants", "requests_per_unit: 7, name: tenants"))
+        harness.wait_until(lambda: self.reloads()[0] == 1, "a reload")
+        self.assertEqual(amount(), 7)
+
+    def test_a_file_that_is_deleted_is_noticed(self):
+        other = self.folder.write("other.yaml", "domain: other\ndescriptors:\n  - key: x\n"
+                                                "    rate_limit: {unit: day, requests_per_unit: 0}\n")
+        x = descriptor(("x", ""))
+        harness.wait_until(lambda: self.codes(x, domain="other")[0] == "OVER_LIMIT", "the new rule")
+        os.unlink(other)
+        harness.wait_until(lambda: self.codes(x, domain="other")[0] == "OK", "the end of the rule")
 
     def await_code(self, code, *descriptors):
         harness.wait_until(lambda: self.codes(*descriptors)[0] == code, f"an answer {code}")
@@ -186,6 +271,26 @@ class EnvoyRules(unittest.TestCase):
         self.assertEqual(self.used("envoy.shop.tenant", "acme"), 1)
 
 
+class WithPasswords(EnvoyCase):
+    flags = ("--password", "admin", "--use-password", "use", "--use-without-give")
+
+    def used(self, limit, key):
+        with self.server.resp(password="admin") as client:
+            return client.ask("USAGE", limit, key)[0]
+
+    def test_who_may_not_give_gives_no_negative_hits(self):
+        acme = descriptor(("tenant", "acme"))
+        back = descriptor(("tenant", "acme"), hits_addend={"value": "2"}, is_negative_hits=True)
+        self.ask(acme, hits_addend=3, password="use")
+        with self.assertRaises(grpc.RpcError) as raised:
+            self.ask(descriptor(("tenant", "other")), back, password="use")
+        self.assertEqual(raised.exception.code(), grpc.StatusCode.PERMISSION_DENIED)
+        self.assertIn("use_without_give", raised.exception.details())
+        self.assertEqual((self.used("envoy.shop.tenant", "acme"), self.used("envoy.shop.tenant", "other")), (3, 0))
+        self.ask(back, password="admin")
+        self.assertEqual(self.used("envoy.shop.tenant", "acme"), 1)
+
+
 class WithoutRules(unittest.TestCase):
     def test_bad_files_refuse_the_start(self):
         folder = harness.Folder(self)
@@ -194,6 +299,14 @@ class WithoutRules(unittest.TestCase):
             ended = harness.run(harness.program, *command, str(folder.path), check=False)
             self.assertNotEqual(ended.returncode, 0)
             self.assertIn("a.yaml:3: a descriptor has no key", ended.stderr)
+
+    def test_shares_are_refused_where_none_can_be_drawn(self):
+        folder = harness.Folder(self)
+        folder.write("a.yaml", "domain: d\ndescriptors:\n  - key: x\n    rate_limit: {unit: day, requests_per_unit: 1, "
+                               "mete: {scope: escrow}}\n")
+        ended = harness.run(harness.program, "serve", "--data", "", "--envoy", str(folder.path), check=False)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("a.yaml:3: scope: escrow needs", ended.stderr)
 
     def test_without_a_folder_the_service_says_so(self):
         server = harness.Server(self, "--grpc", "127.0.0.1:0")
@@ -217,7 +330,7 @@ class Check(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("shop.yaml:7  shop.tenant.path_/login\n    calendar, amount 2, period day, durable everysec\n"
                       "    limit envoy.shop.tenant.path_/login, a meter for each tenant\n", text)
-        self.assertTrue(text.endswith("the rules are good: 8 rules in 1 domain\n"), text)
+        self.assertTrue(text.endswith("the rules are good: 10 rules in 1 domain\n"), text)
 
     def test_requests_are_explained(self):
         status, text = self.check("--request", "shop:tenant=acme,path=/login")

@@ -30,6 +30,7 @@ std::string value_text_of(const wire::Scalar& value) {
 std::string meaning_of(const Rule& rule) {
   if (rule.is_unlimited) return "unlimited, and not counted";
   if (rule.is_blocked()) return "blocked: nobody passes";
+  if (!rule.limit) return "0 of a shadow: nothing is counted, and nobody is refused";
   std::string text;
   for (const auto& [name, value] : server::describe_limit(*rule.limit)) {
     if (!text.empty()) text += ", ";

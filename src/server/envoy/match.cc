@@ -26,6 +26,19 @@ void add_value(std::string& key, std::string_view value) {
   }
 }
 
+// Of a name of several parts, which are joined by dots: no two lists read the same.
+void add_part(std::string& path, std::string_view part) {
+  for (const char letter : part) {
+    if (letter == '.') {
+      path += "%2E";
+    } else if (letter == '%') {
+      path += "%25";
+    } else {
+      path += letter;
+    }
+  }
+}
+
 std::string finished(std::string key) {
   return key.empty() ? std::string(kOnlyMeter) : shortened(std::move(key), kKeyBytesMax);
 }
@@ -112,12 +125,16 @@ std::vector<Match> match_all(const Level& domain, std::span<const DescriptorAske
 }
 
 Rule rule_of(std::string_view domain, std::span<const Entry> entries, const RequestedLimit& limit) {
-  Rule rule{.path = std::string(domain), .unit = limit.unit, .requests_per_unit = limit.requests_per_unit};
-  for (const Entry& entry : entries) rule.path.append(".").append(entry.key);
-  rule.path.append("~" + std::to_string(limit.requests_per_unit) + "/").append(to_string(limit.unit));
+  Rule rule{.unit = limit.unit, .requests_per_unit = limit.requests_per_unit};
+  add_part(rule.path, domain);
+  for (const Entry& entry : entries) {
+    rule.path += '.';
+    add_part(rule.path, entry.key);
+  }
+  rule.path.append("/").append(to_string(limit.unit));
   rule.place = "the request";
   if (limit.requests_per_unit > 0) {
-    rule.limit = limit_of(limit_name(rule.path), limit.requests_per_unit, limit.unit);
+    rule.limit = limit_of(own_limit_name(rule.path), limit.requests_per_unit, limit.unit);
   }
   return rule;
 }

@@ -45,8 +45,8 @@ Match match_one(const Level& domain, std::span<const Entry> entries, std::string
 // The same for all of a request's descriptors, replaced rules left out.
 std::vector<Match> match_all(const Level& domain, std::span<const DescriptorAsked> descriptors);
 
-// The rule of a limit that a request brings: it is named by the keys and the limit, and has a meter for each list of
-// values. Blocks where the limit is 0.
+// The rule of a limit that a request brings: it is named by the keys and the unit, unlike any rule of a file, and has a
+// meter for each list of values. Blocks where the limit is 0.
 Rule rule_of(std::string_view domain, std::span<const Entry> entries, const RequestedLimit& limit);
 std::string key_of_all(std::span<const Entry> entries);
 

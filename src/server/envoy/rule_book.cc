@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <unordered_map>
 #include <utility>
 
 #include "base/errors.h"
@@ -50,32 +51,33 @@ Result<std::vector<RulesFile>> read_rules_files(const std::string& path) {
   return files;
 }
 
-Result<void> RuleBook::load(const std::string& path) {
+Result<void> RuleBook::load(const std::string& path, const Definer& definer) {
   const auto files = TRY(read_rules_files(path));
   auto rules = std::make_shared<const Rules>(TRY(Rules::read(files)));
+  const auto limited = rules->limited();
+  for (const Rule* const rule : limited) {
+    if (const auto ok = definer.check(*rule->limit); !ok) return base::invalid_at(rule->place, ok.error().message);
+  }
+  const auto before = this->rules();
+  std::unordered_map<std::string_view, const Rule*> in_use;
+  for (const Rule* const rule : before ? before->limited() : std::vector<const Rule*>()) {
+    if (rule->is_defined.get()) in_use.emplace(rule->limit->name(), rule);
+  }
+  for (const Rule* const rule : limited) {
+    const auto found = in_use.find(rule->limit->name());
+    const bool is_same = found != in_use.end() && found->second->limit == rule->limit;
+    if (!is_same && !definer.defines_all && found == in_use.end()) continue;
+    // What the store does not take now is defined when a request meets the rule.
+    rule->is_defined.set(is_same || definer.define(*rule->limit).has_value());
+  }
   const std::lock_guard lock(mutex_);
   rules_ = std::move(rules);
-  // What has not changed is defined as it is: to look at it once more costs one call for each rule that is in use.
-  defined_.clear();
   return {};
 }
 
 std::shared_ptr<const Rules> RuleBook::rules() const {
   const std::lock_guard lock(mutex_);
   return rules_;
-}
-
-Result<void> RuleBook::see_to(const Limit& limit, const std::function<Result<void>(const Limit&)>& define, bool again) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = defined_.find(limit.name());
-    if (!again && found != defined_.end() && found->second == limit) return {};
-  }
-  TRY(define(limit));  // without the lock: it may wait for a store elsewhere
-  const std::lock_guard lock(mutex_);
-  if (defined_.size() >= kDefinedMax) defined_.clear();
-  defined_.insert_or_assign(limit.name(), limit);
-  return {};
 }
 
 }  // namespace mete::server::envoy

@@ -1,10 +1,10 @@
 // RuleBook: the rules that are in force, and the files that they come from.
 //
-// A limit of a rule is defined in the store when the rule is first asked after it was read: ten thousand rules cost a
-// store elsewhere nothing at the start, and a changed rule redefines its limit, which keeps its usage. What a request
-// brings of its own is defined likewise.
+// Where the store is in this process, all limits of the rules are defined in it before the rules come into force. A
+// store elsewhere would be asked ten thousand times at the start for that: there a limit is defined when a request
+// first meets its rule. Either way a limit that is in use and has changed is defined before, and keeps its usage.
 //
-// Thread safety: all of it may be called from any thread.
+// Thread safety: all of it may be called from any thread; load() by one at a time.
 #pragma once
 
 #include <mete/limit.h>
@@ -14,8 +14,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
+#include "server/envoy/own_limits.h"
 #include "server/envoy/rules.h"
 
 namespace mete::server::envoy {
@@ -26,22 +27,25 @@ Result<std::vector<RulesFile>> read_rules_files(const std::string& path);
 
 class RuleBook {
  public:
-  // In place of what is in force, which stays where that fails.
-  Result<void> load(const std::string& path);
+  // How limits get into the store.
+  struct Definer {
+    std::function<Result<void>(const Limit& limit)> check;  // whether the store could keep it
+    std::function<Result<void>(const Limit& limit)> define;
+    bool defines_all = true;  // else those that have been in use, and the others when they are
+  };
+
+  // In place of what is in force, which stays where that fails. May take long.
+  Result<void> load(const std::string& path, const Definer& definer);
 
   // Null before anything was loaded.
   [[nodiscard]] std::shared_ptr<const Rules> rules() const;
-
-  // Defines the limit by `define`, unless that was done already. `again`: the store does not know it after all.
-  Result<void> see_to(const Limit& limit, const std::function<Result<void>(const Limit&)>& define, bool again = false);
+  // The limits that requests bring with them.
+  [[nodiscard]] OwnLimits& own_limits() { return own_limits_; }
 
  private:
-  // Requests may bring any number of limits of their own.
-  static constexpr std::size_t kDefinedMax = 100'000;
-
   mutable std::mutex mutex_;
   std::shared_ptr<const Rules> rules_;
-  std::unordered_map<std::string, Limit> defined_;
+  OwnLimits own_limits_;
 };
 
 }  // namespace mete::server::envoy

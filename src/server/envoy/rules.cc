@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kUnitNames = {"UNKNOWN", "SECOND", "MINUTE", "HOUR",
                                                         "DAY",     "MONTH",  "YEAR",   "WEEK"};
 constexpr std::string_view kNamePrefix = "envoy.";
+constexpr std::string_view kOwnNamePrefix = "envoy:";
 
 std::optional<Unit> calendar_unit_of(RateUnit unit) {
   switch (unit) {
@@ -40,10 +41,23 @@ std::string hash_text(std::string_view text) {
   return hash.data();
 }
 
-void collect(const Level& level, std::vector<Limit>& limits) {
+std::string name_with(std::string_view prefix, std::string_view path) {
+  std::string name(prefix);
+  bool is_changed = false;
+  for (const char letter : path) {
+    const bool is_control = static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
+    name += is_control ? '?' : letter;
+    is_changed = is_changed || is_control;
+  }
+  // Two paths that differ in what a name cannot have stay two.
+  if (is_changed) name += hash_text(path);
+  return shortened(std::move(name), kNameBytesMax);
+}
+
+void collect(const Level& level, std::vector<const Rule*>& rules) {
   const auto add = [&](const Descriptor& descriptor) {
-    if (descriptor.rule && descriptor.rule->limit) limits.push_back(*descriptor.rule->limit);
-    if (descriptor.below) collect(*descriptor.below, limits);
+    if (descriptor.rule && descriptor.rule->limit) rules.push_back(&*descriptor.rule);
+    if (descriptor.below) collect(*descriptor.below, rules);
   };
   for (const auto& [key, descriptor] : level.exact) add(descriptor);
   for (const Descriptor& descriptor : level.patterns) add(descriptor);
@@ -87,10 +101,10 @@ const Level* Rules::find_domain(std::string_view domain) const {
   return found == domains_.end() ? nullptr : &found->second;
 }
 
-std::vector<Limit> Rules::limits() const {
-  std::vector<Limit> limits;
-  for (const auto& [domain, level] : domains_) collect(level, limits);
-  return limits;
+std::vector<const Rule*> Rules::limited() const {
+  std::vector<const Rule*> rules;
+  for (const auto& [domain, level] : domains_) collect(level, rules);
+  return rules;
 }
 
 std::string shortened(std::string text, std::size_t bytes_max) {
@@ -102,24 +116,15 @@ std::string shortened(std::string text, std::size_t bytes_max) {
   return text.append(end);
 }
 
-std::string limit_name(std::string_view path) {
-  std::string name(kNamePrefix);
-  bool is_changed = false;
-  for (const char letter : path) {
-    const bool is_control = static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
-    name += is_control ? '?' : letter;
-    is_changed = is_changed || is_control;
-  }
-  // Two paths that differ in what a name cannot have stay two.
-  if (is_changed) name += hash_text(path);
-  return shortened(std::move(name), kNameBytesMax);
-}
+std::string limit_name(std::string_view path) { return name_with(kNamePrefix, path); }
 
-Limit limit_of(std::string name, Amount amount, RateUnit unit, std::int64_t multiplier) {
-  const auto calendar_unit = multiplier == 1 ? calendar_unit_of(unit) : std::nullopt;
+std::string own_limit_name(std::string_view path) { return name_with(kOwnNamePrefix, path); }
+
+Limit limit_of(std::string name, Amount amount, RateUnit unit) {
+  const auto calendar_unit = calendar_unit_of(unit);
   Limit limit(calendar_unit ? Kind::kCalendar : Kind::kWindow, name);
   limit.amount(amount).durable(Durable::kEverySecond);
-  return calendar_unit ? limit.per(*calendar_unit) : limit.per(length_of(unit) * multiplier);
+  return calendar_unit ? limit.per(*calendar_unit) : limit.per(length_of(unit));
 }
 
 }  // namespace mete::server::envoy

@@ -12,13 +12,15 @@
 //               requests_per_unit: 5
 //               mete: {kind: sliding}     what only Mete has: the fields of a limit
 //
-// A rule's limit is named by the keys that lead to it. Who is charged is told by the values that the rule leaves open;
-// match.h finds the rule of a request. Pure: texts in, rules out. docs/envoy.md says what differs from the original.
+// A rule's limit is named by the keys that lead to it, and no two rules may make one name of different keys. Who is
+// charged is told by the values that the rule leaves open; match.h finds the rule of a request. Pure: texts in, rules
+// out. docs/envoy.md says what differs from the original.
 #pragma once
 
 #include <mete/limit.h>
 #include <mete/result.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -45,6 +47,24 @@ enum class OnOver : std::uint8_t {
   kRecord,  // it is charged all the same, past the limit
 };
 
+// Whether the store knows a rule's limit: told by whoever has defined it, to all who use the rule.
+class Defined {
+ public:
+  Defined() = default;
+  Defined(const Defined& other) : is_(other.get()) {}
+  Defined& operator=(const Defined& other) {
+    set(other.get());
+    return *this;
+  }
+  ~Defined() = default;
+
+  [[nodiscard]] bool get() const { return is_.load(std::memory_order_acquire); }
+  void set(bool is) const { is_.store(is, std::memory_order_release); }
+
+ private:
+  mutable std::atomic<bool> is_{false};
+};
+
 struct Rule {
   std::string path = {};            // "shop.tenant.path_/login"
   std::optional<Limit> limit = {};  // none: it is unlimited, or lets nobody through
@@ -58,9 +78,10 @@ struct Rule {
   std::vector<std::string> replaces = {};
   wire::JsonObject metadata = {};  // of requests that pass
   std::string place = {};          // "limits.yaml:12"
+  Defined is_defined = {};
 
-  // Nobody passes: requests_per_unit is 0.
-  [[nodiscard]] bool is_blocked() const { return !limit && !is_unlimited; }
+  // Nobody passes: requests_per_unit is 0. A shadow refuses nobody, also then.
+  [[nodiscard]] bool is_blocked() const { return !limit && !is_unlimited && !is_shadow; }
 };
 
 // One level of descriptors.
@@ -100,8 +121,8 @@ class Rules {
   // Null: nobody knows the domain.
   [[nodiscard]] const Level* find_domain(std::string_view domain) const;
   [[nodiscard]] const std::map<std::string, Level, std::less<>>& domains() const { return domains_; }
-  // The limits of all rules.
-  [[nodiscard]] std::vector<Limit> limits() const;
+  // Those that have a limit.
+  [[nodiscard]] std::vector<const Rule*> limited() const;
   [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
@@ -111,6 +132,8 @@ class Rules {
 
 // The name of a rule's limit: "envoy." and the path; what is too long for a name ends in its hash.
 std::string limit_name(std::string_view path);
+// The same for limits that requests bring: "envoy:" and the path.
+std::string own_limit_name(std::string_view path);
 
 // How long one of the unit lasts; 30 days for a month and 365 for a year, as in the original, where there are several.
 Duration length_of(RateUnit unit);
@@ -120,6 +143,6 @@ std::string shortened(std::string text, std::size_t bytes_max);
 
 // The limit of `amount` in `unit` as the original means it, with true months and years in UTC. Charges reach the disk
 // within a second, because proxies wait 20 ms for an answer.
-Limit limit_of(std::string name, Amount amount, RateUnit unit, std::int64_t multiplier = 1);
+Limit limit_of(std::string name, Amount amount, RateUnit unit);
 
 }  // namespace mete::server::envoy

@@ -18,7 +18,7 @@ namespace mete::server::envoy {
 
 namespace {
 
-constexpr std::array<std::string_view, 18> kKnownKeys = {"domain",
+constexpr std::array<std::string_view, 17> kKnownKeys = {"domain",
                                                          "key",
                                                          "value",
                                                          "descriptors",
@@ -34,8 +34,7 @@ constexpr std::array<std::string_view, 18> kKnownKeys = {"domain",
                                                          "value_to_metric",
                                                          "metadata",
                                                          "mete",
-                                                         "share_threshold",
-                                                         "unit_multiplier"};
+                                                         "share_threshold"};
 
 class Reader {
  public:
@@ -199,12 +198,11 @@ class Reader {
     }
     constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
     const std::int64_t amount = TRY(number_of(node, "requests_per_unit", 0, kMost, 0));
-    const std::int64_t multiplier = TRY(number_of(node, "unit_multiplier", 1, kMost, 1));
     rule.unit = unit.value_or(RateUnit::kUnknown);
     rule.requests_per_unit = static_cast<std::uint32_t>(amount);
     if (amount == 0 && own == nullptr) return {};  // nobody passes
-    auto limit = own == nullptr ? limit_of(limit_name(rule.path), amount, rule.unit, multiplier)
-                                : TRY(read_own(*own, {amount, rule.unit, multiplier}, rule));
+    auto limit = own == nullptr ? limit_of(limit_name(rule.path), amount, rule.unit)
+                                : TRY(read_own(*own, {amount, rule.unit}, rule));
     limit.shadow(rule.is_shadow);
     if (const auto valid = core::validate_limit(limit); !valid) return error(node, valid.error().message);
     rule.limit = std::move(limit);
@@ -214,7 +212,6 @@ class Reader {
   struct Plain {
     Amount amount = 0;
     RateUnit unit = RateUnit::kUnknown;
-    std::int64_t multiplier = 1;
   };
 
   // The fields of a limit; those that are not said come from `unit` and `requests_per_unit`.
@@ -245,7 +242,7 @@ class Reader {
       return found == values.end() ? nullptr : &found->value;
     };
     if (said("kind") == nullptr) {
-      values.push_back({"kind", std::string(mete::to_string(limit_of("-", 1, plain.unit, plain.multiplier).kind()))});
+      values.push_back({"kind", std::string(mete::to_string(limit_of("-", 1, plain.unit).kind()))});
     }
     const wire::Scalar kind = *said("kind");
     if (said("amount") == nullptr && plain.amount > 0) values.push_back({"amount", plain.amount});
@@ -256,7 +253,7 @@ class Reader {
       const auto unit = limit_of("-", 1, plain.unit).unit();
       if (unit) values.push_back({"period", std::string(mete::to_string(*unit))});
     } else {
-      values.push_back({"period", length_of(plain.unit).seconds() * plain.multiplier});
+      values.push_back({"period", length_of(plain.unit).seconds()});
     }
   }
 
@@ -287,11 +284,25 @@ class Reader {
   std::size_t& count_;
 };
 
+// The domain "shop.x" with the key "y" reads as "shop" with "x.y" does.
+Result<void> check_names(std::span<const Rule* const> rules) {
+  std::unordered_map<std::string_view, const Rule*> by_name;
+  for (const Rule* const rule : rules) {
+    const auto [found, is_new] = by_name.try_emplace(rule->limit->name(), rule);
+    if (is_new) continue;
+    return base::invalid_at(rule->place, "this rule's limit would have the name of the one at " + found->second->place +
+                                             ", " + wire::quote(rule->limit->name()) +
+                                             ": their domains and keys read the same when joined by dots");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Rules> Rules::read(std::span<const RulesFile> files, bool merges_domains) {
   Rules rules;
   for (const RulesFile& file : files) TRY(Reader(file, rules.count_).read(rules.domains_, merges_domains));
+  TRY(check_names(rules.limited()));
   return rules;
 }
 

@@ -274,6 +274,11 @@ void expose_server(std::string& text, const Service& service, const Readings& re
   family(text, "mete_config_reloads_total", "counter", "Reloads of the configuration by result.");
   text += fmt::format("mete_config_reloads_total{{result=\"success\"}} {}\n", service.reloads.succeeded.load());
   text += fmt::format("mete_config_reloads_total{{result=\"failure\"}} {}\n", service.reloads.failed.load());
+  family(text, "mete_envoy_rules_reloads_total", "counter",
+         "Times that the rules for Envoy were read again, by result.");
+  text +=
+      fmt::format("mete_envoy_rules_reloads_total{{result=\"success\"}} {}\n", service.rule_reloads.succeeded.load());
+  text += fmt::format("mete_envoy_rules_reloads_total{{result=\"failure\"}} {}\n", service.rule_reloads.failed.load());
   single(text, "mete_config_last_reload_success_timestamp_seconds", "gauge", "When the configuration was last loaded.",
          service.reloads.last_success_unix_seconds.load());
   single(text, "mete_fail_open_admissions_total", "counter",

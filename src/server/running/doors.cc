@@ -216,6 +216,15 @@ std::unique_ptr<net::Session> Doors::make_grpc_session(Worker& worker, std::uint
   if (worker.connections.fibers() != nullptr) {
     later.run_waiting = [&worker](std::function<void()> work) { worker.run_waiting(std::move(work)); };
   }
+  const GuessSource source = GuessSource::of_peer(socket);
+  if (!service_.is_store_elsewhere) {
+    later.run_beside = [this, &worker, source](std::function<Result<void>()> work,
+                                               std::function<void(const Result<void>&)> done) {
+      return service_.background.run(source, [&worker, work = std::move(work), done = std::move(done)] {
+        worker.loop.post([result = work(), done] { done(result); });
+      });
+    };
+  }
   later.after = [&worker](Duration delay, std::function<void()> work) { worker.loop.after(delay, std::move(work)); };
   later.wake = [&worker, id] { worker.connections.with(id, [](net::Connection& connection) { connection.wake(); }); };
   later.gate = &worker.gate;
@@ -226,7 +235,7 @@ std::unique_ptr<net::Session> Doors::make_grpc_session(Worker& worker, std::uint
   reports.protocol_error = [this, address](std::string_view reason) {
     service_.security.note_protocol_error(address, reason);
   };
-  const GrpcClient client{.source = GuessSource::of_peer(socket), .is_reserved = is_reserved};
+  const GrpcClient client{.source = source, .is_reserved = is_reserved};
   return std::make_unique<GrpcSession>(service_.store, grpc_hooks_, worker.metrics, std::move(later),
                                        std::move(reports), client);
 }

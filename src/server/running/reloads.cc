@@ -14,6 +14,7 @@
 #include "server/running/service.h"
 #include "server/running/startup.h"
 #include "server/running/worker.h"
+#include "store/caller.h"
 #include "sync/worker.h"
 
 namespace mete::server {
@@ -37,7 +38,12 @@ std::vector<sync::Plan> plans_of(const Config& config) {
 Result<void> Reloads::load_rules() {
   const std::string& path = parts_.service.config.envoy_config;
   if (path.empty()) return {};
-  TRY(parts_.rules.load(path));
+  // What a crash takes away is defined again by the next start.
+  store::Execution execution = {.waits_for_disk = false};
+  store::Caller caller(parts_.store, execution);
+  TRY(parts_.rules.load(path, {.check = [this](const Limit& limit) { return store::check_scope(parts_.store, limit); },
+                               .define = [&](const Limit& limit) { return caller.define(limit); },
+                               .defines_all = !parts_.store.remote().has_value()}));
   parts_.log.info("rules for Envoy read", {{"path", path}, {"rules", parts_.rules.rules()->count()}});
   return {};
 }
@@ -47,6 +53,7 @@ void Reloads::reload_rules() {
   const bool is_queued = parts_.service.background.run_first([this] {
     const std::lock_guard loading(rules_mutex_);
     const auto loaded = load_rules();
+    ++(loaded ? parts_.service.rule_reloads.succeeded : parts_.service.rule_reloads.failed);
     if (!loaded) {
       parts_.log.error("rules for Envoy not read again: those from before stay in force",
                        {{"reason", loaded.error().message}});

@@ -88,6 +88,7 @@ struct Service {
   Clients clients;
   SlowLog slow_log;
   ReloadCounts reloads;
+  ReloadCounts rule_reloads;  // of the rules for Envoy
   SecurityLog security;
   net::BufferBudget buffers;
 

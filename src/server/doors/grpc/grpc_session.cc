@@ -16,6 +16,8 @@ namespace {
 constexpr Duration kWatchEvery = std::chrono::seconds(1);
 // A server that stops waits so long for clients that have not read its notice, and for the rest of their calls.
 constexpr Duration kDrainMax = std::chrono::seconds(3);
+// Of one message: as often somebody else may undo what was prepared for it.
+constexpr std::size_t kPreparationsMax = 3;
 // What a message that waits costs beside its bytes.
 constexpr std::size_t kWaitingMessageBytes = sizeof(std::string);
 // Messages of one call that are answered together.
@@ -59,6 +61,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     Duration timeout = Duration::never();
     std::deque<std::string> messages = {};
     std::size_t messages_seen = 0;
+    std::size_t preparations = 0;  // of the message that is being answered
     bool is_at_work = false;
     bool is_put_off = false;  // its messages wait for room, or for the next turn
     bool has_ended = false;   // the client has said all
@@ -267,14 +270,48 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     if (is_late(stream)) return give_up(stream);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (!answers[i]) {
+        // Of several messages that are answered together none needs any.
+        if (answers[i].error().preparation) return prepare(stream, call, messages[i], answers[i].error().preparation);
         finish(stream, answers[i].error().status, answers[i].error().words);
         return false;
       }
       server.send(stream, *answers[i]);
       server.answered(stream, messages[i].size());
     }
+    call.preparations = 0;
     if (method.is_watch) watch(stream, messages[0], *answers[0]);
     return true;
+  }
+
+  // The message goes back to the first place, and is answered once that is done. False, as answer() tells the end.
+  bool prepare(std::int32_t stream, CallUnderWay& call, const std::string& message,
+               const std::function<Result<void>(store::Store&)>& preparation) {
+    if (++call.preparations > kPreparationsMax) {
+      finish(stream, Status::kAborted, "the limit was dropped again and again");
+      return false;
+    }
+    call.messages.push_front(message);
+    const auto done = [stream, weak = weak_from_this()](const Result<void>& result) {
+      const auto talk = weak.lock();
+      if (!talk) return;
+      talk->go_on_with(stream, result);
+      talk->wake();
+    };
+    if (!later.run_beside) {
+      // On a fiber, which may wait: or nobody else is waiting.
+      done(preparation(store));
+    } else if (!later.run_beside([&store = store, preparation] { return preparation(store); }, done)) {
+      finish(stream, Status::kResourceExhausted, "too much is waiting to be done: try again later");
+    }
+    return false;
+  }
+
+  void go_on_with(std::int32_t stream, const Result<void>& result) {
+    const auto found = calls.find(stream);
+    if (found == calls.end()) return;
+    if (result.has_value()) return put_off(stream, found->second);
+    const GrpcFailure failure = failure_of(result.error());
+    finish(stream, failure.status, failure.words);
   }
 
   void watch(std::int32_t stream, std::string message, std::string told) {

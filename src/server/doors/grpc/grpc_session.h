@@ -32,6 +32,10 @@ namespace mete::server {
 struct GrpcLater {
   // Runs work on a fiber; none: the store never waits.
   std::function<void(std::function<void()> work)> run_waiting;
+  // Does work beside the event loop, and then `done` on its thread; false if too much is waiting already. None: work is
+  // done on the spot.
+  std::function<bool(std::function<Result<void>()> work, std::function<void(const Result<void>& result)> done)>
+      run_beside;
   // Soon after the delay, on the loop's thread.
   std::function<void(Duration delay, std::function<void()> work)> after;
   // There is more to send: the connection is to call receive() soon; nothing if it has gone.

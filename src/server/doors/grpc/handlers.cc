@@ -98,6 +98,10 @@ GrpcFailure failure_of(const Error& error) {
   return {status, std::string(to_string(error.code)) + " " + error.message};
 }
 
+GrpcFailure refuse_give() {
+  return {wire::GrpcStatus::kPermissionDenied, "NOPERM this password may not give back: see server.use_without_give"};
+}
+
 GrpcAnswer<proto::Decision> grpc_take(GrpcContext& context, const proto::TakeRequest& request) {
   if (auto refusal = refusal_of(context, request)) return *std::move(refusal);
   const auto charges = charges_of(request.charges);
@@ -142,8 +146,7 @@ GrpcAnswer<proto::Decision> grpc_peek(GrpcContext& context, const proto::PeekReq
 GrpcAnswer<proto::Returned> grpc_give(GrpcContext& context, const proto::GiveRequest& request) {
   const Doorkeeper* const doorkeeper = context.hooks.doorkeeper;
   if (doorkeeper != nullptr && !doorkeeper->may_give(context.role)) {
-    return GrpcFailure{wire::GrpcStatus::kPermissionDenied,
-                       "NOPERM this password may not give back: see server.use_without_give"};
+    return refuse_give();
   }
   return settled<proto::Returned>(context.store.give(charges_of(request.charges), request.id));
 }

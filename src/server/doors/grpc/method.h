@@ -39,10 +39,12 @@ struct GrpcContext {
   Role role = Role::kAdmin;
 };
 
-// How a call ends that has no answer.
+// How a call ends that has no answer; or what has to be done before there can be one.
 struct GrpcFailure {
   wire::GrpcStatus status = wire::GrpcStatus::kUnknown;
   std::string words = {};
+  // It may take long. When it is done the message is answered as if it had come then. None: that was the end.
+  std::function<Result<void>(store::Store& store)> preparation = {};
 };
 
 struct GrpcMethod {
@@ -65,5 +67,7 @@ const GrpcMethod* find_grpc_method(std::string_view path);
 const wire::ProtoFiles& grpc_files();
 
 GrpcFailure failure_of(const Error& error);
+// Where server.use_without_give says so.
+GrpcFailure refuse_give();
 
 }  // namespace mete::server

@@ -2,8 +2,9 @@
 //
 //     descriptors ── match ──▶ rules and keys ── Take, all or nothing ──▶ a status each, and one answer for all
 //
-// What one Take cannot say is asked before it by a peek: descriptors with no hits only look; of those with quota_mode
-// all must be over before the request is; a rule of 0 lets nobody through. docs/envoy.md has the rules for users.
+// What the store does not know yet is defined first, beside the event loops. What one Take cannot say is asked before
+// it by a peek: descriptors with no hits only look; of those with quota_mode all must be over before the request is; a
+// rule of 0 lets nobody through. docs/envoy.md has the rules for users.
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "server/doors/grpc/handlers.h"
 #include "server/envoy/match.h"
 #include "server/envoy/rule_book.h"
+#include "store/caller.h"
 
 namespace mete::server {
 
@@ -23,16 +25,14 @@ constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t saturated(Amount amount) { return static_cast<std::uint32_t>(std::clamp<Amount>(amount, 0, kMost)); }
 
-// Rounded up to milliseconds: whoever waits that long is admitted.
-proto::ProtoDuration duration_of(Duration length) {
-  const std::int64_t ms = length.ms();
-  return {ms / 1'000, static_cast<std::int32_t>(ms % 1'000 * 1'000'000)};
-}
+// Rounded up to seconds: Envoy cuts off what is less than one, and whoever waits that long has to be admitted.
+proto::ProtoDuration duration_of(Duration length) { return {length.seconds(), 0}; }
 
 // One descriptor of the request.
 struct Part {
   const envoy::Rule* rule = nullptr;  // none: nothing limits it
   std::string key = {};
+  bool is_own = false;  // the request has brought the limit
   Amount hits = 1;
   bool is_negative = false;
   bool is_left_out = false;  // a quota that is over while another one is not
@@ -42,14 +42,15 @@ struct Part {
   [[nodiscard]] bool is_limited() const { return rule != nullptr && rule->limit.has_value(); }
   [[nodiscard]] bool is_blocked() const { return rule != nullptr && rule->is_blocked() && !is_negative; }
   [[nodiscard]] bool is_looked_at() const { return is_limited() && !is_negative; }
+  [[nodiscard]] bool is_given_back() const { return is_limited() && is_negative && hits > 0; }
   [[nodiscard]] bool is_charged() const { return is_looked_at() && hits > 0 && !is_left_out; }
 };
 
 class Decider {
  public:
-  Decider(GrpcContext& context, envoy::RuleBook& book) : context_(context), book_(book) {}
+  Decider(GrpcContext& context, envoy::RuleBook& book, std::shared_ptr<const envoy::Rules> rules)
+      : context_(context), book_(book), rules_(std::move(rules)) {}
 
-  // The rules must outlive the Decider.
   Result<void, GrpcFailure> read(const envoy::Level& domain, const proto::RateLimitRequest& request) {
     std::vector<std::vector<envoy::Entry>> entries(request.descriptors.size());
     std::vector<envoy::DescriptorAsked> asked(request.descriptors.size());
@@ -70,18 +71,39 @@ class Decider {
       if (asked[i].limit) {
         part.rule = &own_.emplace_back(envoy::rule_of(request.domain, asked[i].entries, *asked[i].limit));
         part.key = envoy::key_of_all(asked[i].entries);
+        part.is_own = true;
       }
       if (!add_hits(request, request.descriptors[i], part)) {
         return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "hits_addend must be at most 9007199254740991"};
       }
       parts_.push_back(std::move(part));
     }
+    const Doorkeeper* const doorkeeper = context_.hooks.doorkeeper;
+    const bool gives = std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_given_back(); });
+    if (gives && doorkeeper != nullptr && !doorkeeper->may_give(context_.role)) return refuse_give();
     const auto limited =
         std::count_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_limited(); });
     if (limited <= static_cast<std::ptrdiff_t>(kChargesMax)) return {};
     return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "a request has at most " + std::to_string(kChargesMax) +
                                                                " descriptors with a limit, not " +
                                                                std::to_string(limited)};
+  }
+
+  // What has to be seen to in the store before it can decide; none: nothing.
+  std::optional<GrpcFailure> preparation() {
+    std::vector<const Part*> unknown;
+    for (const Part& part : parts_) {
+      if (part.is_limited() && !is_known(part)) unknown.push_back(&part);
+    }
+    return unknown.empty() ? std::nullopt : std::optional(prepare(unknown));
+  }
+  // The same for all, after the store did not know a limit.
+  GrpcFailure preparation_of_all() {
+    std::vector<const Part*> limited;
+    for (const Part& part : parts_) {
+      if (part.is_limited()) limited.push_back(&part);
+    }
+    return prepare(limited);
   }
 
   // Decides, and charges what is admitted.
@@ -92,6 +114,8 @@ class Decider {
     if (std::any_of(parts_.begin(), parts_.end(), asks_first)) {
       TRY(take(Mode::kPeek, &Part::is_looked_at));
       is_over_ = is_over_all();
+      // What is refused by a look is a denial as any other.
+      if (is_over_) context_.observer.on_decision(asked_, false, 0);
     }
     if (!is_over_) {
       TRY(take(Mode::kTake, &Part::is_charged));
@@ -122,10 +146,10 @@ class Decider {
   // One operation over the parts that `is_meant`; none are a yes. A peek of no hits asks for one.
   Result<void> take(Mode mode, bool (Part::*is_meant)() const) {
     std::vector<Part*> meant;
-    std::vector<Charge> charges;
+    std::vector<Charge>& charges = asked_;
+    charges.clear();
     for (Part& part : parts_) {
       if (!(part.*is_meant)()) continue;
-      TRY(see_to(part, false));
       meant.push_back(&part);
       charges.push_back({part.rule->limit->name(), part.key, std::max(part.hits, Amount{mode == Mode::kPeek ? 1 : 0})});
     }
@@ -133,16 +157,13 @@ class Decider {
     if (charges.empty()) return {};
     std::vector<Usage> usages(charges.size());
     core::Take operation{.charges = charges, .mode = mode, .usages = usages};
-    auto verdict = context_.store.take(operation);
-    if (!verdict.has_value() && verdict.error().code == ErrorCode::kNoLimit) {
-      for (Part* const part : meant) TRY(see_to(*part, true));
-      verdict = context_.store.take(operation);
-    }
+    const auto verdict = context_.store.take(operation);
     if (!verdict.has_value()) return verdict.error();
     is_denied_ = !verdict->is_allowed;
     retry_after_ = verdict->retry_after;
     for (std::size_t i = 0; i < meant.size(); ++i) {
       meant[i]->usage = usages[i];
+      look_at_amount(*meant[i]);
       // A peek tells how it would be; what nothing is charged for stays as it is.
       if (mode == Mode::kPeek && verdict->is_allowed) meant[i]->usage->remaining += charges[i].cost;
       meant[i]->is_over = verdict->is_violated_by(i) && !meant[i]->rule->is_shadow;
@@ -151,9 +172,44 @@ class Decider {
     return {};
   }
 
-  Result<void> see_to(const Part& part, bool again) {
-    return book_.see_to(
-        *part.rule->limit, [this](const Limit& limit) { return context_.store.define(limit); }, again);
+  // Whether the store has its limit; and the key its amount, where the request has brought that.
+  bool is_known(const Part& part) {
+    const Limit& limit = *part.rule->limit;
+    if (!part.is_own) return part.rule->is_defined.get();
+    envoy::OwnLimits& own = book_.own_limits();
+    if (own.has(limit.name(), part.key, limit.amount())) return true;
+    const auto usage = context_.store.usage({limit.name(), part.key});
+    if (!usage.has_value() || usage->limit != limit.amount()) return false;
+    own.note(limit.name(), part.key, limit.amount());
+    return true;
+  }
+
+  GrpcFailure prepare(const std::vector<const Part*>& unknown) {
+    std::vector<const envoy::Rule*> rules;
+    std::vector<std::pair<Limit, std::string>> own;
+    for (const Part* const part : unknown) {
+      if (part->is_own) {
+        own.emplace_back(*part->rule->limit, part->key);
+      } else {
+        rules.push_back(part->rule);
+      }
+    }
+    // `keeper` keeps the rules, which may be replaced meanwhile.
+    return {.preparation = [&book = book_, keeper = rules_, rules, own](store::Store& store) -> Result<void> {
+      store::Execution execution = {.waits_for_disk = false};
+      for (const envoy::Rule* const rule : rules) {
+        TRY(store::Caller(store, execution).define(*rule->limit));
+        rule->is_defined.set(true);
+      }
+      for (const auto& [limit, key] : own) TRY(book.own_limits().see_to(store, limit, key));
+      return {};
+    }};
+  }
+
+  // Somebody else may have changed a key's amount: the next request sees to that.
+  void look_at_amount(const Part& part) {
+    const Limit& limit = *part.rule->limit;
+    if (part.is_own && part.usage->limit != limit.amount()) book_.own_limits().forget(limit.name(), part.key);
   }
 
   // By what a peek has told. Where some quotas are over and others are not, the request passes, and those are left out.
@@ -194,13 +250,13 @@ class Decider {
   Result<void> give() {
     std::vector<Charge> charges;
     for (const Part& part : parts_) {
-      if (!part.is_limited() || !part.is_negative || part.hits == 0) continue;
-      TRY(see_to(part, false));
+      if (!part.is_given_back()) continue;
       charges.push_back({part.rule->limit->name(), part.key, part.hits});
     }
     if (charges.empty()) return {};
     const auto given = context_.store.give(charges, {});
-    return given.has_value() ? Result<void>() : given.error();
+    // Of a limit that somebody has dropped since nothing is used.
+    return given.has_value() || given.error().code == ErrorCode::kNoLimit ? Result<void>() : given.error();
   }
 
   [[nodiscard]] DescriptorStatus status_of(const Part& part) const {
@@ -223,8 +279,10 @@ class Decider {
 
   GrpcContext& context_;
   envoy::RuleBook& book_;
+  const std::shared_ptr<const envoy::Rules> rules_;
   std::deque<envoy::Rule> own_;  // of limits that the request brings
   std::vector<Part> parts_;
+  std::vector<Charge> asked_;  // of the last operation
   bool is_denied_ = false;
   bool is_over_ = false;
   Duration retry_after_ = {};
@@ -248,10 +306,13 @@ GrpcAnswer<proto::RateLimitResponse> grpc_should_rate_limit(GrpcContext& context
   if (domain == nullptr) {
     return proto::RateLimitResponse{RateLimitCode::kOk, std::vector<DescriptorStatus>(request.descriptors.size()), {}};
   }
-  Decider decider(context, *book);
+  Decider decider(context, *book, rules);
   if (const auto read = decider.read(*domain, request); !read) return read.error();
-  if (const auto decided = decider.decide(); !decided) return failure_of(decided.error());
-  return decider.answer();
+  if (auto preparation = decider.preparation()) return *std::move(preparation);
+  const auto decided = decider.decide();
+  if (decided) return decider.answer();
+  if (decided.error().code == ErrorCode::kNoLimit) return decider.preparation_of_all();
+  return failure_of(decided.error());
 }
 
 }  // namespace mete::server

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace mete::server::envoy {
 namespace {
 
@@ -109,10 +111,22 @@ TEST_F(MatchTest, ARuleThatIsReplacedIsLeftOut) {
 TEST_F(MatchTest, ARequestMayBringItsLimit) {
   const std::vector<Entry> entries = {{"tenant", "acme"}, {"path", "/x"}};
   const Rule rule = rule_of("d", entries, {42, RateUnit::kHour});
-  EXPECT_EQ(rule.limit->name(), "envoy.d.tenant.path~42/HOUR");
+  EXPECT_EQ(rule.limit->name(), "envoy:d.tenant.path/HOUR");
   EXPECT_EQ(rule.limit->unit(), Unit::kHour);
   EXPECT_EQ(key_of_all(entries), "acme,/x");
   EXPECT_TRUE(rule_of("d", entries, {0, RateUnit::kHour}).is_blocked());
+  EXPECT_EQ(rule_of("d", entries, {7, RateUnit::kHour}).limit->name(), rule.limit->name());
+  EXPECT_NE(rule_of("d", entries, {42, RateUnit::kDay}).limit->name(), rule.limit->name());
+}
+
+// No two lists of a domain and keys make one name.
+TEST_F(MatchTest, LimitsOfRequestsHaveNamesOfTheirOwn) {
+  const auto name_of = [](std::string_view domain, const std::vector<Entry>& entries) {
+    return rule_of(domain, entries, {1, RateUnit::kHour}).limit->name();
+  };
+  const std::set<std::string> names = {name_of("shop", {{"x.y", ""}}), name_of("shop.x", {{"y", ""}}),
+                                       name_of("shop", {{"x", ""}, {"y", ""}}), name_of("shop", {{"x%2Ey", ""}})};
+  EXPECT_EQ(names.size(), 4);
 }
 
 TEST(PatternTest, StarsStandForAnyBytes) {

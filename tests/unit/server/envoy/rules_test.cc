@@ -24,6 +24,20 @@ Result<Rules> read_limit(const std::string& limit, const std::string& more = "")
   return read_rules("domain: d\ndescriptors:\n  - key: k\n" + more + "    rate_limit: {" + limit + "}\n");
 }
 
+// "shop" with "x.y" and "shop.x" with "y" would be one limit, of which the second rule decides.
+TEST(RulesTest, TwoRulesNeverMakeOneName) {
+  const auto problem = [](const std::string& one, const std::string& other) {
+    const std::string limit = "    rate_limit: {unit: day, requests_per_unit: 1}\n";
+    const auto rules = Rules::read(std::vector<RulesFile>{{"a.yaml", one + limit}, {"b.yaml", other + limit}});
+    return rules ? "" : rules.error().message;
+  };
+  const std::string shop = "domain: shop\ndescriptors:\n  - key: x.y\n";
+  EXPECT_EQ(problem(shop, "domain: shop.x\ndescriptors:\n  - key: y\n"),
+            "b.yaml:3: this rule's limit would have the name of the one at a.yaml:3, \"envoy.shop.x.y\": their domains "
+            "and keys read the same when joined by dots");
+  EXPECT_EQ(problem(shop, "domain: shop.x\ndescriptors:\n  - key: z\n"), "");
+}
+
 TEST(RulesTest, UnitsAreWindowsAndTrueCalendarPeriods) {
   struct Case {
     std::string limit;
@@ -38,10 +52,8 @@ TEST(RulesTest, UnitsAreWindowsAndTrueCalendarPeriods) {
       {"unit: week, requests_per_unit: 5", named(calendar("envoy.d.k").amount(5).per(Unit::kWeek))},
       {"unit: month, requests_per_unit: 5", named(calendar("envoy.d.k").amount(5).per(Unit::kMonth))},
       {"unit: year, requests_per_unit: 5", named(calendar("envoy.d.k").amount(5).per(Unit::kYear))},
-      {"unit: minute, unit_multiplier: 5, requests_per_unit: 20",
+      {"unit: minute, requests_per_unit: 20, mete: {period: 5m}",
        named(window("envoy.d.k").amount(20).per(std::chrono::minutes(5)))},
-      {"unit: day, unit_multiplier: 2, requests_per_unit: 20",
-       named(window("envoy.d.k").amount(20).per(std::chrono::hours(48)))},
       {"unit: minute, requests_per_unit: 5, mete: {kind: bucket, burst: 20}",
        named(bucket("envoy.d.k").amount(5).per(std::chrono::minutes(1)).burst(20))},
       {"unit: minute, requests_per_unit: 5, mete: {kind: sliding, durable: never, on_fail: open}",
@@ -121,8 +133,8 @@ TEST(RulesTest, WhatTheOriginalRefusesIsRefusedWithItsPlace) {
        "f.yaml:4: unknown key \"rate_limits\"; did you mean 'rate_limit'?"},
       {"domain: d\ndescriptors:\n  - {key: k, 5: x}\n", "f.yaml:3: a key must be a text, not 5"},
       {"domain: d\ndescriptors:\n  - a\n  - b\n", "f.yaml:3: \"descriptors\" is a list of maps"},
-      {"domain: d\ndescriptors:\n  - key: k\n    rate_limit: {unit: day, unit_multiplier: 0, requests_per_unit: 1}\n",
-       "f.yaml:4: unit_multiplier must be an integer from 1 to 4294967295"},
+      {"domain: d\ndescriptors:\n  - key: k\n    rate_limit: {unit: day, unit_multiplier: 2, requests_per_unit: 1}\n",
+       "f.yaml:4: unknown key \"unit_multiplier\""},
       {"domain: d\ndescriptors:\n  - key: k\n    rate_limit: {unit: day, requests_per_unit: -1}\n",
        "f.yaml:4: requests_per_unit must be an integer from 0 to 4294967295"},
       {"domain: d\ndescriptors:\n  - key: k\n    rate_limit: {unit: day, requests_per_unit: many}\n",
