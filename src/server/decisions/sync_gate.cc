@@ -1,5 +1,8 @@
 #include "server/decisions/sync_gate.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 
 namespace mete::server {
@@ -25,13 +28,32 @@ void SyncGate::note_progress() {
 
 // Either note_progress() finds that we wait, or we find what it would have told: that is what the exchange is for.
 void SyncGate::release() {
-  while (connections_.first_withheld() != 0) {
+  while (first_awaited() != 0) {
     is_waiting_.exchange(true);
     const bool has_failed = persistence_->failure().has_value();
     const store::Ticket synced = persistence_->synced();  // After a failure it does not grow any more.
-    if (connections_.first_withheld() > synced && !has_failed) return;
+    if (first_awaited() > synced && !has_failed) return;
     connections_.release(synced);
     if (has_failed) connections_.lose_withheld();
+    tell(has_failed ? std::numeric_limits<store::Ticket>::max() : synced);
+  }
+}
+
+void SyncGate::when_synced(store::Ticket ticket, net::EventLoop::Task then) { told_.emplace(ticket, std::move(then)); }
+
+store::Ticket SyncGate::first_awaited() const {
+  const net::Ticket withheld = connections_.first_withheld();
+  if (told_.empty()) return withheld;
+  const store::Ticket told = told_.begin()->first;
+  return withheld == 0 ? told : std::min(withheld, told);
+}
+
+// Who is told may wait for the next.
+void SyncGate::tell(store::Ticket reached) {
+  while (!told_.empty() && told_.begin()->first <= reached) {
+    const auto then = std::move(told_.begin()->second);
+    told_.erase(told_.begin());
+    then();
   }
 }
 

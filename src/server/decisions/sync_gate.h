@@ -9,6 +9,8 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
+#include <map>
 
 #include "net/connection_set.h"
 #include "net/event_loop.h"
@@ -25,20 +27,28 @@ class SyncGate {
 
   // What an answer has to wait for that tells of operations up to this ticket; 0: it may go.
   [[nodiscard]] net::Ticket needed(store::Ticket ticket) { return ticket == 0 ? 0 : await(ticket); }
+  // For a session that keeps such answers itself: `then` comes once that is on disk, or after the failure.
+  void when_synced(store::Ticket ticket, net::EventLoop::Task then);
   // synced() has grown, or there is a failure.
   void note_progress();
+  [[nodiscard]] store::Ticket synced() const { return persistence_ == nullptr ? 0 : persistence_->synced(); }
+  [[nodiscard]] bool has_failed() const { return persistence_ != nullptr && persistence_->failure().has_value(); }
   // Why what was withheld is lost.
   [[nodiscard]] Error failure() const;
 
  private:
   net::Ticket await(store::Ticket ticket);
   void release();
+  // The first that anybody waits for; 0: nobody waits.
+  [[nodiscard]] store::Ticket first_awaited() const;
+  void tell(store::Ticket reached);
 
   net::EventLoop& loop_;
   net::ConnectionSet& connections_;
   store::Persistence* persistence_ = nullptr;
-  bool is_sync_wanted_ = false;          // at the end of the round
-  std::atomic<bool> is_waiting_{false};  // for a message of note_progress
+  std::multimap<store::Ticket, net::EventLoop::Task> told_;  // when they are reached
+  bool is_sync_wanted_ = false;                              // at the end of the round
+  std::atomic<bool> is_waiting_{false};                      // for a message of note_progress
 };
 
 }  // namespace mete::server

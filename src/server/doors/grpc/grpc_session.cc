@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "base/monotonic.h"
@@ -18,6 +20,8 @@ constexpr Duration kWatchEvery = std::chrono::seconds(1);
 constexpr Duration kDrainMax = std::chrono::seconds(3);
 // Of one message: as often somebody else may undo what was prepared for it.
 constexpr std::size_t kPreparationsMax = 3;
+// Of a call: answers that wait for the disk; then its messages wait.
+constexpr std::size_t kHeldAnswersMax = 1'024;
 // What a message that waits costs beside its bytes.
 constexpr std::size_t kWaitingMessageBytes = sizeof(std::string);
 // Messages of one call that are answered together.
@@ -55,6 +59,11 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
 
   using Status = wire::GrpcStatus;
 
+  struct HeldAnswer {
+    store::Ticket ticket = 0;
+    std::string bytes = {};
+  };
+
   struct CallUnderWay {
     const GrpcMethod* method = nullptr;
     std::uint64_t begun_ns = 0;
@@ -62,6 +71,9 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     std::deque<std::string> messages = {};
     std::size_t messages_seen = 0;
     std::size_t preparations = 0;  // of the message that is being answered
+    // Answers that wait for what they tell of to be on disk, or for one that does; and how the call ends behind them.
+    std::deque<HeldAnswer> held = {};
+    std::optional<GrpcFailure> ending = {};
     bool is_at_work = false;
     bool is_put_off = false;  // its messages wait for room, or for the next turn
     bool has_ended = false;   // the client has said all
@@ -78,13 +90,19 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
       case wire::GrpcEvent::Kind::kCall:
         return begin(event.stream);
       case wire::GrpcEvent::Kind::kGone:
-        calls.erase(event.stream);
-        return;
+        return forget(event.stream);
       case wire::GrpcEvent::Kind::kMessage:
         return add(event.stream, std::move(event.message));
       case wire::GrpcEvent::Kind::kEnd:
         return end(event.stream);
     }
+  }
+
+  void forget(std::int32_t stream) {
+    const auto found = calls.find(stream);
+    if (found == calls.end()) return;
+    drop_held(stream, found->second);
+    calls.erase(found);
   }
 
   void begin(std::int32_t stream) {
@@ -166,8 +184,9 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     const auto found = calls.find(stream);
     if (found == calls.end()) return;
     CallUnderWay& call = found->second;
+    if (call.ending) return;
     if (++call.messages_seen > 1 && !call.method->has_many_requests) {
-      calls.erase(found);
+      forget(stream);
       return server.finish(stream, Status::kInternal, "the method takes one message");
     }
     call.messages.push_back(std::move(message));
@@ -176,7 +195,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
 
   void end(std::int32_t stream) {
     const auto found = calls.find(stream);
-    if (found == calls.end()) return;
+    if (found == calls.end() || found->second.ending) return;
     found->second.has_ended = true;
     if (found->second.is_at_work || found->second.is_put_off) return;
     if (found->second.method->has_many_requests) return finish(stream, Status::kOk);
@@ -200,7 +219,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
       auto found = calls.find(stream);
       if (found == calls.end()) return;
       if (found->second.messages.empty()) break;
-      if (!server.has_room(stream) || is_turn_over()) return put_off(stream, found->second);
+      if (!has_room(stream, found->second) || is_turn_over()) return put_off(stream, found->second);
       if (!answer(stream, found->second, next_messages(found->second), with)) return;
       if (later.run_waiting) wake();
     }
@@ -236,7 +255,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
       const auto found = calls.find(stream);
       if (found == calls.end()) continue;
       found->second.is_put_off = false;
-      if (server.has_room(stream) && !is_turn_over()) {
+      if (has_room(stream, found->second) && !is_turn_over()) {
         work_on(stream, found->second);
       } else {
         put_off(stream, found->second);
@@ -244,8 +263,14 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     }
   }
 
+  [[nodiscard]] bool has_room(std::int32_t stream, const CallUnderWay& call) const {
+    return server.has_room(stream) && call.held.size() < kHeldAnswersMax;
+  }
   [[nodiscard]] bool can_go_on() const {
-    return std::any_of(waiting.begin(), waiting.end(), [this](std::int32_t stream) { return server.has_room(stream); });
+    return std::any_of(waiting.begin(), waiting.end(), [this](std::int32_t stream) {
+      const auto found = calls.find(stream);
+      return found == calls.end() || has_room(stream, found->second);
+    });
   }
 
   // Who waits for another server gives way by that.
@@ -259,15 +284,16 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     if (!role) return false;
     const GrpcMethod& method = *call.method;
     GrpcContext context{{hooks.waits, store, with}, hooks, metrics, *role};
+    with.ticket = 0;
     std::vector<Result<std::string, GrpcFailure>> answers;
     if (messages.size() > 1) {
       answers = method.answer_many(context, messages);
     } else {
       answers.push_back(method.answer(context, messages[0]));
     }
-    unsent_ticket = std::max(unsent_ticket, with.ticket);
     if (calls.find(stream) == calls.end()) return false;
     if (is_late(stream)) return give_up(stream);
+    const store::Ticket ticket = later.gate == nullptr ? 0 : later.gate->needed(with.ticket);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (!answers[i]) {
         // Of several messages that are answered together none needs any.
@@ -275,12 +301,75 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
         finish(stream, answers[i].error().status, answers[i].error().words);
         return false;
       }
-      server.send(stream, *answers[i]);
+      send(stream, call, *answers[i], ticket);
       server.answered(stream, messages[i].size());
     }
     call.preparations = 0;
     if (method.is_watch) watch(stream, messages[0], *answers[0]);
     return true;
+  }
+
+  // Once the ticket is reached, and behind the answers before it. An answer that waits is no reason for those of other
+  // calls to wait; and it may be too late when it could leave.
+  void send(std::int32_t stream, CallUnderWay& call, const std::string& answer, store::Ticket ticket) {
+    if (ticket == 0 && call.held.empty()) return server.send(stream, answer);
+    if (!call.held.empty()) ticket = std::max(ticket, call.held.back().ticket);
+    call.held.push_back({ticket, answer});
+    held_bytes += answer.size();
+    holding.insert(stream);
+    await(ticket);
+  }
+
+  void await(store::Ticket ticket) {
+    if (std::exchange(is_awaiting, true)) return;
+    later.gate->when_synced(ticket, [weak = weak_from_this()] {
+      const auto talk = weak.lock();
+      if (!talk) return;
+      talk->is_awaiting = false;
+      talk->release();
+      talk->wake();
+    });
+  }
+
+  void release() {
+    const store::Ticket synced = later.gate->synced();
+    const std::vector<std::int32_t> meant(holding.begin(), holding.end());
+    std::optional<store::Ticket> next;
+    for (const std::int32_t stream : meant) {
+      const auto found = calls.find(stream);
+      if (found == calls.end()) {
+        holding.erase(stream);
+        continue;
+      }
+      release(stream, found->second, synced);
+      const auto left = calls.find(stream);
+      if (left == calls.end() || left->second.held.empty()) continue;
+      const store::Ticket first = left->second.held.front().ticket;
+      next = std::min(next.value_or(first), first);
+    }
+    if (next) await(*next);
+  }
+
+  void release(std::int32_t stream, CallUnderWay& call, store::Ticket synced) {
+    if (call.is_late()) return static_cast<void>(give_up(stream));
+    while (!call.held.empty() && call.held.front().ticket <= synced) {
+      held_bytes -= call.held.front().bytes.size();
+      server.send(stream, call.held.front().bytes);
+      call.held.pop_front();
+    }
+    if (!call.held.empty() && later.gate->has_failed()) {
+      drop_held(stream, call);
+      call.ending = failure_of(later.gate->failure());
+    }
+    if (!call.held.empty()) return;
+    holding.erase(stream);
+    if (const auto ending = std::exchange(call.ending, std::nullopt)) finish(stream, ending->status, ending->words);
+  }
+
+  void drop_held(std::int32_t stream, CallUnderWay& call) {
+    for (const HeldAnswer& each : call.held) held_bytes -= each.bytes.size();
+    call.held.clear();
+    holding.erase(stream);
   }
 
   // The message goes back to the first place, and is answered once that is done. False, as answer() tells the end.
@@ -350,11 +439,18 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
 
   bool give_up(std::int32_t stream) {
     metrics.grpc_late.add();
+    if (const auto found = calls.find(stream); found != calls.end()) drop_held(stream, found->second);
     finish(stream, Status::kDeadlineExceeded, "the answer came too late");
     return false;
   }
 
+  // Behind what is held of its answers; the first end counts.
   void finish(std::int32_t stream, Status status, std::string_view words = {}) {
+    const auto found = calls.find(stream);
+    if (found != calls.end() && !found->second.held.empty()) {
+      if (!found->second.ending) found->second.ending = {status, std::string(words)};
+      return;
+    }
     calls.erase(stream);
     server.finish(stream, status, words);
     has_answered_a_call = has_answered_a_call || status == Status::kOk;
@@ -398,7 +494,8 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
   }
 
   [[nodiscard]] bool is_any_at_work() const {
-    return std::any_of(calls.begin(), calls.end(), [](const auto& call) { return call.second.is_at_work; });
+    return !holding.empty() ||
+           std::any_of(calls.begin(), calls.end(), [](const auto& call) { return call.second.is_at_work; });
   }
   // A watch that is open to everybody is no reason to go away.
   [[nodiscard]] bool is_watching() const {
@@ -406,7 +503,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
                        [](const auto& call) { return call.second.method->is_watch && call.second.messages_seen > 0; });
   }
   [[nodiscard]] std::size_t buffered_bytes() const {
-    std::size_t bytes = server.buffered_bytes();
+    std::size_t bytes = server.buffered_bytes() + held_bytes;
     for (const std::int32_t stream : waiting) {
       const auto found = calls.find(stream);
       if (found != calls.end()) bytes += found->second.messages.size() * kWaitingMessageBytes;
@@ -429,7 +526,9 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
   std::deque<std::int32_t> waiting;  // that are put off; some may have gone
   std::uint64_t turn_ends_ns = 0;
   store::Execution execution = {};   // of the calls that one receive() brings
-  store::Ticket unsent_ticket = 0;   // of the answers that have not left
+  std::set<std::int32_t> holding;    // calls with answers that wait for the disk
+  std::size_t held_bytes = 0;        // of these
+  bool is_awaiting = false;          // the gate will tell
   bool has_answered_a_call = false;  // since it was last told
   bool is_draining = false;
   bool is_over = false;  // nobody is waited for any more
@@ -463,8 +562,6 @@ GrpcSession::Received GrpcSession::receive(std::string_view input, base::Output&
   received.is_question_answered = std::exchange(talk.has_answered_a_call, false);
   if (!is_good || talk.server.is_over()) received.next = Next::kClose;
   if (messages > 0) talk.metrics.latency.observe(base::monotonic_ns() - started_ns, messages);
-  if (talk.later.gate != nullptr) received.ticket = talk.later.gate->needed(talk.unsent_ticket);
-  if (talk.server.unsent_bytes() == 0 && received.next != Next::kDrain) talk.unsent_ticket = 0;
   return received;
 }
 

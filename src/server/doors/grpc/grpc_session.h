@@ -9,6 +9,8 @@
 //
 // A password is looked at with each call, and once more before each message after the passwords were replaced.
 //
+// An answer that tells of what must be on disk waits here for that, and holds up no other call.
+//
 // What cannot be answered within the client's grpc-timeout is not answered late: it is DEADLINE_EXCEEDED, and counted.
 #pragma once
 
