@@ -134,7 +134,10 @@ bool EscrowStore::take_at_once(const Charge& charge, Instant now, Result<core::V
 Result<core::Verdict> EscrowStore::take_from_share(const Definition& definition, const Charge& charge, Mode mode,
                                                    store::Execution& execution) {
   Shares::Taking taking;
-  auto verdict = take_patiently(definition, charge, {.mode = mode}, taking, execution);
+  // One that takes what there is may find that others have some more, and then begins anew.
+  const bool may_begin_anew = mode == Mode::kUpTo;
+  auto verdict = take_patiently(definition, charge, {.mode = mode, .goes_on = may_begin_anew}, taking, execution);
+  if (may_begin_anew) shares_.close(meter_of(charge), taking.spent, clock_.now());
   return taking.outcome == Share::Outcome::kAsk ? ask(definition, charge, *taking.order, mode) : std::move(verdict);
 }
 
@@ -150,11 +153,14 @@ Result<core::Verdict> EscrowStore::take_patiently(const Definition& definition, 
     taking = shares_.take(meter_of(charge), definition.terms, charge.cost, how, now);
     if (taking.outcome == Share::Outcome::kAsk) return taking.verdict;
     if (taking.order) carrier_->carry_out_later(std::move(*taking.order));
-    const bool is_denied = taking.outcome == Share::Outcome::kDecided && !taking.verdict.is_allowed;
+    // Denied, or less than was asked for.
+    const bool is_short = taking.outcome == Share::Outcome::kDecided && taking.verdict.taken < charge.cost;
     // A draw that will be denied need not be waited for.
-    const bool may_ask_others = taking.needs_others && (attempt == 0 || (is_denied && attempt < kAttemptsMax));
+    const bool may_ask_others = taking.needs_others && (attempt == 0 || (is_short && attempt < kAttemptsMax));
     if (round == 0 && may_ask_others) round = releases_.begin(meter_of(charge));
-    if (is_denied && round > 0 && releases_.wait(meter_of(charge), std::exchange(round, 0))) {
+    if (is_short && round > 0 && releases_.wait(meter_of(charge), std::exchange(round, 0))) {
+      // Nobody has been told of it, nor is it in the book.
+      if (!taking.spent.empty()) static_cast<void>(shares_.unspend(meter_of(charge), taking.spent, clock_.now()));
       shares_.reconsider(meter_of(charge));
       continue;
     }

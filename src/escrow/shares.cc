@@ -85,7 +85,8 @@ Shares::Taking Shares::take(const store::MeterName& meter, const std::shared_ptr
       if (attempt.goes_on) share.keep_open(taking.spent);
       taking.bookings = share.take_bookings();
       if (share.wants_draw(now)) taking.order = share.draw(names_, now);
-      taking.needs_others = !taking.verdict.is_allowed && cost <= share.capacity() && share.can_come_back();
+      taking.needs_others = taking.verdict.taken < cost && share.can_come_back() &&
+                            (cost <= share.capacity() || attempt.mode == Mode::kUpTo);
       break;
     case Share::Outcome::kDraw:
       taking.order = share.draw(names_, now);

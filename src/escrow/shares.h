@@ -57,7 +57,8 @@ class Shares {
     Spent spent;                    // of which lots: for close() and unspend()
     std::vector<Booking> bookings;  // to be written, and then told to booked(), before the take is answered
     std::uint64_t change = 0;       // what to wait for with wait_for_change()
-    // Others hold some of the meter, and there is more wanted than is left for all: it is denied, or will be.
+    // Others hold some of the meter, and there is more wanted than is left for all: it is denied, or gets less than it
+    // has asked for, or will.
     bool needs_others = false;
   };
   // kTake or kUpTo. `has_waited`: this is not the first call for this take. `goes_on`: it has further charges, and ends

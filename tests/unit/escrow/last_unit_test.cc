@@ -106,6 +106,34 @@ TEST_F(EveryWay, HasTheLastUnitThatAnotherNodeDoesNotUse) {
   });
 }
 
+// As much as there is, wherever it lies.
+TEST_F(EveryWay, UpToGetsWhatOtherNodesDoNotUse) {
+  with_idle_units_at_b([&](EscrowStore& a, EscrowStore& b, const Way& /*way*/) {
+    const auto up_to = [&](Amount cost) {
+      const Charge charge{"limit", "k", cost};
+      return a.take({.charges = {&charge, 1}, .mode = Mode::kUpTo}).value();
+    };
+    // It has one unit of its own, and has been told again and again that there is no other: it does not ask the shared
+    // store for a while, but would ask other nodes.
+    const Charge one{"limit", "k", 1};
+    a.give({&one, 1}, {}).value();
+    const Charge with_more[] = {one, {"plenty", "k", 10'000}};
+    ASSERT_FALSE(a.take({.charges = with_more}).value().is_allowed);
+    ASSERT_EQ(a.status().shares.usable, 1);
+    for (const auto pause : {10ms, 20ms, 40ms, 80ms, 160ms, 50ms}) {
+      ASSERT_FALSE(take(a, "limit", 2));
+      clock.advance(pause);
+    }
+    beside = {&a, &b};
+    EXPECT_EQ(up_to(5).taken, 5);
+    EXPECT_EQ(up_to(10 * kAmount).taken, 5);
+    EXPECT_FALSE(up_to(1).is_allowed);
+    clock.advance(5s);
+    a.tend();
+    EXPECT_EQ(charged("limit"), kAmount) << "what was tried in between is not lost, nor charged twice";
+  });
+}
+
 // A peek brings nothing back, but knows what will come.
 TEST_F(EveryWay, APeekTellsSharesFromWhatClientsHold) {
   with_idle_units_at_b([&](EscrowStore& a, EscrowStore& b, const Way& /*way*/) {
