@@ -65,6 +65,9 @@ class Carrier {
   // away is not waited for.
   void stop();
 
+  // Without, nothing ends while somebody waits for it.
+  [[nodiscard]] bool has_threads() const { return parts_.has_threads; }
+
   // Soon, by the carrier; without threads at once, by the caller.
   void carry_out_later(Order order);
   // By the caller.

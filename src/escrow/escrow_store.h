@@ -201,6 +201,8 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   void close_shares(const Several& several);
   void undo_shares(Several& several, store::Execution& execution);
   void tell_asked(const Several& several, const core::Verdict& verdict, std::span<const Usage> usages);
+  // False: it has not ended in a moment.
+  bool wait_for_order(const store::MeterName& meter, const Shares::Look& look);
   Result<core::Verdict> peek_share(const Charge& charge);
   static Part joined(const Part& part);
   Result<void> note_spent(const Shares::Taking& taking, const Charge& charge, store::Execution& execution);

@@ -69,7 +69,7 @@ Result<Usage> EscrowStore::perform(const core::ReadUsage& read, store::Execution
   for (int attempt = 0;; ++attempt) {
     const auto before = shares_.look(read.meter, clock_.now());
     if (before && before->has_order_under_way && attempt < kLooksMax) {
-      shares_.wait_for_change(read.meter, before->change, kLookPatience);
+      wait_for_order(read.meter, *before);
       continue;
     }
     auto usage = shared_->run(read);
@@ -105,6 +105,10 @@ Result<std::vector<NodeShare>> EscrowStore::answer(ClusterNumber cluster, const 
   return answers;
 }
 
+bool EscrowStore::wait_for_order(const store::MeterName& meter, const Shares::Look& look) {
+  return carrier_->has_threads() && shares_.wait_for_change(meter, look.change, kLookPatience);
+}
+
 // With what is on its way, here or there: the other one asks the shared store as soon as it has the answer.
 Amount EscrowStore::release(const store::MeterName& meter) {
   Amount returned = 0;
@@ -116,7 +120,7 @@ Amount EscrowStore::release(const store::MeterName& meter) {
     const auto after = shares_.look(meter, clock_.now());
     if (!after) break;
     returned += std::max<Amount>(0, before->held - before->held_and_spent - after->held + after->held_and_spent);
-    if (!after->has_order_under_way || !shares_.wait_for_change(meter, after->change, kLookPatience)) break;
+    if (!after->has_order_under_way || !wait_for_order(meter, *after)) break;
   }
   return returned;
 }

@@ -40,7 +40,7 @@ TEST_P(WholeBugs, AreFound) {
   FAIL() << base::name_of(kWholeBugNames, bug) << " is not found in " << kFoundWithin << " seeds";
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, WholeBugs, ::testing::Range(1, static_cast<int>(WholeBug::kAllCommitted) + 1));
+INSTANTIATE_TEST_SUITE_P(Each, WholeBugs, ::testing::Range(1, static_cast<int>(WholeBug::kGenerationForAll) + 1));
 
 }  // namespace
 }  // namespace mete::sim

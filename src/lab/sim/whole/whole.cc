@@ -57,6 +57,27 @@ void WholeCluster::pass(Duration length) {
   if (clock_.now() < end) clock_.set(end);
 }
 
+std::vector<escrow::NodeShare> WholeCluster::ask_others(NodeOf& asker, const escrow::ShareQuestion& question) {
+  std::vector<escrow::NodeShare> sum(question.keys.size());
+  pass(milliseconds(random_.between(0, 8)));
+  for (const auto& each : nodes_) {
+    NodeOf& node = *each;
+    const bool is_lost = asker.is_cut || node.is_cut || random_.chance(asker.lost_permille + node.lost_permille);
+    if (&node == &asker || is_lost || asker.is_doomed || node.store == nullptr || node.is_doomed) continue;
+    // It may be in the midst of something.
+    const bool was_busy = std::exchange(node.is_busy, true);
+    const auto shares = node.store->answer(0, question);
+    node.is_busy = was_busy;
+    if (!node.is_doomed) {
+      for (std::size_t i = 0; i < sum.size() && shares.has_value(); ++i) sum[i] += (*shares)[i];
+    } else if (!was_busy) {
+      bury(node);
+    }
+  }
+  pass(milliseconds(random_.between(0, 8)));
+  return sum;
+}
+
 // --- Nodes -----------------------------------------------------------------------------------------------------------
 
 WholeCluster::NodeOf* WholeCluster::any_idle() {
@@ -80,6 +101,7 @@ void WholeCluster::start(NodeOf& node) {
   parts.incarnation = node.process;
   parts.clock = node.clock.get();
   parts.has_threads = false;
+  parts.others = std::make_unique<Neighbours>(*this, node);
   auto opened = EscrowStore::open(std::move(parts));
   node.is_busy = false;
   if (node.is_doomed) {

@@ -4,7 +4,8 @@
 // hostile. Nodes are killed, lose their power, stop and start; limits are redefined, dropped and defined again.
 //
 // A call to the shared store takes time, in which other nodes work on: so that they meet there in every order. A node
-// does one thing at a time; tests/threads has many threads on one.
+// serves one client at a time; while that one waits for the shared store, the node settles what is due, and answers
+// others that ask for what it does not use. tests/threads has many threads on one.
 //
 // What is checked, in whole.cc: never over a limit; nothing lost of stocks and long windows, whatever is killed; what a
 // node decides alone is charged to it; nobody but a node sees its draws. Thread safety: one thread.
@@ -37,11 +38,14 @@ enum class WholeBug : std::uint8_t {
   kGrantedTwice,      // a draw is told as granted, of which half was
   kNothingCommitted,  // a lot that is settled goes back whole, whatever was spent of it
   kAllCommitted,      // and does not go back, whatever is left of it
+  kUndoLost,          // what a denied take had spent stays spent, where its node has settled meanwhile
+  kGenerationForAll,  // clients may charge the key whose amount is the number of a limit
 };
 inline constexpr std::string_view kWholeBugNames =
     "none|draw-without-id|take-without-id|window-without-end|slow-clock|"
     "undo-by-giving|draws-for-all|one-generation|forgotten-ids|books-lost|books-old|books-unsynced|settling-lost|"
-    "grant-invented|granted-twice|nothing-committed|all-committed";
+    "grant-invented|granted-twice|nothing-committed|all-committed|"
+    "undo-lost|generation-for-all";
 
 struct WholeReport {
   std::optional<std::string> violation;

@@ -58,6 +58,16 @@ void WholeCluster::undo_by_giving(const std::vector<Charge>& charges, const Resu
   }
 }
 
+void WholeCluster::lose_what_is_undone(const NodeOf& node, const std::vector<Charge>& charges,
+                                       const Result<core::Verdict>& verdict) {
+  if (!has(WholeBug::kUndoLost) || charges.size() < 2 || !verdict.has_value() || verdict->is_allowed) return;
+  if (!node.has_worked_on) return;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const bool is_spent = charges[i].limit == "long" && !verdict->is_violated_by(i);
+    if (is_spent) static_cast<void>(shared_->take({.charges = {&charges[i], 1}, .mode = Mode::kForce}));
+  }
+}
+
 std::vector<Charge> WholeCluster::charges_of(const std::vector<std::size_t>& places) {
   std::vector<Charge> charges;
   charges.reserve(places.size());
@@ -72,9 +82,11 @@ void WholeCluster::take(NodeOf& node) {
   const std::size_t epoch = epoch_;
   Account::Span span{clock_.now(), {}};
   with(node, [&](EscrowStore& store) {
+    node.has_worked_on = false;
     const auto verdict = store.take({.charges = charges, .mode = is_up_to ? Mode::kUpTo : Mode::kTake});
     span.told = clock_.now();
     undo_by_giving(charges, verdict);
+    lose_what_is_undone(node, charges, verdict);
     const Error dead = base::unavailable("it is dead");
     tell(node, places, charges, span, node.is_doomed ? Result<core::Verdict>(dead) : verdict, epoch);
   });
@@ -180,6 +192,25 @@ void WholeCluster::attack(NodeOf& node) {
   }
 }
 
+// The amount of that key is a number, and no bound.
+void WholeCluster::attack_generation(NodeOf& node) {
+  store::Execution execution;
+  const Charge charge{limit(random_.below(3)).name(), core::kGenerationKey, 1'000};
+  const auto try_on = [&](store::Store& store) {
+    const auto run = [&](const auto& operation) {
+      const auto answer = has(WholeBug::kGenerationForAll) ? store.run(operation, execution)
+                                                           : store::run_for_client(store, operation, execution);
+      if (answer.has_value()) violate("a client reaches the key of a generation");
+    };
+    run(core::Take{.charges = {&charge, 1}});
+    run(core::Hold{.charges = {&charge, 1}, .ttl = hours(1), .id = "generation"});
+    run(core::Give{.charges = {&charge, 1}});
+    run(core::ReadUsage{{charge.limit, charge.key}});
+  };
+  try_on(*shared_);
+  with(node, [&](EscrowStore& store) { try_on(store); });
+}
+
 void WholeCluster::ask_again_and_again() {
   if (is_over_) return;
   events_.emplace(clock_.now() + Duration(milliseconds(random_.between(1, 60))), [this] { ask_again_and_again(); });
@@ -191,7 +222,9 @@ void WholeCluster::ask_again_and_again() {
   if (choice < 80) return hold(*node);
   if (choice < 87) return settle(*node);
   if (choice < 96) return give(*node);
-  if (has_faults()) attack(*node);
+  if (!has_faults()) return;
+  if (random_.chance(200)) return attack_generation(*node);
+  attack(*node);
 }
 
 // --- Faults ----------------------------------------------------------------------------------------------------------

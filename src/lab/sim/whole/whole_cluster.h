@@ -57,6 +57,7 @@ class WholeCluster {
 
  private:
   class Link;
+  class Neighbours;
   struct NodeOf {
     std::size_t index = 0;
     std::unique_ptr<NodeClock> clock = {};
@@ -69,8 +70,10 @@ class WholeCluster {
     bool is_defining = false;  // limits that it has just dropped: it comes to an end with that
     bool is_cut = false;
     int lost_permille = 0;
-    bool has_heard = true;    // of the last limit that was dropped and defined again
-    bool has_failed = false;  // a call, since the last tend
+    bool has_heard = true;       // of the last limit that was dropped and defined again
+    bool has_failed = false;     // a call, since the last tend
+    bool is_working_on = false;  // while a client of it waits
+    bool has_worked_on = false;  // the same, since the last take of several charges began
     Account here;
   };
   struct Held {
@@ -102,6 +105,11 @@ class WholeCluster {
   Result<typename What::Answer> call(NodeOf& node, std::uint64_t process, const What& operation);
   template <class What>
   Result<typename What::Answer> carry_out(const What& operation);
+  // What the node does while a client of it waits for that call.
+  template <class What>
+  void work_on(NodeOf& node, const What& operation);
+  // Of the other nodes that can be reached.
+  std::vector<escrow::NodeShare> ask_others(NodeOf& asker, const escrow::ShareQuestion& question);
   // Of what changes a meter of clients.
   template <class What>
   void trace_call(const NodeOf& node, const What& operation, const Result<typename What::Answer>& answer) {
@@ -144,6 +152,9 @@ class WholeCluster {
   [[nodiscard]] bool is_in_doubt(const NodeOf& node, std::size_t place, std::size_t epoch) const {
     return place < kThere && (epoch != epoch_ || is_dropping_ || !node.has_heard);
   }
+  void lose_what_is_undone(const NodeOf& node, const std::vector<Charge>& charges,
+                           const Result<core::Verdict>& verdict);
+  void attack_generation(NodeOf& node);
   void undo_by_giving(const std::vector<Charge>& charges, const Result<core::Verdict>& verdict);
 
   void fault_again_and_again();
@@ -189,6 +200,37 @@ class WholeCluster::Link final : public store::StoreOf<Link> {
   const std::uint64_t process_;
 };
 
+class WholeCluster::Neighbours final : public escrow::Others {
+ public:
+  Neighbours(WholeCluster& cluster, NodeOf& node) : cluster_(cluster), node_(node) {}
+  void ask(escrow::ShareQuestion question, Done done) override { done(cluster_.ask_others(node_, question)); }
+  void set_peers(std::vector<escrow::PeerAddress> /*peers*/) override {}
+  void set_credentials(std::shared_ptr<const escrow::PeerCredentials> /*credentials*/) override {}
+
+ private:
+  WholeCluster& cluster_;
+  NodeOf& node_;
+};
+
+// Not while it changes definitions, which lie in limits of the nodes' own: one at a time does so.
+template <class What>
+void WholeCluster::work_on(NodeOf& node, const What& operation) {
+  if constexpr (std::is_same_v<What, core::Take> || std::is_same_v<What, core::Hold>) {
+    const bool is_of_nodes = core::is_reserved_limit(operation.charges[0].limit);
+    if (is_of_nodes || node.store == nullptr || node.is_working_on || node.is_defining || !random_.chance(150)) return;
+    node.is_working_on = true;
+    node.has_worked_on = true;
+    if (random_.chance(700)) {
+      note("  node " + std::to_string(node.index) + " works on");
+      node.store->tend();
+    } else {
+      const std::string& name = limit(random_.below(3)).name();
+      static_cast<void>(node.store->answer(0, {.limit = name, .keys = {std::string(kKey)}, .gives_back = true}));
+    }
+    node.is_working_on = false;
+  }
+}
+
 template <class What>
 Result<typename What::Answer> WholeCluster::call(NodeOf& node, std::uint64_t process, const What& operation) {
   const auto is_gone = [&] { return process != node.process || node.is_doomed; };
@@ -206,6 +248,7 @@ Result<typename What::Answer> WholeCluster::call(NodeOf& node, std::uint64_t pro
     return base::unavailable("the request was lost");
   }
   pass(way + late);
+  work_on(node, operation);
   if (is_gone()) return base::unavailable("the node is dead");
   auto answer = carry_out(operation);
   trace_call(node, operation, answer);
