@@ -48,9 +48,20 @@ void RedisStore::keep_book_fresh() {
     if (is_stopping_.load()) return;
     (void)refresh_book_if_changed();  // unreachable: the next round asks again
     (void)census_.go_on({.epoch = book()->epoch(), .now_us = session_.clock.floor_us()});
+    settle_meters(census_.take_unsettled());
     if (sweep_cursor == 0 && !has_leftovers_.exchange(false)) continue;
     if (sweep_cursor == 0) (void)keys_.sweep();
     sweep_cursor = sweep_leftovers(sweep_cursor).value_or(0);
+  }
+}
+
+// An error here is the next walk's, too.
+void RedisStore::settle_meters(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto meter = parse_meter_key(name);
+    const Book known = book();
+    const KnownLimit* const limit = meter ? known->find(meter->limit) : nullptr;
+    if (limit != nullptr) (void)catch_up(*limit, meter->key);
   }
 }
 

@@ -282,6 +282,7 @@ class RedisStore final : public StoreOf<RedisStore> {
   Result<void> add_usages(std::string_view limit, std::span<const std::string> names, std::vector<KeyUsage>& keys);
   Result<void> keep_meters(std::string_view limit);
   Result<std::uint64_t> sweep_leftovers(std::uint64_t cursor);
+  void settle_meters(const std::vector<std::string>& names);
 
   std::unique_ptr<Link> link_;
   const bool is_cluster_;

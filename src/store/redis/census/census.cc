@@ -23,7 +23,7 @@ constexpr std::string_view kPageKeys = "1000";
 constexpr Duration kStretch = 20ms;
 constexpr Duration kPause = 400ms;
 constexpr std::size_t kHoldsMax = 1'000'000;  // that are told apart; what is more is not counted
-constexpr std::size_t kReplyParts = 6;
+constexpr std::size_t kReplyParts = 7;
 
 std::uint64_t ns_of(Duration length) { return static_cast<std::uint64_t>(length.ns()); }
 
@@ -64,6 +64,7 @@ Result<bool> Census::count_page(const Present& present) {
   walk_.ids += static_cast<std::size_t>(page.elements[3].integer);
   add_holds(page.elements[4], walk_.open);
   add_holds(page.elements[5], walk_.expired);
+  for (const wire::RespValue& name : page.elements[6].elements) unsettled_.push_back(name.text);
   if (walk_.cursor != "0") return false;
   return ++walk_.node >= nodes;
 }

@@ -17,6 +17,8 @@
 #include <mutex>
 #include <string>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "core/statistics.h"
 #include "store/redis/client/link.h"
@@ -35,6 +37,9 @@ class Census {
   // Walks on, for a small part of the time: nothing happens if it has just been done.
   Result<void> go_on(const Present& present);
 
+  // Meters that have been found since the last call of which something has expired that stays there until somebody
+  // settles it. Not beside go_on().
+  std::vector<std::string> take_unsettled() { return std::exchange(unsettled_, {}); }
   // Of the last walk that has come to its end; before that nothing is known.
   [[nodiscard]] core::Statistics counts() const;
 
@@ -62,6 +67,7 @@ class Census {
   std::uint64_t went_on_ns_ = 0;
   bool is_walking_ = false;
   Walk walk_;
+  std::vector<std::string> unsettled_;
   std::size_t expired_ever_ = 0;
   bool has_walked_ = false;
   Holds expired_before_;  // as the last walk found them

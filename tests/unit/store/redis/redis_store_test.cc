@@ -99,6 +99,22 @@ TEST_F(RedisStoreTest, AStockOfWhichMoreIsUsedThanHeldIsKept) {
   expect_kept("before", 3);
 }
 
+// Nobody asks for the meter any more: a walk over what is there settles it.
+TEST_F(RedisStoreTest, WhatHasExpiredOfAStockInUseLeavesNoKey) {
+  limiter_.define(stock("stock").amount(10)).value();
+  limiter_.take("stock", "k", 3).value();
+  limiter_.hold({{"stock", "k", 2}}, 1h).value();
+  limiter_.take("stock", "other", 3).value();
+  limiter_.hold({{"stock", "other", 2}}, 5h).value();
+  const auto is_there = [this](const std::string& name) { return expires_in(name) != -2; };
+  server_.set_time(server_.time() + 2h);
+  const auto store = RedisStore::open(server_.patient_url(), {.clock_step_max = {}}).value();  // begins with a walk
+  EXPECT_TRUE(support::becomes_true(20s, [&] { return !is_there(held_key(meter_key("stock", "k"))); }));
+  EXPECT_TRUE(is_there(held_key(meter_key("stock", "other")))) << "it is open";
+  EXPECT_EQ(server_.call({"GET", meter_key("stock", "k")}).text.find('+'), std::string::npos);
+  EXPECT_EQ(store->usage({"stock", "k"}).value(), (Usage{3, 0, 7, 10, Duration::never()}));
+}
+
 // S4: a refund's SET drops the expiry. M2: a crash between INCR and EXPIRE leaves a key for ever.
 TEST_F(RedisStoreTest, S4_M2_EveryOperationLeavesTheExpiryThatIsNeeded) {
   const Limit limits[] = {bucket("bucket").amount(10).per(48h), window("window").amount(10).per(48h),
