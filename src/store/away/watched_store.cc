@@ -322,7 +322,7 @@ void WatchedStore::watch() {
 
 // Who may not keep anything there leaves this to those who may.
 Result<void> WatchedStore::begin() {
-  const auto begun = [this]() -> Result<void> {
+  auto begun = [this]() -> Result<void> {
     const auto identity = TRY(finder_.read(LossFinder::kIdentityKey));
     TRY(finder_.begin(identity));
     return keep_closure();
@@ -481,7 +481,7 @@ Result<void> WatchedStore::keep_closed(std::optional<Closure> kept) {
   if (is_over()) {
     TRY(learn_all());  // those that others have defined again
     if (is_over()) {
-      const auto written = finder_.write(LossFinder::kLostAtKey, Closure::kOver);
+      auto written = finder_.write(LossFinder::kLostAtKey, Closure::kOver);
       if (!written && is_unavailable(written.error())) return written;
       reopen();
       return {};
