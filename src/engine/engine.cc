@@ -35,7 +35,8 @@ bool Engine::judge(const core::Rule& rule, core::State& state, const core::Momen
 Engine::Engine(const Config& config)
     : config_(config),
       memory_(config.max_memory),
-      keyspace_(memory_),
+      remains_(memory_),
+      keyspace_(memory_, [this](Entry& entry) { clear_entry(entry); }),
       rules_(memory_),
       meters_({memory_, keyspace_, limits_, rules_, floor_, recorder_}, config.seed),
       ids_(memory_, keyspace_, config.seed, config.ids_max),

@@ -114,7 +114,8 @@ class Engine {
 
   [[nodiscard]] Result<UsagePage> scan(std::string_view limit, std::uint64_t cursor, std::size_t count, Instant now);
 
-  // Forgets all but limits and overrides, in one step: until it is done, everything else waits.
+  // Forgets all but limits and overrides, in one step, for which everything else waits: some nanoseconds for each
+  // bucket. What is forgotten is then freed a bucket at a time, until clear() returns.
   void clear();
 
   // Lets holds expire, and forgets fresh meters and old ids, in the next `buckets` buckets; each is locked for itself,
@@ -151,7 +152,30 @@ class Engine {
   struct HoldOperation;
   class Restorer;
   class Auditor;
-  class Remains;
+
+  // What entries own that were cleared: freed when nobody waits for it any more. Thread safety: every call from any
+  // thread.
+  class Remains {
+   public:
+    explicit Remains(MemoryGauge& memory) : memory_(memory) {}
+    Remains(const Remains&) = delete;
+    Remains& operator=(const Remains&) = delete;
+    ~Remains() { free(); }
+
+    void take_from(Entry& entry);
+    void free();
+
+   private:
+    struct Owned {
+      std::vector<std::unique_ptr<HoldRecord>> holds;
+      std::vector<std::unique_ptr<HeldParts>> parts;
+      std::vector<std::unique_ptr<TaggedHolds>> tagged;
+    };
+
+    MemoryGauge& memory_;
+    base::Lock lock_;  // a leaf: under the locks of buckets
+    Owned owned_;
+  };
 
   [[nodiscard]] Operation prepare(std::span<const Charge> charges) const;
   Result<void> open_all(Operation& operation, Instant now);
@@ -206,6 +230,7 @@ class Engine {
   void visit_all(const LimitRecord* redefined);
   void forget_all(std::uint32_t limit);
   void forget(Entry& entry);
+  void clear_entry(Entry& entry);
 
   bool evict(Instant now);
   // False if there is more to do in it.
@@ -218,6 +243,8 @@ class Engine {
 
   const Config config_;
   MemoryGauge memory_;
+  Remains remains_;
+  std::mutex clear_mutex_;  // taken before any bucket's lock
   Keyspace keyspace_;
   RuleTable rules_;
   LimitTable limits_;

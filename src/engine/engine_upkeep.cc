@@ -44,51 +44,52 @@ void Engine::forget(Entry& entry) {
   }
 }
 
-// What entries own, taken from them so that it can be freed when they are gone, and nobody waits any more.
-class Engine::Remains {
- public:
-  explicit Remains(MemoryGauge& memory) : memory_(memory) {}
-  Remains(const Remains&) = delete;
-  Remains& operator=(const Remains&) = delete;
-  ~Remains() {
-    for (const auto& hold : holds_) memory_.subtract(hold->bytes());
-    for (const auto& tagged : tagged_) memory_.subtract(HoldTags::bytes_of(*tagged));
+void Engine::Remains::take_from(Entry& entry) {
+  const std::lock_guard guard(lock_);
+  if (entry.space.type() == EntryType::kOperation) {
+    auto record = entry.load<OperationRecord>();
+    if (record.hold == nullptr) return;
+    owned_.holds.emplace_back(record.hold);
+    record.hold = nullptr;
+    entry.store(record);
+  } else if (entry.space.type() == EntryType::kHeldParts) {
+    owned_.parts.emplace_back(entry.load<HeldParts*>());
+    entry.store<HeldParts*>(nullptr);
+  } else if (entry.space.type() == EntryType::kTag) {
+    owned_.tagged.emplace_back(entry.load<TaggedHolds*>());
+    entry.store<TaggedHolds*>(nullptr);
   }
+}
 
-  void take_from(Entry& entry) {
-    if (entry.space.type() == EntryType::kOperation) {
-      auto record = entry.load<OperationRecord>();
-      if (record.hold == nullptr) return;
-      holds_.emplace_back(record.hold);
-      record.hold = nullptr;
-      entry.store(record);
-    } else if (entry.space.type() == EntryType::kHeldParts) {
-      parts_.emplace_back(entry.load<HeldParts*>());
-      entry.store<HeldParts*>(nullptr);
-    } else if (entry.space.type() == EntryType::kTag) {
-      tagged_.emplace_back(entry.load<TaggedHolds*>());
-      entry.store<TaggedHolds*>(nullptr);
-    }
+void Engine::Remains::free() {
+  Owned owned;
+  {
+    const std::lock_guard guard(lock_);
+    std::swap(owned, owned_);
   }
+  for (const auto& hold : owned.holds) memory_.subtract(hold->bytes());
+  for (const auto& tagged : owned.tagged) memory_.subtract(HoldTags::bytes_of(*tagged));
+}
 
- private:
-  MemoryGauge& memory_;
-  std::vector<std::unique_ptr<HoldRecord>> holds_;
-  std::vector<std::unique_ptr<HeldParts>> parts_;
-  std::vector<std::unique_ptr<TaggedHolds>> tagged_;
-};
+void Engine::clear_entry(Entry& entry) {
+  if (entry.space.type() == EntryType::kOverride) return;
+  remains_.take_from(entry);
+  forget(entry);
+}
 
-// A hold, its parts and its tag lie in different buckets: whoever saw one without the others would be misled.
+// A hold, its parts and its tag lie in different buckets: whoever saw one without the others would be misled. So all
+// are of the past at once, and each bucket is cleared when it is visited next. One at a time: a bucket that has missed
+// two rounds would look like one that has missed none.
 void Engine::clear() {
-  Remains remains(memory_);
-  Keyspace::GuardEveryOne guard(keyspace_);
-  recorder_.tell(ClearChange(), Durable::kAlways);
-  guard.visit([&](Entry& entry) {
-    if (entry.space.type() == EntryType::kOverride) return;
-    remains.take_from(entry);
-    forget(entry);
-  });
-  open_holds_.store(0, std::memory_order_relaxed);
+  const std::lock_guard one_at_a_time(clear_mutex_);
+  {
+    Keyspace::GuardEveryOne guard(keyspace_);
+    recorder_.tell(ClearChange(), Durable::kAlways);
+    guard.clear();
+    open_holds_.store(0, std::memory_order_relaxed);
+  }
+  keyspace_.visit_all([](const Entry& /*entry*/) {});
+  remains_.free();
 }
 
 void Engine::sweep(std::size_t buckets, Instant now) {

@@ -124,6 +124,26 @@ class ExpiringHolds(frame.Case):
                 time.sleep(0.01)
 
 
+class Flush(frame.Case):
+    by = frame.ADMIN
+    what = "FLUSHALL of many holds"
+    has_passwords = False
+
+    def prepare(self, server):
+        with server.resp() as admin:
+            admin.line("LIMIT SET jobs STOCK 2000000")
+            frame.send_all(admin, (("HOLD", "jobs", f"k{number}", "TTL", "1h", "ID", f"h{number}", "TAG", f"t{number}")
+                                   for number in range(700_000 if frame.is_long else 20_000)))
+
+    def play(self, target, is_over):
+        with target.resp() as admin:
+            time.sleep(0.5)
+            assert admin.ask("FLUSHALL") == "OK"
+            assert admin.ask("HOLDS", "TAG", "t1") == []
+        while not is_over():
+            time.sleep(0.01)
+
+
 class Waiters(frame.Case):
     by = frame.USE
     what = "many takes that wait, and gives beside them"
@@ -197,7 +217,8 @@ class WaitersOfAStoreElsewhere(frame.Case):
 
     def check_beside(self, target):
         def commands():
-            return frame.Moment(self.far, 0, self.far.ask_http("GET", "/metrics").body.decode(), {}).metric("mete_commands_total")
+            metrics = self.far.ask_http("GET", "/metrics").body.decode()
+            return frame.Moment(self.far, 0, metrics, {}).metric("mete_commands_total")
 
         before, began = commands(), time.monotonic()
         time.sleep(1)
@@ -247,5 +268,6 @@ class IdBudget(frame.Case):
     def check_beside(self, target):
         with target.use() as client:
             harness.wait_until(lambda: isinstance(client.ask("HOLD", "greedy", "k", "TTL", "1h"), harness.Failure))
-            refused = sum(isinstance(client.ask("HOLD", "modest", "k", "TTL", "1h"), harness.Failure) for _ in range(100))
+            holds = [client.ask("HOLD", "modest", "k", "TTL", "1h") for _ in range(100)]
+        refused = sum(isinstance(answer, harness.Failure) for answer in holds)
         yield "holds of others that were refused, of a hundred", refused, 0

@@ -248,8 +248,8 @@ def _make_certificate(test):
     folder = tempfile.TemporaryDirectory()
     test.addCleanup(folder.cleanup)
     files = [f"{folder.name}/{name}.pem" for name in ("certificate", "key")]
-    harness.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                "-subj", "/CN=localhost", "-out", files[0], "-keyout", files[1])
+    harness.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                "2", "-subj", "/CN=localhost", "-out", files[0], "-keyout", files[1])
     return ["--tls-cert", files[0], "--tls-key", files[1]]
 
 

@@ -339,7 +339,8 @@ class WaitingOverHttp(Doors):
         self.start("--waiters-max", "1")
         self.full_stock()
         st = [{"limit": "st", "key": "k"}]
-        for body, status in (({"charges": st, "wait": "soon"}, 400), ({"charges": st, "wait": "1s", "mode": "peek"}, 400),
+        for body, status in (({"charges": st, "wait": "soon"}, 400),
+                             ({"charges": st, "wait": "1s", "mode": "peek"}, 400),
                              ({"charges": [{"limit": "nope", "key": "k"}], "wait": "30s"}, 404)):
             self.assertEqual(self.post(body).status, status, body)
         takes = harness.ask_http(self.server.http(), "POST", "/v1/takes", [{"charges": st, "wait": "1s"}])

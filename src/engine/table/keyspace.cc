@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/check.h"
 
 namespace mete::engine {
 
-Keyspace::Keyspace(MemoryGauge& memory) : memory_(memory), slab_(memory) {
+Keyspace::Keyspace(MemoryGauge& memory, ClearEntry clear_entry)
+    : memory_(memory), clear_entry_(std::move(clear_entry)), slab_(memory) {
   constexpr std::size_t kBytes = kFirstSegmentBuckets * sizeof(Bucket);
   segment_pages_[0] = base::Pages::map(kBytes);
   CHECK(segment_pages_[0].data() != nullptr);
@@ -117,6 +119,11 @@ Keyspace::Slots Keyspace::drain(Bucket& first) {
   return slots;
 }
 
+void Keyspace::clear(Bucket& bucket) {
+  for (const Slab::Reference reference : references_of(bucket)) clear_entry_(*entry_at(reference));
+  bucket.is_odd_round = is_odd_round_.load(std::memory_order_relaxed) ? 1 : 0;
+}
+
 void Keyspace::adjust_size() {
   if (!resize_lock_.try_lock()) return;  // somebody else is at it
   const std::lock_guard guard(resize_lock_, std::adopt_lock);
@@ -150,6 +157,8 @@ bool Keyspace::split_bucket() {
   Bucket& bucket = bucket_at(count - unsplit);
   Bucket& sibling = bucket_at(count);  // nobody else can reach it before the count says so
   const std::lock_guard guard(bucket.lock);
+  bring_up_to_date(bucket);
+  sibling.is_odd_round = bucket.is_odd_round;
   for (const Slot slot : drain(bucket)) {
     const bool moves = (entry_at(slot.reference)->hash_low & unsplit) != 0;
     CHECK(link(moves ? sibling : bucket, slot));
@@ -163,6 +172,8 @@ void Keyspace::merge_bucket() {
   Bucket& bucket = bucket_at(last - std::bit_floor(last));
   Bucket& sibling = bucket_at(last);
   const std::scoped_lock guard(bucket.lock, sibling.lock);
+  bring_up_to_date(bucket);
+  bring_up_to_date(sibling);
   for (const Slot slot : drain(sibling)) CHECK(link(bucket, slot));
   bucket_count_.store(last, std::memory_order_release);
   memory_.subtract(sizeof(Bucket));
@@ -176,9 +187,10 @@ Keyspace::GuardAll::GuardAll(Keyspace& keyspace, std::span<const std::uint64_t> 
     const bool is_current = std::all_of(hashes.begin(), hashes.end(), [&](std::uint64_t hash) {
       return index_of(hash, count_now) == index_of(hash, count_before);
     });
-    if (is_current) return;
+    if (is_current) break;
     unlock();
   }
+  for (Bucket* bucket : buckets_) keyspace_.bring_up_to_date(*bucket);
 }
 
 void Keyspace::GuardAll::lock(std::span<const std::uint64_t> hashes, std::uint32_t bucket_count) {
@@ -200,7 +212,11 @@ void Keyspace::GuardAll::unlock() {
 // The order of a resize: first its lock, which keeps the number of buckets, then theirs.
 Keyspace::GuardEveryOne::GuardEveryOne(Keyspace& keyspace) : keyspace_(keyspace) {
   keyspace_.resize_lock_.lock();
-  for (std::uint32_t i = 0; i < keyspace_.bucket_count(); ++i) keyspace_.bucket_at(i).lock.lock();
+  for (std::uint32_t i = 0; i < keyspace_.bucket_count(); ++i) {
+    Bucket& bucket = keyspace_.bucket_at(i);
+    bucket.lock.lock();
+    keyspace_.bring_up_to_date(bucket);
+  }
 }
 
 Keyspace::GuardEveryOne::~GuardEveryOne() {

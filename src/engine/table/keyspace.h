@@ -16,6 +16,9 @@
 //
 // Locking: operations lock all the buckets they need at once, in ascending order (GuardAll). A split or a merge holds
 // the lock of the bucket that it changes, so whoever holds a bucket's lock sees its hashes stay.
+//
+// Clearing is one step, and does not touch the entries: from then on all buckets are of the round before, and whoever
+// locks one of these first has it cleared. So nobody meets an entry from before.
 #pragma once
 
 #include <array>
@@ -24,6 +27,7 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -46,7 +50,10 @@ class Keyspace {
   class GuardAll;       // holds those of several
   class GuardEveryOne;  // holds all there are
 
-  explicit Keyspace(MemoryGauge& memory);
+  // Clears an entry that is of the round before: erases it, or leaves it there.
+  using ClearEntry = std::function<void(Entry& entry)>;
+
+  explicit Keyspace(MemoryGauge& memory, ClearEntry clear_entry = nullptr);
   Keyspace(const Keyspace&) = delete;
   Keyspace& operator=(const Keyspace&) = delete;
   ~Keyspace();
@@ -120,10 +127,12 @@ class Keyspace {
     base::Lock lock;
     Slab::Reference overflow;  // another bucket of which only the lock is unused, or none
     std::array<std::uint8_t, kSlots> tags;
-    std::uint8_t count;
+    std::uint8_t count : 7;
+    std::uint8_t is_odd_round : 1;  // of clearing; not of an overflow
     std::array<Slab::Reference, kSlots> references;
   };
   static_assert(sizeof(Bucket) == 64);
+  static_assert(kSlots < 128);
   static constexpr std::uint32_t kBucketUnits = sizeof(Bucket) / Slab::kUnitBytes;
 
   static std::uint32_t reverse_bits(std::uint32_t bits);
@@ -174,15 +183,23 @@ class Keyspace {
   void adjust_size_if_wanted() {
     if (wants_resize_.load(std::memory_order_relaxed)) adjust_size();
   }
+  // For whoever has just locked a bucket, and knows that its hashes stay.
+  void bring_up_to_date(Bucket& bucket) {
+    if ((bucket.is_odd_round != 0) != is_odd_round_.load(std::memory_order_relaxed)) [[unlikely]]
+      clear(bucket);
+  }
+  void clear(Bucket& bucket);
   void adjust_size();
   bool split_bucket();
   void merge_bucket();
 
   MemoryGauge& memory_;
+  const ClearEntry clear_entry_;
   Slab slab_;
   std::array<std::atomic<Bucket*>, kSegments> segments_{};
   std::atomic<std::uint32_t> bucket_count_{kFirstSegmentBuckets};
   std::atomic<bool> wants_resize_{false};
+  std::atomic<bool> is_odd_round_{false};  // changes while all buckets are locked
   std::atomic<std::size_t> total_{0};
   std::array<std::atomic<std::size_t>, kEntryTypes> counts_{};
 
@@ -237,6 +254,12 @@ class Keyspace::GuardEveryOne {
   GuardEveryOne& operator=(const GuardEveryOne&) = delete;
   ~GuardEveryOne();
 
+  // Begins the next round of clearing.
+  void clear() {
+    auto& is_odd_round = keyspace_.is_odd_round_;
+    is_odd_round.store(!is_odd_round.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+
   // Calls visit(entry) for each entry; as in visit_bucket, it may erase what it is given.
   template <class Visit>
   void visit(Visit visit) {
@@ -259,9 +282,10 @@ inline Keyspace::Guard::Guard(Keyspace& keyspace, std::uint64_t hash) : keyspace
     bucket_ = &keyspace.bucket_at(index);
     bucket_->lock.lock();
     const std::uint32_t count_now = keyspace.bucket_count_.load(std::memory_order_acquire);
-    if (count_now == count_before || index_of(hash, count_now) == index) return;
+    if (count_now == count_before || index_of(hash, count_now) == index) break;
     bucket_->lock.unlock();
   }
+  keyspace.bring_up_to_date(*bucket_);
 }
 
 // Reads the bucket without its lock, which would cost more than the hint is worth. What it reads may be out of date, or

@@ -59,8 +59,14 @@ class KeyspaceTest : public ::testing::Test {
     for (std::uint32_t i = 0; i < 2 * keyspace_.bucket_count(); ++i) (void)find(i, 0);
   }
 
+  void clear() { Keyspace::GuardEveryOne(keyspace_).clear(); }
+
   MemoryGauge memory_{0};
-  Keyspace keyspace_{memory_};
+  std::size_t cleared_ = 0;
+  Keyspace keyspace_{memory_, [this](Entry& entry) {
+                       ++cleared_;
+                       keyspace_.erase(entry.hash_low, &entry);
+                     }};
 };
 
 TEST_F(KeyspaceTest, GrowsFromOneTo200kAndBack) {
@@ -223,6 +229,42 @@ TEST(Keyspace, RefusesAtTheCeilingAndGoesOnAfterIt) {
   EXPECT_EQ(keyspace.insert(hash_of(count), kSpace, numbered_key(count), 16), nullptr);
   EXPECT_NE(keyspace.insert(hash_of(count), kSpace, numbered_key(count), 16, Slab::Ceiling::kIgnore), nullptr);
   EXPECT_EQ(keyspace.entry_count(), count + 1);
+}
+
+// One step, however much there is; a bucket is cleared by whoever locks it next.
+TEST_F(KeyspaceTest, ClearingTakesNoTimeForTheEntries) {
+  constexpr std::uint64_t kEntries = 20'000;
+  for (std::uint64_t i = 0; i < kEntries; ++i) insert(hash_of(i), i);
+  settle();
+  clear();
+  EXPECT_EQ(cleared_, 0U);
+  EXPECT_FALSE(find(hash_of(1), 1).has_value());
+  EXPECT_GT(cleared_, 0U);
+  EXPECT_LT(cleared_, 100U) << "a bucket's, and those of some that were merged";
+  insert(hash_of(2), 2);
+  EXPECT_EQ(find(hash_of(2), 2), 2U);
+  EXPECT_EQ(walk(), (std::map<std::uint64_t, int>{{2, 1}}));
+  EXPECT_EQ(cleared_, kEntries);
+  EXPECT_EQ(keyspace_.entry_count(), 1U);
+}
+
+// The table grows and shrinks in the middle of a round: what is from before comes to nobody's sight.
+TEST_F(KeyspaceTest, ClearedBucketsCanBeSplitAndMerged) {
+  for (std::uint64_t i = 0; i < 100'000; ++i) insert(hash_of(i), i);
+  clear();
+  std::map<std::uint64_t, int> expected;
+  for (std::uint64_t i = 100'000; i < 250'000; ++i) {
+    insert(hash_of(i), i);
+    expected[i] = 1;
+  }
+  EXPECT_EQ(walk(), expected);
+  EXPECT_EQ(cleared_, 100'000U);
+  clear();
+  settle();
+  EXPECT_TRUE(walk().empty());
+  EXPECT_EQ(keyspace_.entry_count(), 0U);
+  insert(hash_of(1), 1);
+  EXPECT_EQ(walk().size(), 1U);
 }
 
 TEST_F(KeyspaceTest, AGuardLocksEachBucketOnce) {
