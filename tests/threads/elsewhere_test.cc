@@ -84,7 +84,7 @@ class ElsewhereThreads : public ::testing::Test {
 
 // Threads wait for their answers, and what they start is carried out on fibers meanwhile.
 TEST_F(ElsewhereThreads, TogetherTheyGetTheLimitAndNoMore) {
-  constexpr Amount kAmount = kThreads * kTakesOfThread;  // Half of what they want.
+  constexpr Amount kAmount = Amount{kThreads} * kTakesOfThread;  // Half of what they want.
   limiter_.define(stock("api").amount(kAmount)).value();
   std::atomic<Amount> admitted{0};
   std::atomic<int> completed{0};

@@ -59,7 +59,8 @@ struct Config {
   std::vector<std::string> resp = {"127.0.0.1:6380"};
   std::vector<std::string> http = {"127.0.0.1:8380"};
   std::vector<std::string> grpc = {};
-  std::string envoy_config;  // the folder of envoyproxy/ratelimit's rules; empty: there are none
+  std::string envoy_config;             // the folder of envoyproxy/ratelimit's rules; empty: there are none
+  bool envoy_response_headers = false;  // answers bring RateLimit headers for the response
   bool insecure = false;
   // Where the state lives; store_location() tells which of the two.
   std::string data = "./mete-data";
@@ -85,7 +86,9 @@ struct Config {
   std::size_t threads = 0;  // 0: one for every two cores
   std::size_t max_connections = 10'000;
   Duration authentication_timeout = std::chrono::seconds(10);
-  Duration idle_timeout;  // zero: connections may be idle for ever
+  Duration idle_timeout;         // zero: connections may be idle for ever
+  Duration grpc_connection_age;  // zero: connections of gRPC may be of any age
+  Duration drain_time;           // between a signal to stop and the end of listening
   // Per connection. A client that goes beyond one of these is told so and disconnected, but for the next two.
   std::size_t query_buffer_max = std::size_t{32} << 20;
   std::size_t bulk_max = std::size_t{1} << 20;

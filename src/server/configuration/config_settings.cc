@@ -78,6 +78,16 @@ constexpr Setting kSettings[] = {
      between(1000, kDayMs)},
     {"server.idle_timeout", kDuration, &Config::idle_timeout, kAtStart,
      "A connection that is silent for so long is closed; 0: never", zero_or(1000, 365 * kDayMs)},
+    {"server.grpc_connection_age", kDuration, &Config::grpc_connection_age, kAtStart,
+     "A connection of gRPC of about this age is ended once its calls are answered (GOAWAY), so that clients spread "
+     "over "
+     "servers that were added; 0: never",
+     zero_or(1000, 365 * kDayMs)},
+    {"server.drain_time", kDuration, &Config::drain_time, kAtStart,
+     "After SIGTERM the server says for so long that it is not ready, and serves on, before it stops: those who send "
+     "it "
+     "requests look elsewhere meanwhile",
+     zero_or(1, kDayMs)},
     {"server.query_buffer_max", kSize, &Config::query_buffer_max, kAtStart,
      "Bytes of one RESP command, and of all that a client has sent ahead", between(16 * kKib, kGib)},
     {"server.bulk_max", kSize, &Config::bulk_max, kAtStart, "Bytes of one argument of a RESP command",
@@ -153,6 +163,11 @@ constexpr Setting kSettings[] = {
      "The folder with the rules of envoyproxy/ratelimit, or a file of them: what Envoy asks by gRPC; they are read "
      "again when they change",
      kAnyRange, "", "envoy"},
+    {"envoy.response_headers", kBoolean, &Config::envoy_response_headers, kAtStart,
+     "What Envoy is answered has RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset for its client, of the "
+     "tightest "
+     "descriptor",
+     kAnyRange, "", "envoy-response-headers"},
     {"escrow.shared", kUrl, &Config::escrow_shared, kAtStart,
      "The store that the nodes of a cluster share, as \"etcd://127.0.0.1:2379\"; limits of scope escrow are decided "
      "from shares that are drawn from it"},

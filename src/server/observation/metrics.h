@@ -88,7 +88,8 @@ class alignas(64) LoopMetrics final : public DecisionObserver {
   Counter command_errors;
   Counter http_requests;
   Counter grpc_calls;
-  Counter grpc_late;  // calls whose answer came after their time
+  Counter grpc_late;                  // calls whose answer came after their time
+  std::array<Counter, 17> grpc_ends;  // of calls, by their status
   Counter protocol_errors;
   LatencyHistogram latency;
 

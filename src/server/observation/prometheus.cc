@@ -198,6 +198,13 @@ void expose_cluster(std::string& text, const escrow::ClusterStatus& status) {
   expose_shares(text, status.shares);
 }
 
+// As gRPC writes them, from 0 on.
+constexpr std::array<std::string_view, 17> kGrpcStatuses = {
+    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
+
 void expose_traffic(std::string& text, const Service& service, const Readings& readings) {
   single(text, "mete_connections", "gauge", "Open connections.", readings.connections);
   single(text, "mete_connections_accepted_total", "counter", "Connections accepted.",
@@ -227,6 +234,11 @@ void expose_traffic(std::string& text, const Service& service, const Readings& r
   single(text, "mete_grpc_calls_total", "counter", "Calls by gRPC.", readings.grpc_calls);
   single(text, "mete_grpc_late_total", "counter",
          "Calls by gRPC whose answer came after their deadline, and was dropped.", readings.grpc_late);
+  family(text, "mete_grpc_ends_total", "counter", "Calls by gRPC that have ended, by their status.");
+  for (std::size_t status = 0; status < kGrpcStatuses.size(); ++status) {
+    text +=
+        fmt::format("mete_grpc_ends_total{{status=\"{}\"}} {}\n", kGrpcStatuses[status], readings.grpc_ends[status]);
+  }
   single(text, "mete_waiting_takes", "gauge", "Takes that wait until they fit.", service.waits.size());
 }
 

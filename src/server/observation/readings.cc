@@ -68,6 +68,9 @@ Readings read(const Service& service) {
     readings.http_requests += metrics.http_requests.get();
     readings.grpc_calls += metrics.grpc_calls.get();
     readings.grpc_late += metrics.grpc_late.get();
+    for (std::size_t status = 0; status < readings.grpc_ends.size(); ++status) {
+      readings.grpc_ends[status] += metrics.grpc_ends[status].get();
+    }
     readings.protocol_errors += metrics.protocol_errors.get();
     for (std::size_t bucket = 0; bucket < readings.latency_counts.size(); ++bucket) {
       readings.latency_counts[bucket] += metrics.latency.count(bucket);

@@ -34,6 +34,7 @@ struct Readings {
   std::uint64_t http_requests = 0;
   std::uint64_t grpc_calls = 0;
   std::uint64_t grpc_late = 0;
+  std::array<std::uint64_t, 17> grpc_ends{};
   std::uint64_t protocol_errors = 0;
   std::array<std::uint64_t, LatencyHistogram::kBuckets + 1> latency_counts{};
   std::uint64_t latency_sum_ns = 0;

@@ -78,7 +78,10 @@ Doors::Doors(Service& service, base::Log& log, envoy::RuleBook* rules, std::shar
       grpc_hooks_{.why_not_ready = [&service] { return service.why_not_ready(); },
                   .doorkeeper = &service.doorkeeper,
                   .waits = &service.waits,
-                  .rules = rules},
+                  .rules = rules,
+                  .adds_response_headers = service.config.envoy_response_headers,
+                  .connection_age = service.config.grpc_connection_age,
+                  .slow_ns = &service.slow_threshold_ns},
       tls_(std::move(tls)) {}
 
 Result<void> Doors::open() {
@@ -234,6 +237,10 @@ std::unique_ptr<net::Session> Doors::make_grpc_session(Worker& worker, std::uint
   reports.wrong_password = wrong_password_reporter(address);
   reports.protocol_error = [this, address](std::string_view reason) {
     service_.security.note_protocol_error(address, reason);
+  };
+  reports.slow = [this, address](std::string_view path, std::int64_t elapsed_ns) {
+    service_.slow_log.add(
+        {0, service_.store.now().unix_seconds(), elapsed_ns / 1000, {std::string(path)}, address, {}});
   };
   const GrpcClient client{.source = source, .is_reserved = is_reserved};
   return std::make_unique<GrpcSession>(service_.store, grpc_hooks_, worker.metrics, std::move(later),

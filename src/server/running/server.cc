@@ -81,7 +81,7 @@ class Server::Signals final : public net::EventHandler {
       if (info.ssi_signo == SIGHUP) {
         server_.reloads_.reload();
       } else {
-        server_.service_.shut_down();
+        server_.drain();
       }
     }
   }
@@ -109,6 +109,7 @@ Server::Server(ConfigSources sources, Startup startup, base::Log& log)
       log_(log),
       store_(std::move(startup.store)),
       watched_(startup.watched),
+      drain_time_(startup.config.drain_time),
       node_(startup.node),
       service_(*store_, startup.config, make_workers(startup.config, *store_)),
       doors_(service_, log, startup.config.envoy_config.empty() ? nullptr : &rules_, std::move(startup.tls)),
@@ -263,6 +264,16 @@ void Server::start_workers() {
   for (std::size_t index = 1; index < service_.workers.size(); ++index) {
     threads_.emplace_back([&worker = *service_.workers[index]] { worker.run(); });
   }
+}
+
+// Whoever asks how it does is told not to send anything more here; what comes all the same is served. A second signal
+// is no reason to wait on.
+void Server::drain() {
+  if (is_stopping_ || drain_time_ == Duration() || std::exchange(is_draining_, true)) return stop();
+  service_.is_ready = false;
+  notify_manager("STOPPING=1");
+  log_.info("not ready any more: stopping soon", {{"in_ms", drain_time_.ms()}});
+  service_.workers[0]->loop.after(drain_time_, [this] { stop(); });
 }
 
 void Server::stop() {

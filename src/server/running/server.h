@@ -45,6 +45,7 @@ class Server {
 
   Result<void> prepare();
   void start_workers();
+  void drain();
   void stop();
   void stop_worker(Worker& worker);
   void note_stopped(Worker& worker);
@@ -60,7 +61,8 @@ class Server {
   base::Log& log_;
   std::unique_ptr<FileLimits> store_;
   store::WatchedStore* watched_;  // inside of it; null: the state is in this process
-  escrow::EscrowStore* node_;     // the same; null: this server is no node of a cluster
+  const Duration drain_time_;
+  escrow::EscrowStore* node_;  // the same; null: this server is no node of a cluster
   Service service_;
   envoy::RuleBook rules_;
   Doors doors_;
@@ -70,6 +72,7 @@ class Server {
   std::unique_ptr<WatchedFiles> watched_rules_;
   std::vector<std::thread> threads_;  // of all workers but the first
   bool is_stopping_ = false;
+  bool is_draining_ = false;
   // What look_after() has seen last, on the first loop.
   journal::DiskRoom::Level room_ = journal::DiskRoom::Level::kPlenty;
   std::atomic<bool> has_failed_full_{false};  // the disk had no room when it failed

@@ -21,11 +21,11 @@ class Crowd {
   bool wait() {
     std::unique_lock lock(mutex_);
     if (++come_ == wanted_) changed_.notify_all();
-    return changed_.wait(lock, kPatience, [this] { return come_ >= wanted_; });
+    return changed_.wait(lock, patience_, [this] { return come_ >= wanted_; });
   }
 
  private:
-  const Deadline kPatience = Deadline::in(std::chrono::seconds(20));
+  const Deadline patience_ = Deadline::in(std::chrono::seconds(20));
   const std::size_t wanted_;
   std::mutex mutex_;
   Signal changed_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/monotonic.h"
+#include "base/random.h"
 #include "server/doors/turn.h"
 #include "wire/text.h"
 
@@ -46,7 +47,8 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
         reports(std::move(with_reports)),
         client(with_client),
         server(needs_password() ? wire::GrpcServer::kStrangerBounds : wire::GrpcServer::kClientBounds),
-        has_all_bounds(!needs_password()) {}
+        has_all_bounds(!needs_password()),
+        too_old_at_ns(end_of_age()) {}
 
   [[nodiscard]] bool needs_password() const { return hooks.doorkeeper != nullptr && hooks.doorkeeper->is_needed(); }
   // Whether the client has shown a password that is still valid.
@@ -112,7 +114,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     const wire::GrpcCall& call = *begun;
     const GrpcMethod* const method = find_grpc_method(call.path);
     if (method == nullptr) {
-      return server.finish(stream, Status::kUnimplemented, "there is no method " + call.path);
+      return end_call(stream, Status::kUnimplemented, "there is no method " + call.path);
     }
     const bool is_open_to_all = method->access == Access::kAnyone;
     if (!is_open_to_all && !admit(stream, *method, call)) return;
@@ -129,11 +131,11 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
   bool admit(std::int32_t stream, const GrpcMethod& method, const wire::GrpcCall& call) {
     if (needs_password() && !look_at_password(stream, call)) return false;
     if (client.is_reserved && is_stranger()) {
-      server.finish(stream, Status::kResourceExhausted, "all connections are taken: this one is kept for the admin");
+      end_call(stream, Status::kResourceExhausted, "all connections are taken: this one is kept for the admin");
       return false;
     }
     if (needs_password() && !allows(known.identity.role, method.access)) {
-      server.finish(stream, Status::kPermissionDenied, "NOPERM this password may look, and not use limits");
+      end_call(stream, Status::kPermissionDenied, "NOPERM this password may look, and not use limits");
       return false;
     }
     return true;
@@ -142,7 +144,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
   bool look_at_password(std::int32_t stream, const wire::GrpcCall& call) {
     const auto token = bearer_token(call.authorization);
     if (!token) {
-      server.finish(stream, Status::kUnauthenticated, "NOAUTH send the password as authorization: Bearer PASSWORD");
+      end_call(stream, Status::kUnauthenticated, "NOAUTH send the password as authorization: Bearer PASSWORD");
       return false;
     }
     if (!is_known() || Authentication::credential_of(*token) != known.identity.credential) {
@@ -171,11 +173,11 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
                                     "looked at; try again in " +
                                         std::to_string(admission.wait.seconds()) + "s"
                                   : "WRONGPASS the token is not a password here";
-    if (!later.after) return server.finish(stream, Status::kUnauthenticated, words);
+    if (!later.after) return end_call(stream, Status::kUnauthenticated, words);
     later.after(kWrongPasswordDelay, [stream, words, weak = weak_from_this()] {
       const auto talk = weak.lock();
       if (!talk) return;
-      talk->server.finish(stream, Status::kUnauthenticated, words);
+      talk->end_call(stream, Status::kUnauthenticated, words);
       talk->wake();
     });
   }
@@ -187,7 +189,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     if (call.ending) return;
     if (++call.messages_seen > 1 && !call.method->has_many_requests) {
       forget(stream);
-      return server.finish(stream, Status::kInternal, "the method takes one message");
+      return end_call(stream, Status::kInternal, "the method takes one message");
     }
     call.messages.push_back(std::move(message));
     work_on(stream, call);
@@ -444,6 +446,26 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     return false;
   }
 
+  // Whatever has become of it.
+  void end_call(std::int32_t stream, Status status, std::string_view words = {}) {
+    metrics.grpc_ends.at(static_cast<std::size_t>(status)).add();
+    server.finish(stream, status, words);
+  }
+
+  // Calls of many messages last as long as their clients like.
+  void note_time(const CallUnderWay& call) const {
+    if (!reports.slow || hooks.slow_ns == nullptr || call.method->has_many_requests || call.method->is_watch) return;
+    const auto elapsed_ns = static_cast<std::int64_t>(base::monotonic_ns() - call.begun_ns);
+    if (elapsed_ns >= hooks.slow_ns->load(std::memory_order_relaxed)) reports.slow(call.method->path, elapsed_ns);
+  }
+
+  // When the connection is too old; 0: never. Up to a tenth later, so that those that were opened together do not end
+  // together.
+  [[nodiscard]] std::uint64_t end_of_age() const {
+    const auto age_ns = static_cast<std::uint64_t>(hooks.connection_age.ns());
+    return age_ns == 0 ? 0 : base::monotonic_ns() + age_ns + base::random_number() % (age_ns / 10 + 1);
+  }
+
   // Behind what is held of its answers; the first end counts.
   void finish(std::int32_t stream, Status status, std::string_view words = {}) {
     const auto found = calls.find(stream);
@@ -451,8 +473,9 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
       if (!found->second.ending) found->second.ending = {status, std::string(words)};
       return;
     }
+    if (found != calls.end()) note_time(found->second);
     calls.erase(stream);
-    server.finish(stream, status, words);
+    end_call(stream, status, words);
     has_answered_a_call = has_answered_a_call || status == Status::kOk;
   }
 
@@ -522,6 +545,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
   Shown known = {};  // the password that was right last
   wire::GrpcServer server;
   bool has_all_bounds;  // those of clients that are no strangers
+  const std::uint64_t too_old_at_ns;
   std::unordered_map<std::int32_t, CallUnderWay> calls;
   std::deque<std::int32_t> waiting;  // that are put off; some may have gone
   std::uint64_t turn_ends_ns = 0;
@@ -558,6 +582,8 @@ GrpcSession::Received GrpcSession::receive(std::string_view input, base::Output&
     talk.metrics.protocol_errors.add();
     if (talk.reports.protocol_error) talk.reports.protocol_error("this is no HTTP/2, or against its rules");
   }
+  // A connection on which nothing comes is in nobody's way.
+  if (talk.too_old_at_ns != 0 && started_ns >= talk.too_old_at_ns && !talk.is_draining) talk.drain();
   Received received{.consumed = input.size(), .next = write(output, output_max)};
   received.is_question_answered = std::exchange(talk.has_answered_a_call, false);
   if (!is_good || talk.server.is_over()) received.next = Next::kClose;

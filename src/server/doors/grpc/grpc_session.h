@@ -54,6 +54,7 @@ struct GrpcClient {
 struct GrpcReports {
   std::function<void(Admission::Outcome outcome)> wrong_password;
   std::function<void(std::string_view reason)> protocol_error;
+  std::function<void(std::string_view path, std::int64_t elapsed_ns)> slow;
 };
 
 class GrpcSession final : public net::Session {

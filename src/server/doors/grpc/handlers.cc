@@ -131,6 +131,7 @@ std::vector<GrpcAnswer<proto::TakeAnswer>> grpc_takes(GrpcContext& context,
   }
   take_all(context.store, takes);
   std::vector<GrpcAnswer<proto::TakeAnswer>> answers;
+  answers.reserve(requests.size());
   for (const ListedTake& each : takes) answers.emplace_back(answer_of(context, each.take, each.answer));
   if (failure) answers.emplace_back(*std::move(failure));
   return answers;

@@ -4,6 +4,7 @@
 
 #include <mete/result.h>
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <span>
@@ -26,9 +27,13 @@ class RuleBook;
 // What the calls need of the server around them. All of it may be called from any thread.
 struct GrpcHooks {
   std::function<std::optional<std::string>()> why_not_ready;
-  Doorkeeper* doorkeeper = nullptr;  // none: everyone is an admin
-  WaitQueue* waits = nullptr;        // takes that wait; none: nobody can
-  envoy::RuleBook* rules = nullptr;  // none: Envoy's rate limit service is not configured
+  Doorkeeper* doorkeeper = nullptr;    // none: everyone is an admin
+  WaitQueue* waits = nullptr;          // takes that wait; none: nobody can
+  envoy::RuleBook* rules = nullptr;    // none: Envoy's rate limit service is not configured
+  bool adds_response_headers = false;  // to what Envoy is answered
+  Duration connection_age = {};        // zero: any
+  // A call that took so long or longer is told of to GrpcReports::slow; none: no call is.
+  const std::atomic<std::int64_t>* slow_ns = nullptr;
 };
 
 // What the handler of a message works with.
@@ -69,5 +74,7 @@ const wire::ProtoFiles& grpc_files();
 GrpcFailure failure_of(const Error& error);
 // Where server.use_without_give says so.
 GrpcFailure refuse_give();
+// The same by server.use_without_force.
+GrpcFailure refuse_force();
 
 }  // namespace mete::server

@@ -34,13 +34,15 @@ struct Handled<kHandle> {
 std::vector<Result<std::string, GrpcFailure>> answer_takes(GrpcContext& context,
                                                            std::span<const std::string> messages) {
   std::vector<GrpcAnswer<proto::TakeRequest>> requests;
+  requests.reserve(messages.size());
   for (const std::string& bytes : messages) requests.push_back(read<proto::TakeRequest>(bytes));
   std::vector<Result<std::string, GrpcFailure>> written;
+  written.reserve(messages.size());
   for (const auto& made : grpc_takes(context, requests)) {
     if (made.has_value()) {
-      written.push_back(wire::write_proto(*made));
+      written.emplace_back(wire::write_proto(*made));
     } else {
-      written.push_back(made.error());
+      written.emplace_back(made.error());
     }
   }
   return written;

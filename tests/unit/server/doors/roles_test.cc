@@ -35,8 +35,8 @@ class CommandRoles : public testing::RespFixture {
     if (!asker.password.empty()) session->receive("AUTH " + std::string(asker.password) + "\r\n", output, 1 << 20);
     output.clear();
     session->receive(std::string(command.name) + "\r\n", output, 1 << 20);
-    for (const std::string code : {"NOAUTH", "NOPERM"}) {
-      if (output.view().starts_with("-" + code + " ")) return code;
+    for (const char* const code : {"NOAUTH", "NOPERM"}) {
+      if (output.view().starts_with("-" + std::string(code) + " ")) return code;
     }
     return "";
   }
