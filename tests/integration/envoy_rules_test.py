@@ -64,18 +64,19 @@ class EnvoyCase(unittest.TestCase):
         self.server = harness.Server(self, "--grpc", "127.0.0.1:0", "--envoy", str(self.folder.path), *self.flags)
         self.channel = grpc.insecure_channel(f"127.0.0.1:{self.server.grpc_port}")
         self.addCleanup(self.channel.close)
-        pool = descriptor_pool.DescriptorPool(ProtoReflectionDescriptorDatabase(self.channel))
+        pool = self.pool = descriptor_pool.DescriptorPool(ProtoReflectionDescriptorDatabase(self.channel))
         self.method = pool.FindServiceByName(SERVICE).FindMethodByName("ShouldRateLimit")
 
     def write(self, text):
         self.folder.write("shop.yaml", text)
 
-    def ask(self, *descriptors, domain="shop", password=None, **more):
+    def ask(self, *descriptors, domain="shop", password=None, method=None, **more):
+        method = method or self.method
         request = json_format.ParseDict({"domain": domain, "descriptors": list(descriptors)} | more,
-                                        message_factory.GetMessageClass(self.method.input_type)())
-        answer = message_factory.GetMessageClass(self.method.output_type)
-        call = self.channel.unary_unary(f"/{SERVICE}/ShouldRateLimit", lambda message: message.SerializeToString(),
-                                        answer.FromString)
+                                        message_factory.GetMessageClass(method.input_type)())
+        answer = message_factory.GetMessageClass(method.output_type)
+        path = f"/{method.containing_service.full_name}/{method.name}"
+        call = self.channel.unary_unary(path, lambda message: message.SerializeToString(), answer.FromString)
         metadata = [("authorization", f"Bearer {password}")] if password else []
         return json_format.MessageToDict(call(request, timeout=SECONDS, metadata=metadata), preserving_proto_field_name=True,
                                          always_print_fields_with_no_presence=True)
@@ -269,6 +270,60 @@ class EnvoyRules(EnvoyCase):
         self.server.ask("LIMIT", "DEL", "envoy.shop.tenant")
         self.assertEqual(self.codes(acme), ("OK", ["OK"]))
         self.assertEqual(self.used("envoy.shop.tenant", "acme"), 1)
+
+
+class Kuadrant(EnvoyCase):
+    def kuadrant(self, name, *descriptors, **more):
+        service = self.pool.FindServiceByName("kuadrant.service.ratelimit.v1.RateLimitService")
+        return self.ask(*descriptors, method=service.FindMethodByName(name), **more)
+
+    def test_a_check_charges_nothing_and_a_report_everything(self):
+        acme = descriptor(("tenant", "acme"))
+        for _ in range(3):
+            self.assertEqual(self.kuadrant("CheckRateLimit", acme)["overall_code"], "OK")
+        self.assertEqual(self.used("envoy.shop.tenant", "acme"), 0)
+        self.assertEqual(self.kuadrant("Report", acme, hits_addend=7)["overall_code"], "OK")
+        self.assertEqual(self.used("envoy.shop.tenant", "acme"), 7, "past the limit")
+        self.assertEqual(self.kuadrant("CheckRateLimit", acme)["overall_code"], "OVER_LIMIT")
+        self.assertEqual(self.kuadrant("CheckRateLimit", descriptor(("nothing", "x")))["overall_code"], "OK")
+        self.assertEqual(self.kuadrant("CheckRateLimit", acme, domain="nobody")["overall_code"], "OK")
+
+    def test_reservations_are_held_until_they_are_committed(self):
+        tokens = descriptor(("tokens", "x"))
+        reserve = lambda amount: self.kuadrant("Reserve", tokens, amount=str(amount), ttl="60s")
+        commit = lambda id, amount: self.kuadrant("Commit", tokens, reservation_id=id, actual_amount=str(amount))["reservation_released"]
+        usage = lambda: self.server.ask("USAGE", "envoy.shop.tokens", "x")[:2]
+        one, two = reserve(60), reserve(30)
+        self.assertEqual((one["code"], two["code"], usage()), ("OK", "OK", [0, 90]))
+        self.assertEqual(reserve(11), {"code": "OVER_LIMIT", "reservation_id": ""})
+        self.assertEqual(self.kuadrant("CheckRateLimit", tokens, hits_addend=11)["overall_code"], "OVER_LIMIT",
+                         "what is reserved counts")
+        self.assertTrue(commit(one["reservation_id"], 25))
+        self.assertEqual(usage(), [25, 30])
+        self.assertTrue(commit(two["reservation_id"], 40), "more than was reserved")
+        self.assertEqual(usage(), [65, 0])
+        self.assertFalse(commit(two["reservation_id"], 5), "it has ended: a report")
+        self.assertFalse(commit("", 3))
+        self.assertEqual(usage(), [73, 0])
+        three = reserve(10)
+        self.assertTrue(commit(three["reservation_id"], 0))
+        self.assertEqual(usage(), [73, 0])
+        self.assertEqual(reserve(1)["code"], "OK")
+        blocked = self.kuadrant("Reserve", descriptor(("blocked", "x")), amount="1", ttl="60s")
+        self.assertEqual(blocked["code"], "OVER_LIMIT")
+        with self.assertRaises(grpc.RpcError):
+            reserve(0)
+
+
+class WithHeaders(EnvoyCase):
+    flags = ("--envoy-response-headers",)
+
+    def test_answers_bring_headers_for_the_response(self):
+        headers = {each["key"]: each["value"] for each in self.ask(
+            descriptor(("tenant", "acme")), descriptor(("tenant", "x"), ("path", "/login")))["response_headers_to_add"]}
+        self.assertEqual((headers["RateLimit-Limit"], headers["RateLimit-Remaining"]), ("2", "1"))
+        self.assertTrue(0 < int(headers["RateLimit-Reset"]) <= 86_400)
+        self.assertEqual(self.ask(descriptor(("nothing", "x")))["response_headers_to_add"], [])
 
 
 class WithPasswords(EnvoyCase):

@@ -35,8 +35,7 @@ std::optional<GrpcFailure> refusal_of(const GrpcContext& context, const proto::T
   const Doorkeeper* const doorkeeper = context.hooks.doorkeeper;
   const bool may_force = doorkeeper == nullptr || doorkeeper->may_force(context.role);
   if (request.mode != proto::TakeMode::kForce || may_force) return std::nullopt;
-  return GrpcFailure{wire::GrpcStatus::kPermissionDenied,
-                     "NOPERM this password may not take by FORCE: see server.use_without_force"};
+  return refuse_force();
 }
 
 core::Take take_of(const proto::TakeRequest& request, std::span<const Charge> charges) {
@@ -96,6 +95,11 @@ GrpcFailure failure_of(const Error& error) {
     return wire::GrpcStatus::kInvalidArgument;
   }();
   return {status, std::string(to_string(error.code)) + " " + error.message};
+}
+
+GrpcFailure refuse_force() {
+  return {wire::GrpcStatus::kPermissionDenied,
+          "NOPERM this password may not take by FORCE: see server.use_without_force"};
 }
 
 GrpcFailure refuse_give() {

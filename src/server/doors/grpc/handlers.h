@@ -43,4 +43,12 @@ GrpcAnswer<proto::ReflectionResponseAlpha> grpc_reflect_alpha(GrpcContext& conte
 GrpcAnswer<proto::RateLimitResponse> grpc_should_rate_limit(GrpcContext& context,
                                                             const proto::RateLimitRequest& request);
 
+// --- kuadrant.service.ratelimit.v1 -----------------------------------------------------------------------------------
+GrpcAnswer<proto::RateLimitResponse> grpc_check_rate_limit(GrpcContext& context,
+                                                           const proto::RateLimitRequest& request);
+GrpcAnswer<proto::RateLimitResponse> grpc_report(GrpcContext& context, const proto::RateLimitRequest& request);
+GrpcAnswer<proto::ReserveResponse> grpc_reserve(GrpcContext& context, const proto::ReserveRequest& request);
+GrpcAnswer<proto::CommitResponse> grpc_commit_reservation(GrpcContext& context,
+                                                          const proto::CommitReservationRequest& request);
+
 }  // namespace mete::server

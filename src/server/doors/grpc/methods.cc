@@ -55,6 +55,7 @@ struct Service {
 constexpr Service kMete = {"mete.v1.Mete",
                            "Rate limits, quotas and reservations. docs/semantics.md says what each call does."};
 constexpr Service kRateLimit = {"envoy.service.ratelimit.v3.RateLimitService", ""};
+constexpr Service kKuadrant = {"kuadrant.service.ratelimit.v1.RateLimitService", ""};
 constexpr Service kHealth = {"grpc.health.v1.Health", ""};
 constexpr Service kReflection = {"grpc.reflection.v1.ServerReflection", ""};
 constexpr Service kReflectionAlpha = {"grpc.reflection.v1alpha.ServerReflection", ""};
@@ -98,6 +99,10 @@ const Table& table() {
     table.add<grpc_extend>(kMete, "Extend", kUse, "Let a hold expire later, or sooner.");
     table.add<grpc_usage>(kMete, "Usage", kLook, "What a key uses of a limit.");
     table.add<grpc_should_rate_limit>(kRateLimit, "ShouldRateLimit", kUse, "");
+    table.add<grpc_check_rate_limit>(kKuadrant, "CheckRateLimit", kUse, "");
+    table.add<grpc_report>(kKuadrant, "Report", kUse, "");
+    table.add<grpc_reserve>(kKuadrant, "Reserve", kUse, "");
+    table.add<grpc_commit_reservation>(kKuadrant, "Commit", kUse, "");
     table.add<grpc_check_health>(kHealth, "Check", kAnyone, "");
     table.add<grpc_watch_health>(kHealth, "Watch", kAnyone, "", false, kStream);
     table.add<grpc_reflect>(kReflection, "ServerReflectionInfo", kAnyone, "", kStream, kStream);

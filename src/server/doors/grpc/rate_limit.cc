@@ -1,4 +1,5 @@
-// envoy.service.ratelimit.v3: one request is one decision over all of its descriptors. A refusal charges nothing.
+// envoy.service.ratelimit.v3, and Kuadrant's service by the same rules: one request is one decision over all of its
+// descriptors. A refusal charges nothing.
 //
 //     descriptors ── match ──▶ rules and keys ── Take, all or nothing ──▶ a status each, and one answer for all
 //
@@ -9,6 +10,7 @@
 #include <deque>
 #include <limits>
 
+#include "base/random.h"
 #include "server/doors/grpc/handlers.h"
 #include "server/envoy/match.h"
 #include "server/envoy/rule_book.h"
@@ -125,10 +127,37 @@ class Decider {
     return give();
   }
 
+  // Whether it would be admitted; nothing is charged.
+  Result<void> look() {
+    TRY(take(Mode::kPeek, &Part::is_looked_at));
+    is_over_ = is_over_all();
+    if (is_over_) context_.observer.on_decision(asked_, false, 0);
+    return {};
+  }
+
+  // Charges what has happened already, past the limits if need be.
+  Result<void> report() { return take(Mode::kForce, &Part::is_charged); }
+
+  // Sets the hits aside, all or nothing.
+  Result<proto::ReserveResponse> reserve(Duration ttl) {
+    asked_.clear();
+    for (const Part& part : parts_) {
+      if (part.is_blocked()) return proto::ReserveResponse{RateLimitCode::kOverLimit, {}};
+      if (part.is_charged()) asked_.push_back({part.rule->limit->name(), part.key, part.hits});
+    }
+    if (asked_.empty()) return proto::ReserveResponse{RateLimitCode::kOk, {}};
+    std::string id = base::random_id();
+    const auto verdict = TRY(context_.store.hold({.charges = asked_, .ttl = ttl, .id = id, .is_id_random = true}));
+    context_.observer.on_decision(asked_, verdict.is_allowed, verdict.violated);
+    if (!verdict.is_allowed) return proto::ReserveResponse{RateLimitCode::kOverLimit, {}};
+    return proto::ReserveResponse{RateLimitCode::kOk, std::move(id)};
+  }
+
   [[nodiscard]] proto::RateLimitResponse answer() const {
     proto::RateLimitResponse response;
     response.overall_code = is_over_ ? RateLimitCode::kOverLimit : RateLimitCode::kOk;
     for (const Part& part : parts_) response.statuses.push_back(status_of(part));
+    if (context_.hooks.adds_response_headers) add_headers(response);
     return response;
   }
 
@@ -259,6 +288,20 @@ class Decider {
     return given.has_value() || given.error().code == ErrorCode::kNoLimit ? Result<void>() : given.error();
   }
 
+  // Of the descriptor with the least left, by the names that envoyproxy/ratelimit has for them.
+  static void add_headers(proto::RateLimitResponse& response) {
+    const DescriptorStatus* tightest = nullptr;
+    for (const DescriptorStatus& each : response.statuses) {
+      const bool is_tighter = tightest == nullptr || each.limit_remaining < tightest->limit_remaining;
+      if (each.current_limit && is_tighter) tightest = &each;
+    }
+    if (tightest == nullptr) return;
+    const std::int64_t reset_s = tightest->duration_until_reset.value_or(proto::ProtoDuration()).seconds;
+    response.response_headers_to_add = {{"RateLimit-Limit", std::to_string(tightest->current_limit->requests_per_unit)},
+                                        {"RateLimit-Remaining", std::to_string(tightest->limit_remaining)},
+                                        {"RateLimit-Reset", std::to_string(reset_s)}};
+  }
+
   [[nodiscard]] DescriptorStatus status_of(const Part& part) const {
     DescriptorStatus status{.code = part.is_over ? RateLimitCode::kOverLimit : RateLimitCode::kOk,
                             .current_limit = {},
@@ -288,10 +331,9 @@ class Decider {
   Duration retry_after_ = {};
 };
 
-}  // namespace
-
-GrpcAnswer<proto::RateLimitResponse> grpc_should_rate_limit(GrpcContext& context,
-                                                            const proto::RateLimitRequest& request) {
+// Reads the request, and lets `act` decide by the rules that it meets. `otherwise`: nobody knows the domain.
+template <class Answer, class Act>
+GrpcAnswer<Answer> by_rules(GrpcContext& context, const proto::RateLimitRequest& request, Answer otherwise, Act act) {
   envoy::RuleBook* const book = context.hooks.rules;
   const auto rules = book == nullptr ? nullptr : book->rules();
   if (rules == nullptr) {
@@ -303,16 +345,118 @@ GrpcAnswer<proto::RateLimitResponse> grpc_should_rate_limit(GrpcContext& context
     return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "descriptors: there is none"};
   }
   const envoy::Level* const domain = rules->find_domain(request.domain);
-  if (domain == nullptr) {
-    return proto::RateLimitResponse{RateLimitCode::kOk, std::vector<DescriptorStatus>(request.descriptors.size()), {}};
-  }
+  if (domain == nullptr) return otherwise;
   Decider decider(context, *book, rules);
   if (const auto read = decider.read(*domain, request); !read) return read.error();
   if (auto preparation = decider.preparation()) return *std::move(preparation);
-  const auto decided = decider.decide();
-  if (decided) return decider.answer();
-  if (decided.error().code == ErrorCode::kNoLimit) return decider.preparation_of_all();
-  return failure_of(decided.error());
+  Result<Answer> answer = act(decider);
+  if (answer.has_value()) return *std::move(answer);
+  if (answer.error().code == ErrorCode::kNoLimit) return decider.preparation_of_all();
+  return failure_of(answer.error());
+}
+
+proto::RateLimitResponse nobody_limits(const proto::RateLimitRequest& request) {
+  return {RateLimitCode::kOk, std::vector<DescriptorStatus>(request.descriptors.size()), {}};
+}
+
+bool may_force(const GrpcContext& context) {
+  const Doorkeeper* const doorkeeper = context.hooks.doorkeeper;
+  return doorkeeper == nullptr || doorkeeper->may_force(context.role);
+}
+
+// Kuadrant's requests have one amount for all of their descriptors.
+proto::RateLimitRequest request_of(const std::string& domain, std::vector<proto::RateLimitDescriptor> descriptors,
+                                   std::uint64_t amount) {
+  for (proto::RateLimitDescriptor& descriptor : descriptors) {
+    descriptor.hits_addend = proto::UInt64Value{amount};
+    descriptor.is_negative_hits = false;
+  }
+  return {domain, std::move(descriptors), 0};
+}
+
+// A reservation that has ended, or never was, is none: what was used is charged all the same.
+bool is_gone(const Error& error) {
+  return error.code == ErrorCode::kNoHold || error.code == ErrorCode::kExpired || error.code == ErrorCode::kMismatch;
+}
+
+// Ends the reservation by what was used of it, and charges what goes beyond it. False: there is none.
+Result<bool> settle(GrpcContext& context, const std::string& id, Amount used) {
+  const auto hold = TRY(context.store.find_hold(id));
+  if (!hold || hold->state != HoldState::kHeld) return false;
+  std::vector<Amount> amounts;
+  std::vector<Charge> beyond;
+  for (const HeldCharge& charge : hold->charges) {
+    amounts.push_back(std::min(used, charge.amount));
+    if (used > charge.amount) beyond.push_back({charge.limit, charge.key, used - charge.amount});
+  }
+  const auto settled = used == 0 ? context.store.cancel(id) : context.store.commit({.id = id, .amounts = amounts});
+  if (!settled.has_value() && is_gone(settled.error())) return false;
+  if (!settled.has_value()) return settled.error();
+  if (!beyond.empty()) TRY(context.store.take({.charges = beyond, .mode = Mode::kForce}));
+  return true;
+}
+
+}  // namespace
+
+GrpcAnswer<proto::RateLimitResponse> grpc_should_rate_limit(GrpcContext& context,
+                                                            const proto::RateLimitRequest& request) {
+  return by_rules(context, request, nobody_limits(request), [](Decider& decider) -> Result<proto::RateLimitResponse> {
+    TRY(decider.decide());
+    return decider.answer();
+  });
+}
+
+// --- kuadrant.service.ratelimit.v1 -----------------------------------------------------------------------------------
+
+GrpcAnswer<proto::RateLimitResponse> grpc_check_rate_limit(GrpcContext& context,
+                                                           const proto::RateLimitRequest& request) {
+  return by_rules(context, request, nobody_limits(request), [](Decider& decider) -> Result<proto::RateLimitResponse> {
+    TRY(decider.look());
+    return decider.answer();
+  });
+}
+
+GrpcAnswer<proto::RateLimitResponse> grpc_report(GrpcContext& context, const proto::RateLimitRequest& request) {
+  if (!may_force(context)) return refuse_force();
+  return by_rules(context, request, nobody_limits(request), [](Decider& decider) -> Result<proto::RateLimitResponse> {
+    TRY(decider.report());
+    return decider.answer();
+  });
+}
+
+GrpcAnswer<proto::ReserveResponse> grpc_reserve(GrpcContext& context, const proto::ReserveRequest& request) {
+  constexpr Duration kTtl = std::chrono::minutes(5);
+  constexpr Duration kTtlMax = std::chrono::hours(24 * 366);
+  const Duration ttl =
+      request.ttl
+          ? Duration(std::chrono::seconds(std::clamp<std::int64_t>(request.ttl->seconds, 0, kTtlMax.seconds()))) +
+                Duration::from_ns(std::clamp(request.ttl->nanos, 0, 999'999'999))
+          : kTtl;
+  if (request.amount == 0 || ttl <= Duration()) {
+    return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "amount and ttl must be more than 0"};
+  }
+  const auto asked = request_of(request.domain, request.descriptors, request.amount);
+  return by_rules(context, asked, proto::ReserveResponse{RateLimitCode::kOk, {}},
+                  [&](Decider& decider) { return decider.reserve(std::min(ttl, kTtlMax)); });
+}
+
+GrpcAnswer<proto::CommitResponse> grpc_commit_reservation(GrpcContext& context,
+                                                          const proto::CommitReservationRequest& request) {
+  if (!may_force(context)) return refuse_force();
+  if (request.actual_amount > static_cast<std::uint64_t>(kAmountMax)) {
+    return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "actual_amount must be at most 9007199254740991"};
+  }
+  if (!request.reservation_id.empty()) {
+    const auto settled = settle(context, request.reservation_id, static_cast<Amount>(request.actual_amount));
+    if (!settled.has_value()) return failure_of(settled.error());
+    if (*settled) return proto::CommitResponse{true};
+  }
+  if (request.actual_amount == 0) return proto::CommitResponse{false};
+  const auto asked = request_of(request.domain, request.descriptors, request.actual_amount);
+  return by_rules(context, asked, proto::CommitResponse{false}, [](Decider& decider) -> Result<proto::CommitResponse> {
+    TRY(decider.report());
+    return proto::CommitResponse{false};
+  });
 }
 
 }  // namespace mete::server

@@ -128,6 +128,52 @@ struct RateLimitResponse {
   std::vector<HeaderValue> response_headers_to_add;
 };
 
+// --- kuadrant.service.ratelimit.v1, as Kuadrant publishes it ---------------------------------------------------------
+
+struct ReserveRequest {
+  static constexpr std::string_view kProto = "kuadrant.service.ratelimit.v1.ReserveRequest";
+  static void visit_proto(auto& value, auto&& each) {
+    each(1, "domain", value.domain);
+    each(2, "descriptors", value.descriptors);
+    each(3, "amount", value.amount);
+    each(4, "ttl", value.ttl);
+  }
+  std::string domain;
+  std::vector<RateLimitDescriptor> descriptors;
+  std::uint64_t amount = 0;
+  std::optional<ProtoDuration> ttl;
+};
+
+struct ReserveResponse {
+  static constexpr std::string_view kProto = "kuadrant.service.ratelimit.v1.ReserveResponse";
+  static void visit_proto(auto& value, auto&& each) {
+    each(1, "code", value.code);
+    each(2, "reservation_id", value.reservation_id);
+  }
+  RateLimitCode code = RateLimitCode::kOk;
+  std::string reservation_id;
+};
+
+struct CommitReservationRequest {
+  static constexpr std::string_view kProto = "kuadrant.service.ratelimit.v1.CommitRequest";
+  static void visit_proto(auto& value, auto&& each) {
+    each(1, "domain", value.domain);
+    each(2, "descriptors", value.descriptors);
+    each(3, "reservation_id", value.reservation_id);
+    each(4, "actual_amount", value.actual_amount);
+  }
+  std::string domain;
+  std::vector<RateLimitDescriptor> descriptors;
+  std::string reservation_id;
+  std::uint64_t actual_amount = 0;
+};
+
+struct CommitResponse {
+  static constexpr std::string_view kProto = "kuadrant.service.ratelimit.v1.CommitResponse";
+  static void visit_proto(auto& value, auto&& each) { each(1, "reservation_released", value.reservation_released); }
+  bool reservation_released = false;
+};
+
 }  // namespace mete::server::proto
 
 template <>
