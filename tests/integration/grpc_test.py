@@ -2,6 +2,7 @@
 """The gRPC door, asked by Google's own client, which learns by reflection what there is; and by hand, in broken frames."""
 
 import queue
+import re
 import socket
 import ssl
 import struct
@@ -94,9 +95,10 @@ class Calls(GrpcCase):
 
     def test_reflection_lists_what_there_is(self):
         services = self.client.database.get_services()
-        self.assertEqual(sorted(services), ["envoy.service.ratelimit.v3.RateLimitService", "grpc.health.v1.Health",
+        self.assertEqual(sorted(services), ["envoy.service.auth.v3.Authorization", "envoy.service.ratelimit.v3.RateLimitService", "grpc.health.v1.Health",
                                             "grpc.reflection.v1.ServerReflection",
-                                            "grpc.reflection.v1alpha.ServerReflection", "mete.v1.Mete"])
+                                            "grpc.reflection.v1alpha.ServerReflection",
+                                            "kuadrant.service.ratelimit.v1.RateLimitService", "mete.v1.Mete"])
         names = [method.name for method in self.client.pool.FindServiceByName("mete.v1.Mete").methods]
         self.assertEqual(names, ["Take", "Takes", "Peek", "Give", "Hold", "Commit", "Cancel", "Extend", "Usage"])
 
@@ -138,6 +140,40 @@ class Calls(GrpcCase):
         self.assertEqual(self.client.call("Cancel", id=unnamed["id"])["returned"], "20")
         self.fails(grpc.StatusCode.NOT_FOUND, "NOHOLD", self.client.call, "Cancel", id="nobody")
         self.fails(grpc.StatusCode.INVALID_ARGUMENT, "ttl_ms", self.client.call, "Hold", charges=[charge("storage", "acme")])
+
+    def test_calls_are_counted_by_their_status(self):
+        def count(status):
+            text = harness.ask_http(self.server.http(), "GET", "/metrics").body.decode()
+            return int(re.search(rf'^mete_grpc_ends_total{{status="{status}"}} (\d+)$', text, re.M)[1])
+
+        self.client.call("Take", charges=[charge("api", "alice")])  # and what reflection asks
+        before = count("OK")
+        self.client.call("Take", charges=[charge("api", "alice")])
+        self.fails(grpc.StatusCode.NOT_FOUND, "", self.client.call, "Take", charges=[charge("none", "alice")])
+        self.assertEqual((count("OK") - before, count("NOT_FOUND"), count("DEADLINE_EXCEEDED")), (1, 1, 0))
+
+    def test_a_connection_ends_at_its_age_and_no_call_is_lost(self):
+        server, _ = self.serve("--grpc-connection-age", "1s")
+        server.ask("LIMIT", "SET", "api", "STOCK", 1_000_000)
+        with http2.Grpc(server.grpc_port) as client:
+            client.send(frame(http2.WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
+            stream, is_told, answers = 1, False, 0
+            while not is_told:
+                client.call(stream, "/mete.v1.Mete/Take", b"\x0a\x0a\x0a\x03api\x12\x03bob")
+                is_answered = False
+                while not is_answered:
+                    kind, flags, _, payload = client.next_of(http2.HEADERS, http2.GOAWAY, http2.PING)
+                    if kind == http2.PING:
+                        client.send(frame(http2.PING, http2.ACK, 0, payload))
+                    is_told = is_told or kind == http2.GOAWAY
+                    is_answered = kind == http2.HEADERS and flags & http2.END_STREAM
+                answers, stream = answers + 1, stream + 2
+            with self.assertRaises(EOFError):
+                while True:
+                    kind, _, _, payload = client.next_of(http2.GOAWAY, http2.PING)
+                    if kind == http2.PING:
+                        client.send(frame(http2.PING, http2.ACK, 0, payload))
+        self.assertEqual(server.ask("USAGE", "api", "bob")[0], answers)
 
     def test_errors_say_what_and_where(self):
         self.fails(grpc.StatusCode.NOT_FOUND, "unknown limit 'größe'", self.client.call, "Take", charges=[charge("größe", "alice")])
@@ -432,6 +468,28 @@ class Elsewhere(GrpcCase):
             self.assertLess(server.resident_bytes() - before, 24 << 20)
         finally:
             inner.signal(18)
+
+    def test_slow_calls_are_in_the_slow_log(self):
+        inner = harness.Server(self)
+        inner.ask("LIMIT", "SET", "api", "STOCK", 1_000_000)
+        server, target = self.serve_over(inner, "?timeout=15s")
+        server.ask("CONFIG", "SET", "server.slowlog_threshold", "1ms")
+        client = Client(self, target)
+        request = client.request("Take", {"charges": [charge("api", "alice")]}).SerializeToString()
+        take = client.channel.unary_unary("/mete.v1.Mete/Take")
+
+        def is_logged():
+            begun = time.monotonic()
+            inner.signal(19)  # SIGSTOP
+            try:
+                future = take.future(request, timeout=SECOND)
+                harness.wait_until(lambda: time.monotonic() - begun > 0.05, "time for the call to arrive")
+            finally:
+                inner.signal(18)
+            future.result()
+            return [b"/mete.v1.Mete/Take"] in [entry[3] for entry in server.ask("SLOWLOG", "GET")]
+
+        harness.wait_until(is_logged, "a slow call in the log")
 
     def test_a_late_answer_is_none(self):
         inner = harness.Server(self)

@@ -1,6 +1,7 @@
 // What the methods do, by service. Each gets a request that was read, and returns an answer that is yet to be written.
 #pragma once
 
+#include "server/doors/grpc/authz_messages.h"
 #include "server/doors/grpc/health_messages.h"
 #include "server/doors/grpc/mete_messages.h"
 #include "server/doors/grpc/method.h"
@@ -50,5 +51,8 @@ GrpcAnswer<proto::RateLimitResponse> grpc_report(GrpcContext& context, const pro
 GrpcAnswer<proto::ReserveResponse> grpc_reserve(GrpcContext& context, const proto::ReserveRequest& request);
 GrpcAnswer<proto::CommitResponse> grpc_commit_reservation(GrpcContext& context,
                                                           const proto::CommitReservationRequest& request);
+
+// --- envoy.service.auth.v3 -------------------------------------------------------------------------------------------
+GrpcAnswer<proto::AuthzResponse> grpc_authorize(GrpcContext& context, const proto::AuthzRequest& request);
 
 }  // namespace mete::server

@@ -56,6 +56,7 @@ constexpr Service kMete = {"mete.v1.Mete",
                            "Rate limits, quotas and reservations. docs/semantics.md says what each call does."};
 constexpr Service kRateLimit = {"envoy.service.ratelimit.v3.RateLimitService", ""};
 constexpr Service kKuadrant = {"kuadrant.service.ratelimit.v1.RateLimitService", ""};
+constexpr Service kAuthorization = {"envoy.service.auth.v3.Authorization", ""};
 constexpr Service kHealth = {"grpc.health.v1.Health", ""};
 constexpr Service kReflection = {"grpc.reflection.v1.ServerReflection", ""};
 constexpr Service kReflectionAlpha = {"grpc.reflection.v1alpha.ServerReflection", ""};
@@ -103,6 +104,7 @@ const Table& table() {
     table.add<grpc_report>(kKuadrant, "Report", kUse, "");
     table.add<grpc_reserve>(kKuadrant, "Reserve", kUse, "");
     table.add<grpc_commit_reservation>(kKuadrant, "Commit", kUse, "");
+    table.add<grpc_authorize>(kAuthorization, "Check", kUse, "");
     table.add<grpc_check_health>(kHealth, "Check", kAnyone, "");
     table.add<grpc_watch_health>(kHealth, "Watch", kAnyone, "", false, kStream);
     table.add<grpc_reflect>(kReflection, "ServerReflectionInfo", kAnyone, "", kStream, kStream);
