@@ -62,7 +62,7 @@ void set_used(const Rule& rule, State& state, Amount units, const Moment& moment
 Amount give_back(const Rule& rule, State& state, Amount units, Amount held, const Moment& moment) {
   const Amount given = std::clamp<Amount>(used(rule, state, moment) - held, 0, units);
   if (rule.kind == Kind::kSliding) {
-    sliding::give_oldest(state.sliding, given);
+    sliding::give_oldest(rule, state.sliding, given);
     return given;
   }
   // A part that is made now is one that has not begun to come back, and belongs to this window.

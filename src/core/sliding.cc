@@ -10,16 +10,18 @@ namespace {
 
 using Form = SlidingState::Form;
 
-constexpr Amount kLargeUnits = 804;
+// How many quanta the slots before the newest one keep. The charge that makes a slot the newest fits, so what was used
+// before it is a unit less than the amount: all of it has room, but what FORCE has charged beyond the amount. That is
+// carried on, as what is no whole quantum is. Up to three slots have a part of a quantum, so there may be three more.
+constexpr Amount kLargeQuanta = 1889;
+constexpr Amount kSmallQuanta = ring::kSmallQuantaMax;
+static_assert(kLargeQuanta + static_cast<Amount>(ring::kPartsMax) <= ring::kLargeQuantaMax);
 
 bool is_large(const Rule& rule) { return rule.capacity > kSmallAmountMax; }
 
-// What a bit of the ring stands for.
-Amount quantum_of(const Rule& rule) { return is_large(rule) ? (rule.capacity + kLargeUnits - 1) / kLargeUnits : 1; }
+Amount quantum_of(const Rule& rule) { return is_large(rule) ? (rule.capacity + kLargeQuanta - 1) / kLargeQuanta : 1; }
 
-// The units that the ring has room for. A charge makes a slot the newest, so the others have a unit less than the
-// amount, or more than they should after FORCE: then what does not fit is carried on, as what is no whole quantum is.
-Amount ring_units_max(const SlidingState& state) { return (state.is_large() ? kLargeUnits : kSmallAmountMax) - 1; }
+Amount quanta_max(const SlidingState& state) { return state.is_large() ? kLargeQuanta : kSmallQuanta; }
 
 // How much longer the charge, or slot, that starts there counts. Even if that is past the end of time.
 Duration counts_for(const Rule& rule, const SlidingState& state, Instant start, Instant now) {
@@ -27,8 +29,7 @@ Duration counts_for(const Rule& rule, const SlidingState& state, Instant start, 
 }
 
 Amount older_units(const SlidingState& state) {
-  if (state.form() == Form::kRing) return state.ring.units * ring::quantum(state);
-  return log::units(state);
+  return state.form() == Form::kRing ? ring::units(state) : log::units(state);
 }
 
 void clear(SlidingState& state) { state = SlidingState(); }
@@ -38,8 +39,7 @@ bool has_sound_charges(const SlidingState& state) {
     case Form::kLog:
       return log::units(state) >= 0 && log::units(state) <= state.used();
     case Form::kRing:
-      return state.ring.slots <= kSlots && state.ring.units <= ring_units_max(state) && ring::is_sound(state) &&
-             state.ring.units <= state.used() / ring::quantum(state);
+      return ring::is_sound(state);
     case Form::kTwoWindows:
       return state.previous >= 0 && state.previous <= kAmountMax;
   }
@@ -51,20 +51,21 @@ void begin(const Rule& rule, SlidingState& state, Form form, Instant at) {
   if (rule.period > log::kPeriodMax) form = Form::kRing;
   state.set(0, form, is_large(rule));
   state.start = form == Form::kRing ? slot_of(rule, at) : at;
-  if (form == Form::kRing && state.is_large()) ring::set_quantum(state, quantum_of(rule));
+  if (form == Form::kRing) ring::begin(state, quantum_of(rule));
 }
 
 // Makes another slot of the ring the newest.
 void leave_slot(const Rule& rule, SlidingState& state, Instant slot) {
   if (slot <= state.start) return;
   const Amount quantum = ring::quantum(state);
-  const Amount newest = state.used() - state.ring.units * quantum;
-  const Amount room = ring_units_max(state) - state.ring.units;
+  const Amount older = ring::units(state);
+  const Amount room = std::max<Amount>(0, quanta_max(state) * quantum - older) / quantum;
+  const Amount left = std::min((state.used() - older) / quantum, room);
   const auto passed = (slot - state.start).ns() / slot_width(rule).ns();
   // Whatever is more than a ring of slots away no longer counts.
   const std::int64_t gone = std::min<std::int64_t>(state.ring.slots + passed - kSlots, state.ring.slots);
-  if (gone > 0) state.subtract(ring::drop_oldest(state, gone) * quantum);
-  ring::append(state, std::min(newest / quantum, room), std::min<std::int64_t>(passed, kSlots));
+  if (gone > 0) state.subtract(ring::drop_oldest(state, gone));
+  ring::append(state, left, std::min<std::int64_t>(passed, kSlots));
   state.start = slot;
 }
 
@@ -108,54 +109,104 @@ void let_ring_pass(const Rule& rule, SlidingState& state, Instant now) {
   const Instant first = state.start + Duration::from_ns(-width * state.ring.slots);
   const std::int64_t passed = (now - (first + rule.period)).ns();
   if (passed < width) return;
-  const Amount gone = ring::drop_oldest(state, std::min<std::int64_t>(passed / width, state.ring.slots));
-  state.subtract(gone * ring::quantum(state));
+  state.subtract(ring::drop_oldest(state, std::min<std::int64_t>(passed / width, state.ring.slots)));
 }
 
-// Takes up to so many units out of the ring's slots from `index` on, `count` of them. They lose whole quanta: what is
-// too much of the last one goes to the newest slot. Returns how much that was.
-Amount take_from_ring(SlidingState& state, std::int64_t index, std::int64_t count, Amount units) {
+// Besides the oldest charge, two may have part of a quantum. Of three that have, two neighbours are evened: the older
+// one gives the younger so much that one of the two has none any more. Those are chosen for which that moves the least,
+// units by time.
+void even(Charges& charges, Amount quantum) {
+  boost::container::static_vector<std::size_t, kSlots> parts;
+  for (std::size_t i = 1; i < charges.size(); ++i) {
+    if (charges[i].units % quantum != 0) parts.push_back(i);
+  }
+  const auto moved = [&](std::size_t part) {
+    return std::min(charges[parts[part]].units % quantum, quantum - charges[parts[part + 1]].units % quantum);
+  };
+  const auto cost = [&](std::size_t part) {
+    const Duration time = charges[parts[part + 1]].start - charges[parts[part]].start;
+    return base::multiply(base::to_unsigned(moved(part)), base::to_unsigned(time.ns()));
+  };
+  while (parts.size() >= ring::kPartsMax) {
+    std::size_t least = 0;
+    for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
+      if (cost(i) < cost(least)) least = i;
+    }
+    const Amount units = moved(least);
+    charges[parts[least]].units -= units;
+    charges[parts[least + 1]].units += units;
+    parts.erase(std::remove_if(parts.begin(), parts.end(),
+                               [&](std::size_t part) { return charges[part].units % quantum == 0; }),
+                parts.end());
+  }
+}
+
+void drop_empty(Charges& charges) {
+  charges.erase(std::remove_if(charges.begin(), charges.end(), [](const Charged& charge) { return charge.units == 0; }),
+                charges.end());
+}
+
+// The older charges, in the slots before the newest one.
+void write_ring(const Rule& rule, SlidingState& state, Charges& older) {
   const Amount quantum = ring::quantum(state);
-  const Amount taken = std::min(units, ring::take(state, index, count, (units + quantum - 1) / quantum) * quantum);
-  state.subtract(taken);
-  return taken;
+  drop_empty(older);
+  if (quantum > 1) even(older, quantum);
+  drop_empty(older);
+  ring::begin(state, quantum);
+  std::size_t parts = 0;
+  for (const Charged& charge : older) {
+    const Instant next = &charge == &older.back() ? state.start : (&charge)[1].start;
+    const Amount quanta = (charge.units + quantum - 1) / quantum;
+    const Amount gone = quanta * quantum - charge.units;
+    if (gone > 0) ring::set_part(state, parts++, {state.ring.slots, gone});
+    ring::append(state, quanta, (next - charge.start).ns() / slot_width(rule).ns());
+  }
 }
 
-Amount take_from_log(SlidingState& state, Instant from, Instant to, Amount units) {
-  log::Older older = log::read(state);
-  Amount taken = 0;
-  for (Charged& charge : older) {
-    if (charge.start < from || charge.start > to) continue;
-    const Amount part = std::min(charge.units, units - taken);
-    charge.units -= part;
-    taken += part;
-  }
-  older.erase(std::remove_if(older.begin(), older.end(), [](const Charged& charge) { return charge.units == 0; }),
-              older.end());
-  log::write(state, older);
-  state.subtract(taken);
-  return taken;
+void write_log(SlidingState& state, Charges& older) {
+  drop_empty(older);
+  log::write(state, {older.begin(), older.end()});
 }
 
-// Takes up to so many units out of what was charged at that time, or in its slot.
-Amount take_own(const Rule& rule, SlidingState& state, Instant made_at, Amount units) {
-  const bool is_ring = state.form() == Form::kRing;
-  const Instant start = is_ring ? slot_of(rule, made_at) : made_at;
-  if (start == state.start) {
-    const Amount taken = std::min(units, state.used() - older_units(state));
-    state.subtract(taken);
-    return taken;
+// Takes so many units, at most what is used, out of the charges from an instant on, or its slot, the oldest first; and
+// what these do not have, from the oldest of all.
+void take_from(const Rule& rule, SlidingState& state, Instant from, Amount units) {
+  if (from < state.start || units > state.used() - older_units(state)) {
+    Charges charges = charges_of(rule, state);
+    Amount left = units;
+    for (const Instant first : {from, Instant()}) {
+      for (Charged& charge : charges) {
+        const Amount taken = charge.start < first ? 0 : std::min(left, charge.units);
+        charge.units -= taken;
+        left -= taken;
+      }
+    }
+    charges.pop_back();
+    state.form() == Form::kRing ? write_ring(rule, state, charges) : write_log(state, charges);
   }
-  if (!is_ring) return take_from_log(state, start, start, units);
-  const std::int64_t index = state.ring.slots - (state.start - start).ns() / slot_width(rule).ns();
-  if (start > state.start || index < 0) return 0;
-  return take_from_ring(state, index, 1, units);
+  state.subtract(units);
+  if (state.used() == 0) clear(state);
+}
+
+// Whether the charges can lie in slots as they are.
+bool fit_ring(const Rule& rule, std::span<const Charged> charges) {
+  const Duration width = slot_width(rule);
+  const Instant newest = charges.back().start;
+  Amount quanta = 0;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (charges[i].start != slot_of(rule, charges[i].start)) return false;
+    if (i > 0 && charges[i].start <= charges[i - 1].start) return false;
+    if (i + 1 < charges.size()) quanta += (charges[i].units + quantum_of(rule) - 1) / quantum_of(rule);
+  }
+  return quanta <= (is_large(rule) ? ring::kLargeQuantaMax : ring::kSmallQuantaMax) &&
+         (newest - charges.front().start).ns() <= width.ns() * kSlots;
 }
 
 }  // namespace
 
 void let_pass(const Rule& rule, SlidingState& state, Instant now) {
   if (state.form() == Form::kTwoWindows) turn_into_charges(rule, state, now);
+  if (state.has_ring_of_earlier_version()) state = ring_of(rule, charges_of(rule, state));
   if (state.used() == 0 || counts_until(rule, state, state.start) <= now) return clear(state);
   state.form() == Form::kRing ? let_ring_pass(rule, state, now) : let_log_pass(rule, state, now);
   if (state.used() == 0) clear(state);
@@ -177,23 +228,18 @@ bool owns(const Rule& rule, const SlidingState& state, const HeldPart& part, Ins
 
 void release(const Rule& rule, SlidingState& state, const HeldPart& part, Instant now) {
   if (!owns(rule, state, part, now)) return;
-  const Amount units = std::min(part.units, state.used());
-  give_oldest(state, units - take_own(rule, state, part.made_at, units));
-  if (state.used() == 0) clear(state);
+  const Instant place = state.form() == Form::kRing ? slot_of(rule, part.made_at) : part.made_at;
+  take_from(rule, state, place, std::min(part.units, state.used()));
 }
 
-void give_oldest(SlidingState& state, Amount units) {
-  if (units == 0) return;
-  const Amount taken = state.form() == Form::kRing ? take_from_ring(state, 0, state.ring.slots, units)
-                                                   : take_from_log(state, Instant(), Instant::max(), units);
-  state.subtract(units - taken);
-  if (state.used() == 0) clear(state);
+void give_oldest(const Rule& rule, SlidingState& state, Amount units) {
+  if (units > 0) take_from(rule, state, Instant(), units);
 }
 
 void set_used(const Rule& rule, SlidingState& state, Amount units, Instant now) {
   const Amount used = state.used();
   if (units > used) return charge(rule, state, units - used, now);
-  give_oldest(state, used - units);
+  give_oldest(rule, state, used - units);
 }
 
 Duration wait_for(const Rule& rule, const SlidingState& state, Amount cost, const Moment& moment) {
@@ -201,8 +247,7 @@ Duration wait_for(const Rule& rule, const SlidingState& state, Amount cost, cons
   if (wanted <= 0) return {};
   Instant start = state.start;
   if (state.form() == Form::kRing) {
-    const Amount quantum = ring::quantum(state);
-    const std::int64_t slot = ring::slot_of_quantum(state, (wanted + quantum - 1) / quantum);
+    const std::int64_t slot = ring::slot_of_unit(state, wanted);
     start = start + Duration::from_ns(slot_width(rule).ns() * (slot - state.ring.slots));
   } else {
     for (const Charged& charge : log::read(state)) {
@@ -220,7 +265,7 @@ Duration reset_after(const Rule& rule, const SlidingState& state, const Moment& 
   Instant last = state.start;
   if (state.used() == older_units(state)) {  // the newest charge was given back
     if (state.form() == Form::kRing) {
-      const std::int64_t slot = ring::slot_of_quantum(state, state.ring.units);
+      const std::int64_t slot = ring::slot_of_unit(state, ring::units(state));
       last = last + Duration::from_ns(slot_width(rule).ns() * (slot - state.ring.slots));
     } else {
       last = log::read(state).back().start;
@@ -235,12 +280,11 @@ Charges charges_of(const Rule& rule, const SlidingState& state) {
   if (state.form() == Form::kRing) {
     const Duration width = slot_width(rule);
     Instant start = state.start + Duration::from_ns(-width.ns() * state.ring.slots);
-    std::size_t position = 0;
+    ring::Slots slots(state);
     for (int slot = 0; slot < state.ring.slots; ++slot, start = start + width) {
-      const auto units = static_cast<Amount>(ring::ones_from(ring::bits_of(state), position));
-      position += static_cast<std::size_t>(units) + 1;
-      if (units == 0) continue;
-      charges.push_back({start, units * ring::quantum(state)});
+      const Amount quanta = slots.next();
+      if (quanta == 0) continue;
+      charges.push_back({start, quanta * ring::quantum(state) - ring::gone_of(state, slot)});
       newest -= charges.back().units;
     }
   } else {
@@ -263,6 +307,17 @@ SlidingState made_of(const Rule& rule, Form form, std::span<const Charged> charg
     }
     state.add(charge.units);
   }
+  return state;
+}
+
+SlidingState ring_of(const Rule& rule, const Charges& charges) {
+  if (!fit_ring(rule, charges)) return made_of(rule, Form::kRing, charges);
+  SlidingState state;
+  begin(rule, state, Form::kRing, charges.back().start);
+  for (const Charged& charge : charges) state.add(charge.units);
+  Charges older(charges.begin(), charges.end() - 1);
+  write_ring(rule, state, older);
+  if (state.used() == 0) clear(state);
   return state;
 }
 

@@ -8,13 +8,14 @@
 // - A log, while charges are few: the newest and up to four older ones, each with its exact time. A charge at m counts
 //   up to m + period.
 // - A ring, when they are many: time is cut into slots of a 125th of the period, and a charge counts up to the end of
-//   its slot plus a period. What is left of a slot that is no longer the newest is whole quanta, each a set bit, and a
-//   clear bit ends the slot; the rest is carried on to the newest slot. So everything counts as long as it should, or a
-//   little longer.
+//   its slot plus a period. What is left of a slot that is no longer the newest is whole quanta; the rest is carried on
+//   to the newest slot. What comes back leaves a part of a quantum in a few slots. So everything counts as long as it
+//   should, or a little longer.
 //
 // A charge that does not fit the log turns it into a ring, and a meter without usage begins with a log.
 //
-// The third form, two windows, is how meters were kept in earlier versions; settle() turns it into charges.
+// The third form, two windows, is how meters were kept in earlier versions; settle() turns it into charges, and rings
+// of earlier versions into those of this one.
 //
 // Every function but settle() wants a settled state.
 #pragma once
@@ -70,7 +71,9 @@ void let_pass(const Rule& rule, SlidingState& state, Instant now);
 void charge_elsewhen(const Rule& rule, SlidingState& state, Amount cost, Instant now);
 
 inline bool is_within_newest(const Rule& rule, const SlidingState& state, Instant now) {
-  if (state.form() == SlidingState::Form::kRing) return now < stands_until(rule, state);
+  if (state.form() == SlidingState::Form::kRing) {
+    return now < stands_until(rule, state) && !state.has_ring_of_earlier_version();
+  }
   return state.form() == SlidingState::Form::kLog && now == state.start;
 }
 
@@ -89,12 +92,13 @@ inline void charge(const Rule& rule, SlidingState& state, Amount cost, Instant n
 // Whether a part's charge still counts. If not, it has come back by itself.
 bool owns(const Rule& rule, const SlidingState& state, const HeldPart& part, Instant now);
 
-// Takes a part out of its own slot, as far as it is there, and the rest of it from the oldest charges. To take from the
-// oldest is safe whatever was charged when: what stays counts at least as long as what was not given back.
+// Takes a part out of its own place, and what is not there any more from the next ones, to which it was carried. If a
+// reconciliation has left less than that, the rest is the oldest's.
 void release(const Rule& rule, SlidingState& state, const HeldPart& part, Instant now);
 
-// Takes so much from the oldest charges; at most what is used.
-void give_oldest(SlidingState& state, Amount units);
+// Takes so much from the oldest charges; at most what is used. That is safe whatever was charged when: what stays
+// counts at least as long as what was not given back.
+void give_oldest(const Rule& rule, SlidingState& state, Amount units);
 
 void set_used(const Rule& rule, SlidingState& state, Amount units, Instant now);
 
@@ -113,6 +117,8 @@ struct Charged {
 using Charges = boost::container::static_vector<Charged, kSlots + 1>;
 Charges charges_of(const Rule& rule, const SlidingState& state);
 SlidingState made_of(const Rule& rule, SlidingState::Form form, std::span<const Charged> charges);
+// The charges of a ring in their own slots, if they can be so; else as made_of().
+SlidingState ring_of(const Rule& rule, const Charges& charges);
 
 // A state as it was kept, by this version or an earlier one; none if it cannot be one.
 std::optional<SlidingState> read_state(std::string_view bytes);

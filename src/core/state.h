@@ -36,7 +36,7 @@ struct WindowState {
 //
 //     ┌───────┬───────────────┬─────────────────────────────────────────────────────────────────┐
 //     │ start │ used and form │ log           the units of four charges, then their ages        │
-//     │ 8     │ 8             │ ring          units · slots · [ quantum ] · bits                │
+//     │ 8     │ 8             │ ring          quanta · slots · layout · [ head ] · bits          │
 //     │       │               │ two windows   the usage of the window before                    │
 //     └───────┴───────────────┴─────────────────────────────────────────────────────────────────┘
 //
@@ -47,10 +47,12 @@ struct SlidingState {
   enum class Form : std::uint8_t { kLog, kRing, kTwoWindows };
 
   struct Ring {
-    std::uint16_t units;  // how many bits are set
-    std::uint8_t slots;   // how many bits are clear: each ends a slot
-    std::uint8_t unused;
-    std::array<std::uint32_t, 31> words;  // the bits; in the large layout the quantum is in the first two
+    static constexpr std::uint8_t kWithParts = 1;
+
+    std::uint16_t units;  // how many quanta the slots have
+    std::uint8_t slots;
+    std::uint8_t layout;                  // kWithParts if it is large; 0 if it is small, or of an earlier version
+    std::array<std::uint32_t, 31> words;  // the bits; in the large layout behind its head: core/sliding_ring.h
   };
 
   Instant start;                    // of the newest charge, or of its slot
@@ -67,6 +69,10 @@ struct SlidingState {
   void set(Amount used, Form form, bool is_large) {
     used_and_form = static_cast<std::uint64_t>(used) | std::uint64_t{static_cast<std::uint8_t>(form)} << kUsedBits |
                     (is_large ? kLargeBit : 0);
+  }
+  // A large ring that does not say which parts of its quanta are gone; settle() makes it one that does.
+  [[nodiscard]] bool has_ring_of_earlier_version() const {
+    return is_large() && form() == Form::kRing && ring.layout != Ring::kWithParts;
   }
   // Within what is used: neither reaches the form.
   void add(Amount units) { used_and_form += static_cast<std::uint64_t>(units); }

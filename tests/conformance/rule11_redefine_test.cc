@@ -117,7 +117,8 @@ TEST_P(Conformance, Rule11_SlidingUsageKeepsItsTimesUnderAnotherAmount) {
   EXPECT_EQ(usage(name, "never charged").used, 0);
 }
 
-// Of 8040 units a slot keeps multiples of ten, and the rest is carried on: so no store may leave charges as they were.
+// Of 18,890 units a slot keeps multiples of ten, and the rest is carried on: so no store may leave charges as they
+// were.
 TEST_P(Conformance, Rule11_SlidingUsageIsKeptInTheQuantaOfTheNewAmount) {
   const std::string name = define(sliding(unique("sliding")).amount(200).per(125s));
   start_window(125s);
@@ -125,7 +126,7 @@ TEST_P(Conformance, Rule11_SlidingUsageIsKeptInTheQuantaOfTheNewAmount) {
     take(name, "a", 7);
     advance(1s);
   }
-  define(sliding(name).amount(8040).per(125s));
+  define(sliding(name).amount(18'890).per(125s));
   EXPECT_EQ(usage(name, "a").used, 70);
   advance(116s);
   EXPECT_EQ(usage(name, "a").used, 70) << "the seven of the first slot went on to the second";

@@ -67,16 +67,16 @@ class RedisFunctions(unittest.TestCase):
 
     def test_it_is_installed_checked_and_upgraded(self):
         self.assertEqual(self.migrate("--to", "0").stdout, "the function library mete is not installed\n")
-        self.assertEqual(self.migrate().stdout, "the function library mete is at version 2\n")
-        self.assertEqual(self.migrate().stdout, "the function library mete is at version 2 already\n")
+        self.assertEqual(self.migrate().stdout, "the function library mete is at version 3\n")
+        self.assertEqual(self.migrate().stdout, "the function library mete is at version 3 already\n")
         code = self.redis.client.ask("FUNCTION", "LIST", "LIBRARYNAME", "mete", "WITHCODE")[0]
         code = code[code.index(b"library_code") + 1].decode()
         self.redis.client.ask("FUNCTION", "LOAD", "REPLACE", code + "\n-- changed")
         self.assertIn("it had been changed", self.migrate().stdout)
-        self.redis.client.ask("FUNCTION", "LOAD", "REPLACE", code.replace("-- version 2\n", "-- version 3\n"))
+        self.redis.client.ask("FUNCTION", "LOAD", "REPLACE", code.replace("-- version 3\n", "-- version 4\n"))
         self.assertNotEqual(self.migrate(check=False).returncode, 0)
-        self.redis.client.ask("FUNCTION", "LOAD", "REPLACE", code.replace("-- version 2\n", "-- version 1\n"))
-        self.assertIn("is at version 2, and was at version 1", self.migrate().stdout)
+        self.redis.client.ask("FUNCTION", "LOAD", "REPLACE", code.replace("-- version 3\n", "-- version 2\n"))
+        self.assertIn("is at version 3, and was at version 2", self.migrate().stdout)
         self.assertEqual(self.migrate("--to", "0").stdout, "the function library mete is gone\n")
         self.assertEqual(self.call("take", ["k"], "stock", 1).code, "ERR")
 

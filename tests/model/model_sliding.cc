@@ -19,8 +19,8 @@ void ModelSliding::set_terms(Wide amount, Wide period) {
   amount_ = amount;
   period_ = period;
   width_ = round_up(period, 125'000) / 125;
-  quanta_ = amount <= 100 ? 99 : 803;
-  quantum_ = amount <= 100 ? 1 : round_up(amount, 804) / 804;
+  quanta_ = amount <= 100 ? 99 : 1889;
+  quantum_ = amount <= 100 ? 1 : round_up(amount, 1889) / 1889;
 }
 
 Wide ModelSliding::usage() const {
@@ -70,7 +70,7 @@ void ModelSliding::add(Wide units, Wide at) {
     Entry& left = entries_.back();
     Wide rest = 0;
     if (has_slots_) {
-      const Wide room = quanta_ - (usage() - left.units) / quantum_;
+      const Wide room = (quanta_ * quantum_ - (usage() - left.units)) / quantum_;
       const Wide kept = std::min(left.units / quantum_, room) * quantum_;
       rest = std::exchange(left.units, kept) - kept;
     }
@@ -87,30 +87,50 @@ void ModelSliding::replay() {
   }
 }
 
-// The newest loses units, the others whole quanta: what is too much goes to the newest.
-Wide ModelSliding::take(Entry& entry, Wide units) {
-  const Wide taken = std::min(units, entry.units);
-  Entry& newest = entries_.back();
-  const Wide step = has_slots_ && &entry != &newest ? quantum_ : 1;
-  const Wide removed = round_up(taken, step);
-  entry.units -= removed;
-  newest.units += removed - taken;
-  return taken;
+void ModelSliding::take(Wide units, Wide from) {
+  for (Entry& entry : entries_) {
+    if (entry.at < from) continue;
+    const Wide taken = std::min(units, entry.units);
+    entry.units -= taken;
+    units -= taken;
+  }
 }
 
 void ModelSliding::give(Wide units) {
-  for (Entry& entry : entries_) units -= take(entry, units);
+  take(units, 0);
   pass_to(0);
+  while (has_slots_ && even_two()) pass_to(0);
 }
 
 void ModelSliding::release(Wide units, Wide made_at) {
-  for (Entry& entry : entries_) {
-    if (entry.at == place_of(made_at)) {
-      units -= take(entry, units);
-      break;
-    }
+  const Wide used = usage();
+  take(units, place_of(made_at));
+  give(units - (used - usage()));
+}
+
+// Of the places between the oldest and the newest, those that have part of a quantum. If there are three, the older of
+// two that follow each other gives units to the younger: as few as make one of them whole, and of the two pairs the one
+// for which these, by the time between the two, are the least.
+bool ModelSliding::even_two() {
+  std::vector<Entry*> parts;
+  for (std::size_t i = 1; i + 1 < entries_.size(); ++i) {
+    if (entries_[i].units % quantum_ != 0) parts.push_back(&entries_[i]);
   }
-  give(units);
+  if (parts.size() < 3) return false;
+  Wide least = -1;
+  Wide units = 0;
+  std::size_t older = 0;
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    const Wide moved = std::min(parts[i]->units % quantum_, quantum_ - parts[i + 1]->units % quantum_);
+    const Wide effect = moved * (parts[i + 1]->at - parts[i]->at);
+    if (least >= 0 && effect >= least) continue;
+    least = effect;
+    units = moved;
+    older = i;
+  }
+  parts[older]->units -= units;
+  parts[older + 1]->units += units;
+  return true;
 }
 
 }  // namespace mete::model

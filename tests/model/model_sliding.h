@@ -13,7 +13,7 @@ class ModelSliding {
 
   void pass_to(Wide now);
   void charge(Wide units, Wide now);
-  // Takes a charge that was made then out of its place, and the rest of it from the oldest.
+  // Takes a charge that was made then out of its place and those behind it, and the rest of it from the oldest.
   void release(Wide units, Wide made_at);
   void give(Wide units);
   // The same charges, after set_terms().
@@ -34,12 +34,14 @@ class ModelSliding {
   [[nodiscard]] Wide place_of(Wide at) const { return has_slots_ ? at / width_ * width_ : at; }
   [[nodiscard]] Wide until(Wide at) const { return at + (has_slots_ ? width_ : 0) + period_; }
   void add(Wide units, Wide at);
-  [[nodiscard]] Wide take(Entry& entry, Wide units);
+  // From the places that begin then or later, the oldest first.
+  void take(Wide units, Wide from);
+  bool even_two();
 
   Wide amount_ = 0;
   Wide period_ = 0;
   Wide width_ = 0;    // of a slot
-  Wide quantum_ = 0;  // what a slot keeps multiples of, once it is no longer the newest
+  Wide quantum_ = 0;  // what a slot keeps multiples of, when it is no longer the newest
   Wide quanta_ = 0;   // how many of them the slots before the newest one keep
   bool has_slots_ = false;
   std::vector<Entry> entries_;  // the oldest first; the last one is the newest, even if nothing is left of it

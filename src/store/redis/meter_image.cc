@@ -137,8 +137,8 @@ std::optional<core::SlidingState> sliding_of(const core::Rule& rule, const Meter
   if (value.list.size() != 2 * charges.size()) return std::nullopt;
   charges.push_back({start, amount_of(value.numbers[3])});
   if (!is_sound(charges, amount_of(value.numbers[2]))) return std::nullopt;
-  return core::sliding::made_of(rule, is_ring ? core::SlidingState::Form::kRing : core::SlidingState::Form::kLog,
-                                charges);
+  if (is_ring) return core::sliding::ring_of(rule, charges);
+  return core::sliding::made_of(rule, core::SlidingState::Form::kLog, charges);
 }
 
 // Whether a limit can have such numbers: its terms were kept with an answer, where anybody may have changed them.

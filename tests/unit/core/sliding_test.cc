@@ -55,9 +55,9 @@ TEST(Sliding, ManyChargesAreCountedInSlots) {
             });
 }
 
-// A slot that is left keeps multiples of ceil(amount / 804); the rest is carried on to the newest.
+// A slot that is left keeps multiples of ceil(amount / 1889); the rest is carried on to the newest.
 TEST(Sliding, TheRestOfASlotIsCarriedOn) {
-  const Rule rule = sliding_rule(8040, 125s);  // quanta of 10, slots of a second
+  const Rule rule = sliding_rule(18'890, 125s);  // quanta of 10, slots of a second
   State state;
   const auto charge_at = [&](Duration at, Amount units) {
     const Moment moment = moment_at(rule, k2023 + at);
@@ -73,6 +73,100 @@ TEST(Sliding, TheRestOfASlotIsCarriedOn) {
   EXPECT_EQ(used(rule, settled(rule, state, first), moment_at(rule, first)), 12) << "ten of the fifteen";
   EXPECT_EQ(used(rule, settled(rule, state, first + 1s), moment_at(rule, first + 1s)), 2) << "ten of the five and six";
   EXPECT_EQ(used(rule, settled(rule, state, first + 2s), moment_at(rule, first + 2s)), 0);
+}
+
+// What is given back in many small pieces leaves the oldest charges, and makes none younger.
+TEST(Sliding, ManySmallGivesMakeNothingYounger) {
+  const Rule rule = sliding_rule(1'000'000, 10s);
+  State state;
+  const auto at = [&](Duration since) {
+    const Moment moment = moment_at(rule, k2023 + since);
+    settle(rule, state, moment);
+    return moment;
+  };
+  for (int ms = 0; ms < 400; ++ms) charge(rule, state, 2500, at(std::chrono::milliseconds(ms)));
+  EXPECT_EQ(give_back(rule, state, 2000, 0, at(5s)), 2000);
+  charge(rule, state, 1, at(5s));
+  for (int i = 0; i < 798; ++i) EXPECT_EQ(give_back(rule, state, 1, 0, at(5s)), 1);
+  EXPECT_EQ(used(rule, state, at(5s)), 1'000'000 - 2000 + 1 - 798);
+  EXPECT_LE(used(rule, state, at(10'500ms)), 530) << "what was no whole quantum of the last slot, and one";
+  EXPECT_EQ(used(rule, state, at(15'100ms)), 0);
+}
+
+// What comes back of a hold leaves the slot of its charge, to the unit; the slots before and behind stay as they are.
+TEST(Sliding, PartOfAHoldLeavesItsOwnSlot) {
+  const Rule rule = sliding_rule(1'000'000, 125s);  // quanta of 530, slots of a second
+  State state;
+  const auto at = [&](Duration since) {
+    const Moment moment = moment_at(rule, k2023 + since);
+    settle(rule, state, moment);
+    return moment;
+  };
+  for (int second = 0; second < 60; ++second) charge(rule, state, 5300, at(std::chrono::seconds(second)));
+  for (int i = 0; i < 5; ++i) {
+    release(rule, state, {.units = 100, .made_at = k2023 + 30s, .expires_at = Instant::max()}, at(60s));
+  }
+  const auto used_at = [&](Duration since) { return used(rule, state, at(since)); };
+  EXPECT_EQ(used_at(60s), 60 * 5300 - 500);
+  EXPECT_EQ(used_at(155s), 30 * 5300 - 500);
+  EXPECT_EQ(used_at(156s), 29 * 5300);
+}
+
+// Of three slots that have part of a quantum, besides the oldest, two are evened; and nothing counts for less time.
+TEST(Sliding, ThirdPartsAreEvened) {
+  const Rule rule = sliding_rule(1'000'000, 125s);
+  State state;
+  const auto at = [&](Duration since) {
+    const Moment moment = moment_at(rule, k2023 + since);
+    settle(rule, state, moment);
+    return moment;
+  };
+  for (int second = 0; second < 10; ++second) charge(rule, state, 5300, at(std::chrono::seconds(second)));
+  for (const int second : {0, 2, 5, 6}) {
+    release(rule, state, {.units = 30, .made_at = k2023 + std::chrono::seconds(second), .expires_at = Instant::max()},
+            at(10s));
+  }
+  // The slots of the fifth and the sixth second are the closest: the older one gives 30 of its units to the other.
+  const auto leaves = [&](int second) {
+    const Amount before = used(rule, state, at(std::chrono::seconds(125 + second)));
+    return before - used(rule, state, at(std::chrono::seconds(126 + second)));
+  };
+  EXPECT_EQ(used(rule, state, at(10s)), 10 * 5300 - 120);
+  EXPECT_EQ(leaves(0), 5270);
+  EXPECT_EQ(leaves(1), 5300);
+  EXPECT_EQ(leaves(2), 5270);
+  EXPECT_EQ(leaves(3), 5300);
+  EXPECT_EQ(leaves(4), 5300);
+  EXPECT_EQ(leaves(5), 5240);
+  EXPECT_EQ(leaves(6), 5300);
+}
+
+// Every slot full of parts that come back, in any order: the state holds them, and says so itself.
+TEST(Sliding, StatesAreSoundWhateverComesBack) {
+  const Rule rule = sliding_rule(1'000'000, 125s);
+  State state;
+  std::uint64_t random = 1;
+  const auto any = [&](std::uint64_t below) {
+    random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<Amount>((random >> 33) % below);
+  };
+  for (int step = 0; step < 4000; ++step) {
+    const Instant now = k2023 + std::chrono::milliseconds(step * 250);
+    const Moment moment = moment_at(rule, now);
+    settle(rule, state, moment);
+    const Amount cost = any(4000);
+    if (fits(rule, state, cost, moment)) charge(rule, state, cost, moment);
+    release(rule, state,
+            {.units = any(1500), .made_at = now + std::chrono::seconds(-any(130)), .expires_at = Instant::max()},
+            moment);
+    const std::string_view bytes(reinterpret_cast<const char*>(&state.sliding), sizeof(state.sliding));
+    const auto read = sliding::read_state(bytes);
+    ASSERT_TRUE(read) << step;
+    ASSERT_EQ(read->used(), used(rule, state, moment));
+    Amount sum = 0;
+    for (const sliding::Charged& charged : sliding::charges_of(rule, *read)) sum += charged.units;
+    ASSERT_EQ(sum, read->used());
+  }
 }
 
 TEST(Sliding, EdgesOfAmountAndPeriod) {

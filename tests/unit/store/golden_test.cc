@@ -2,13 +2,18 @@
 // them: every later version must read them. store-v1 has sliding meters of two windows, store-v2 of charges; since
 // store-v3 a hold keeps how it ended. If the format changes, these stay, and a new one is added.
 //
-// The last one was written by:  METE_REGENERATE=1 build/tests/mete_unit_store_tests --gtest_filter='*StoreGolden*v3'
+// sliding-ring-v1 is the state of a sliding meter of 1,000,000 per 125 s, as versions kept it that had quanta of 1244
+// units: from 1,700,000,000 s on, 60 charges of 0 to 6000 units, a second apart.
+//
+// The last directory was written by:  METE_REGENERATE=1 build/tests/mete_unit_store_tests
+// --gtest_filter='*StoreGolden*v3'
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/meter.h"
 #include "store/keys.h"
 #include "store/open.h"
 #include "support/child_process.h"
@@ -132,6 +137,29 @@ TEST_P(StoreGolden, IsRead) {
   expect_used(*store, "a");
   expect_used(*store, "b");
   for (const char* key : {"a", "b"}) expect_ended(*store, key, GetParam() == kLast);
+}
+
+TEST(StoreGoldenRing, CountsNoLessThanItDid) {
+  const core::Rule rule{.kind = Kind::kSliding, .amount = 1'000'000, .capacity = 1'000'000, .period = 125s};
+  core::State state;
+  state.sliding = core::sliding::read_state(support::read_file(golden("sliding-ring-v1") / "state")).value();
+  const core::sliding::Charges before = core::sliding::charges_of(rule, state.sliding);
+  ASSERT_EQ(before.size(), 48);
+  EXPECT_EQ(before.front().units, 2488);
+  EXPECT_EQ(state.sliding.used(), 174'000);
+  for (int second = 60; second < 190; ++second) {
+    const Instant now = Instant::from_unix_seconds(1'700'000'000) + Duration(std::chrono::seconds(second));
+    Amount counted = 0;
+    for (const core::sliding::Charged& charge : before)
+      counted += charge.start + Duration(126s) > now ? charge.units : 0;
+    core::State then = state;
+    core::settle(rule, then, {now, {}});
+    EXPECT_GE(core::used(rule, then, {now, {}}), counted) << second;
+    EXPECT_LE(core::used(rule, then, {now, {}}), counted + 2 * 1244) << second;
+    core::settle(rule, state, {now, {}});
+    EXPECT_EQ(state.sliding.used(), then.sliding.used()) << second;
+  }
+  EXPECT_EQ(state.sliding.used(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, StoreGolden, ::testing::Values("store-v1", "store-v2", kLast),

@@ -22,7 +22,7 @@ namespace mete::store::redis {
 class Library {
  public:
   // Goes up with whatever changes in the scripts that it is made of, or in what they write.
-  static constexpr std::int64_t kVersion = 2;
+  static constexpr std::int64_t kVersion = 3;
 
   explicit Library(Link& link) : link_(link) {}
 

@@ -214,7 +214,6 @@ local function wait_alone(m, cost)
   end
   if m.kind == 'w' then return m.ends - m.now end
   local wanted, older = m.units + cost - m.capacity, sliding.charges_of(m)
-  if m.is_ring then wanted = math.ceil(wanted / m.quantum) * m.quantum end
   for i = 1, #older, 2 do
     wanted = wanted - older[i + 1]
     if wanted <= 0 then return counts_for(m, older[i]) end

@@ -24,7 +24,8 @@ if now < clock then now = clock end
 -- What stays of the newest slot of a ring when another one becomes the newest, of which there are so many others.
 local function staying(newest, others, most)
   local quantum, room = quantum_of(most)
-  return math.min(newest - fmod(newest, quantum), room * quantum - (others - fmod(others, quantum)))
+  local most_units = math.max(0, math.min(newest, room * quantum - others))
+  return most_units - fmod(most_units, quantum)
 end
 
 -- The charges of a log in slots: the newest slot, what it has, and the list of the others.
@@ -94,7 +95,7 @@ for i = 1, #keys do
     end
     if form == 's' and now - start >= width then
       -- Less than a quantum goes on to the next slot.
-      if most <= 100 or newest * 804 >= most then
+      if most <= 100 or newest * 1889 >= most then
         local left = staying(newest, units - newest, most)
         if left > 0 then entry = format('%d:%d:', fmod(start / width, 1000), left) end
         newest = newest - left

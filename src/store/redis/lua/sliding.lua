@@ -68,9 +68,12 @@ function sliding.charge(m, cost, time)
     end
   end
   if m.is_ring and place > m.start then
-    local quanta = math.min(divide(m.newest, m.quantum), m.room - divide(m.units - m.newest, m.quantum))
-    if quanta > 0 then m.list = m.list .. entry_of(m, m.start, quanta * m.quantum) end
-    m.newest = m.newest - quanta * m.quantum
+    local room = m.room * m.quantum - (m.units - m.newest)
+    local most = math.min(m.newest, room)
+    local left = most - math.fmod(most, m.quantum)
+    if left > 0 then
+      m.list, m.newest = m.list .. entry_of(m, m.start, left), m.newest - left
+    end
   end
   if place > m.start then m.start = place end
   m.units, m.newest = m.units + cost, m.newest + cost
@@ -113,49 +116,62 @@ function sliding.settle(m, time)
   if m.units == 0 then sliding.clear(m) end
 end
 
--- Takes up to so much out of the older charges that `is_meant` says: whole quanta, and what is too much of the last one
--- goes to the newest. Returns how much is left to take.
-local function take_from_older(m, units, is_meant)
-  local charges = sliding.charges_of(m)
-  local quantum = m.is_ring and m.quantum or 1
+-- Besides the oldest of the older charges, two may have part of a quantum. Of three that have, two neighbours are evened:
+-- the older one gives the younger so much that one of the two has none any more. Those are chosen for which that moves
+-- the least, units by time.
+local function even(m, charges)
+  local parts, oldest = {}, nil
   for i = 1, #charges, 2 do
-    if units > 0 and is_meant(charges[i]) then
-      local taken = math.min(units, charges[i + 1])
-      local whole, rest = divide(taken, quantum)
-      local removed = (rest > 0 and whole + 1 or whole) * quantum
-      charges[i + 1] = charges[i + 1] - removed
-      m.newest = m.newest + removed - taken
-      m.units = m.units - taken
-      units = units - taken
-    end
+    if oldest and math.fmod(charges[i + 1], m.quantum) > 0 then parts[#parts + 1] = i end
+    if charges[i + 1] > 0 then oldest = oldest or i end
   end
-  set_charges(m, charges)
-  return units
+  while #parts > 2 do
+    local least, units, first
+    for i = 1, #parts - 1 do
+      local older, younger = parts[i], parts[i + 1]
+      local moved = math.min(math.fmod(charges[older + 1], m.quantum), m.quantum - math.fmod(charges[younger + 1], m.quantum))
+      local cost = moved * ((charges[younger] - charges[older]) / m.width)
+      if not least or cost < least then least, units, first = cost, moved, i end
+    end
+    local older, younger = parts[first], parts[first + 1]
+    charges[older + 1], charges[younger + 1] = charges[older + 1] - units, charges[younger + 1] + units
+    if math.fmod(charges[younger + 1], m.quantum) == 0 then table.remove(parts, first + 1) end
+    if math.fmod(charges[older + 1], m.quantum) == 0 then table.remove(parts, first) end
+  end
 end
 
-function sliding.give_oldest(m, units)
+-- Takes so much, at most what is used, out of the charges from a place on, the oldest first; and what these do not have,
+-- from the oldest of all.
+local function take_from(m, place, units)
   if units == 0 then return end
-  units = take_from_older(m, units, function() return true end)
-  m.units, m.newest = m.units - units, m.newest - units
-  if m.units == 0 then sliding.clear(m) end
+  m.units = m.units - units
+  if m.units == 0 then return sliding.clear(m) end
+  if place >= m.start and units <= m.newest then
+    m.newest = m.newest - units
+    return
+  end
+  local charges = sliding.charges_of(m)
+  charges[#charges + 1], charges[#charges + 2] = m.start, m.newest
+  for _, first in ipairs({place, 0}) do
+    for i = 1, #charges, 2 do
+      local taken = charges[i] < first and 0 or math.min(units, charges[i + 1])
+      charges[i + 1], units = charges[i + 1] - taken, units - taken
+    end
+  end
+  m.newest = charges[#charges]
+  charges[#charges], charges[#charges - 1] = nil, nil
+  if m.is_ring and m.quantum > 1 then even(m, charges) end
+  set_charges(m, charges)
 end
+
+function sliding.give_oldest(m, units) take_from(m, 0, units) end
 
 function sliding.counts(m, made, time)
   return counts_until(m, place_of(m, made)) > time
 end
 
 function sliding.release(m, units, made, time)
-  if not sliding.counts(m, made, time) then return end
-  local place = place_of(m, made)
-  units = math.min(units, m.units)
-  if place == m.start then
-    local taken = math.min(units, m.newest)
-    m.units, m.newest, units = m.units - taken, m.newest - taken, units - taken
-  else
-    units = take_from_older(m, units, function(start) return start == place end)
-  end
-  sliding.give_oldest(m, units)
-  if m.units == 0 then sliding.clear(m) end
+  if sliding.counts(m, made, time) then take_from(m, place_of(m, made), math.min(units, m.units)) end
 end
 
 function sliding.set_used(m, units, time)

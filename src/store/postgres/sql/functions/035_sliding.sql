@@ -15,7 +15,7 @@ language sql immutable as $$
 $$;
 
 create or replace function mete_private._quantum(rule mete.rule) returns bigint language sql immutable as $$
-  select case when rule.capacity <= 100 then 1 else (rule.capacity + 803) / 804 end
+  select case when rule.capacity <= 100 then 1 else (rule.capacity + 1888) / 1889 end
 $$;
 
 -- Of a ring, at a time at which nothing older has left it: what leaves it with its oldest slot.
@@ -29,8 +29,8 @@ $$;
 create or replace function mete_private._closing(newest bigint, older_units bigint, capacity bigint) returns bigint
 language sql immutable as $$
   select case when capacity <= 100 then least(newest, 99 - older_units)
-              else least(newest / ((capacity + 803) / 804), 803 - older_units / ((capacity + 803) / 804)) *
-                     ((capacity + 803) / 804) end
+              else least(newest, 1889 * ((capacity + 1888) / 1889) - older_units) / ((capacity + 1888) / 1889) *
+                     ((capacity + 1888) / 1889) end
 $$;
 
 -- The same charges again: in slots, or under another rule of the same period.
@@ -90,58 +90,90 @@ begin
   return m;
 end $$;
 
--- Takes up to so much out of the older charges, the oldest first, or out of those of one place. A slot loses whole quanta:
--- what is too much of the last one goes to the newest.
-create or replace function mete_private._taken_from_older(rule mete.rule, m mete.meters, units bigint, place_us bigint) returns mete.meters
+-- Besides the oldest charge, two may have part of a quantum. Of three that have, two neighbours are evened: the older one
+-- gives the younger so much that one of the two has none any more. Those are chosen for which that moves the least, units
+-- by time.
+create or replace function mete_private._evened(rule mete.rule, older bigint[]) returns bigint[]
 language plpgsql immutable as $$
 declare
-  quantum bigint := case when m.is_ring then mete_private._quantum(rule) else 1 end;
+  quantum bigint := mete_private._quantum(rule);
+  part integer;  -- where the units of the one before are, if they are part of a quantum
+  parts integer;
+  moved bigint;
+  cost numeric;
+  least_cost numeric;
+  least_moved bigint;
+  giver integer;
+  taker integer;
+begin
+  loop
+    part := null;
+    parts := 0;
+    least_cost := null;
+    for i in 4 .. cardinality(older) by 2 loop
+      continue when older[i] % quantum = 0;
+      parts := parts + 1;
+      if part is not null then
+        moved := least(older[part] % quantum, quantum - older[i] % quantum);
+        cost := moved::numeric * (older[i - 1] - older[part - 1]);
+        if least_cost is null or cost < least_cost then
+          least_cost := cost;
+          least_moved := moved;
+          giver := part;
+          taker := i;
+        end if;
+      end if;
+      part := i;
+    end loop;
+    exit when parts < 3;
+    older[taker] := older[taker] + least_moved;
+    older[giver] := older[giver] - least_moved;
+    if older[giver] = 0 then older := older[:giver - 2] || older[giver + 1:]; end if;
+  end loop;
+  return older;
+end $$;
+
+-- Takes so much, at most what is used, out of the charges from a place on, the oldest first; and what these do not have,
+-- from the oldest of all.
+create or replace function mete_private._taken_from(rule mete.rule, m mete.meters, place_us bigint, units bigint) returns mete.meters
+language plpgsql immutable as $$
+declare
+  charges bigint[] := m.older || array[m.start_us, m.units - m.older_units];
+  newest integer := cardinality(charges);
   kept bigint[] := '{}';
-  there bigint;
   taken bigint;
 begin
-  for i in 1 .. cardinality(m.older) by 2 loop
-    there := m.older[i + 1];
-    if units > 0 and (place_us is null or m.older[i] = place_us) then
-      taken := least(units, there);
-      there := there - (taken + quantum - 1) / quantum * quantum;
-      m.older_units := m.older_units - (m.older[i + 1] - greatest(there, 0));
-      m.units := m.units - taken;
+  if units = 0 then return m; end if;
+  m.units := m.units - units;
+  if place_us >= m.start_us and units <= charges[newest] then return m; end if;
+  foreach place_us in array array[place_us, 0] loop
+    for i in 2 .. newest by 2 loop
+      continue when charges[i - 1] < place_us;
+      taken := least(units, charges[i]);
+      charges[i] := charges[i] - taken;
       units := units - taken;
-    end if;
-    if there > 0 then kept := kept || array[m.older[i], there]; end if;
+    end loop;
   end loop;
-  m.older := kept;
+  for i in 2 .. newest - 2 by 2 loop
+    if charges[i] > 0 then kept := kept || charges[i - 1:i]; end if;
+  end loop;
+  m.older_units := m.units - charges[newest];
+  m.older := case when m.is_ring then mete_private._evened(rule, kept) else kept end;
   return m;
 end $$;
 
 -- Takes so much from the oldest charges: what stays counts at least as long as what was not given back.
 create or replace function mete_private._given_oldest(rule mete.rule, m mete.meters, units bigint) returns mete.meters
-language plpgsql immutable as $$
-declare
-  left_over bigint := m.units - units;
-begin
-  if units > 0 then
-    m := mete_private._taken_from_older(rule, m, units, null);
-    m.units := left_over;
-  end if;
-  return m;
-end $$;
+language sql immutable as $$
+  select mete_private._taken_from(rule, m, 0, units)
+$$;
 
 create or replace function mete_private._sliding_released(rule mete.rule, m mete.meters, units bigint, made_us bigint, now_us bigint)
 returns mete.meters
 language plpgsql immutable as $$
 declare
   place_us bigint := mete_private._place_us(rule, m, made_us);
-  left_over bigint;
 begin
   if m.units = 0 or mete_private._counts_until_us(rule, m, place_us) <= now_us then return m; end if;
-  units := least(units, m.units);
-  left_over := m.units - units;
-  if place_us = m.start_us then
-    m.units := m.units - least(units, m.units - m.older_units);
-  else
-    m := mete_private._taken_from_older(rule, m, units, place_us);
-  end if;
-  return mete_private._given_oldest(rule, m, m.units - left_over);
+  return mete_private._taken_from(rule, m, place_us, least(units, m.units));
 end $$;
