@@ -8,7 +8,8 @@
     limiter.commit(hold.id, 7)
 
 The library is libmete_c.so.1, or what METE_C_LIBRARY names. Every call may be made from any thread, and other threads go
-on meanwhile. What goes wrong is a mete.Error.
+on meanwhile. What goes wrong is a mete.Error. What mete/c.h cannot be told is a ValueError or a TypeError, and nothing is
+called: a number that is none, or beyond its type, a NUL in a name or an id.
 """
 
 import ctypes
@@ -88,16 +89,40 @@ def _check(status):
 
 
 def _bytes(text):
-    return text if text is None or isinstance(text, bytes) else text.encode()
+    """Any bytes, for what is passed with its size: keys."""
+    if isinstance(text, bytes):
+        return text
+    if isinstance(text, str):
+        return text.encode()
+    raise TypeError(f"text or bytes are expected, and not {text!r}")
+
+
+def _text(text):
+    """What C ends at its zero: a NUL in it would cut it off. None is None."""
+    if text is None:
+        return None
+    text = _bytes(text)
+    if b"\0" in text:
+        raise ValueError(f"a NUL is in {text!r}")
+    return text
+
+
+def _whole(number, bits=64):
+    """ctypes takes the lower bits of a number that is too large, and says nothing."""
+    if not isinstance(number, int):
+        raise TypeError(f"a whole number is expected, and not {number!r}")
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise ValueError(f"{number} has more than {bits} bits")
+    return number
 
 
 def _charge(limit, key, cost):
     limit, key = _bytes(limit), _bytes(key)
-    return _Charge(limit, len(limit), key, len(key), cost)
+    return _Charge(limit, len(limit), key, len(key), _whole(cost))
 
 
 def _ns(seconds):
-    return round(seconds * 1_000_000_000)
+    return _whole(round(seconds * 1_000_000_000))
 
 
 def _seconds(ns):
@@ -112,7 +137,7 @@ def _decision(answer, hold_id=None):
 class Limiter:
     def __init__(self, url):
         self._limiter = c_void_p()
-        _check(_library.mete_open(_bytes(url), byref(self._limiter)))
+        _check(_library.mete_open(_text(url), byref(self._limiter)))
 
     def close(self):
         _library.mete_close(self._limiter)
@@ -127,13 +152,13 @@ class Limiter:
     def define(self, name, kind, amount, per=0, burst=0, zone=None, anchor=0, shadow=False):
         """`per` is seconds, or of a calendar "hour", "day", "week", "month" or "year"."""
         is_unit = isinstance(per, str)
-        limit = _Limit(name=_bytes(name), kind=_KINDS.index(kind), amount=amount, burst=burst, zone=_bytes(zone),
-                       period_ns=0 if is_unit else _ns(per), unit=_UNITS.index(per) if is_unit else 0, anchor=anchor,
-                       is_shadow=int(shadow))
+        limit = _Limit(name=_text(name), kind=_KINDS.index(kind), amount=_whole(amount), burst=_whole(burst), zone=_text(zone),
+                       period_ns=0 if is_unit else _ns(per), unit=_UNITS.index(per) if is_unit else 0,
+                       anchor=_whole(anchor, 32), is_shadow=int(bool(shadow)))
         _check(_library.mete_define(self._limiter, byref(limit)))
 
     def take(self, limit, key, cost=1, id=None):
-        charge, answer, options = _charge(limit, key, cost), _Decision(), _TakeOptions(id=_bytes(id))
+        charge, answer, options = _charge(limit, key, cost), _Decision(), _TakeOptions(id=_text(id))
         _check(_library.mete_take(self._limiter, byref(charge), c_size_t(1), byref(options), byref(answer)))
         return _decision(answer)
 
@@ -144,11 +169,11 @@ class Limiter:
 
     def give(self, limit, key, cost=1, id=None):
         charge, answer = _charge(limit, key, cost), _Settlement()
-        _check(_library.mete_give(self._limiter, byref(charge), c_size_t(1), _bytes(id), byref(answer)))
+        _check(_library.mete_give(self._limiter, byref(charge), c_size_t(1), _text(id), byref(answer)))
         return Settlement(answer.amount, answer.remaining, answer.limit)
 
     def hold(self, limit, key, cost, ttl, id=None, tag=None):
-        charge, answer, options = _charge(limit, key, cost), _Decision(), _HoldOptions(id=_bytes(id), tag=_bytes(tag))
+        charge, answer, options = _charge(limit, key, cost), _Decision(), _HoldOptions(id=_text(id), tag=_text(tag))
         hold_id = ctypes.create_string_buffer(_ID_BYTES)
         _check(_library.mete_hold(self._limiter, byref(charge), c_size_t(1), c_int64(_ns(ttl)), byref(options),
                                   byref(answer), hold_id))
@@ -156,18 +181,18 @@ class Limiter:
 
     def commit(self, id, amount=None):
         answer = _Settlement()
-        amounts = None if amount is None else (c_int64 * 1)(amount)
+        amounts = None if amount is None else (c_int64 * 1)(_whole(amount))
         count = c_size_t(0 if amount is None else 1)
-        _check(_library.mete_commit(self._limiter, _bytes(id), amounts, count, 0, byref(answer)))
+        _check(_library.mete_commit(self._limiter, _text(id), amounts, count, 0, byref(answer)))
         return Settlement(answer.amount, answer.remaining, answer.limit)
 
     def cancel(self, id):
         answer = _Settlement()
-        _check(_library.mete_cancel(self._limiter, _bytes(id), byref(answer)))
+        _check(_library.mete_cancel(self._limiter, _text(id), byref(answer)))
         return Settlement(answer.amount, answer.remaining, answer.limit)
 
     def extend(self, id, ttl):
-        _check(_library.mete_extend(self._limiter, _bytes(id), c_int64(_ns(ttl))))
+        _check(_library.mete_extend(self._limiter, _text(id), c_int64(_ns(ttl))))
 
     def usage(self, limit, key):
         meter, answer = _charge(limit, key, 0), _Usage()

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/container/static_vector.hpp>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -32,6 +33,33 @@ static_assert(static_cast<int>(ErrorCode::kNoLimit) + 1 == METE_NO_LIMIT);
 static_assert(static_cast<int>(ErrorCode::kExceeds) + 1 == METE_EXCEEDS);
 static_assert(static_cast<int>(ErrorCode::kUnavailable) + 1 == METE_UNAVAILABLE);
 static_assert(METE_ID_BYTES == kIdBytesMax + 1);
+
+// What was compiled against a version of mete/c.h finds its members where they were. On a machine of 64 bits:
+static_assert(sizeof(void*) != 8 || (offsetof(mete_limit, name) == 8 && offsetof(mete_limit, kind) == 16 &&
+                                     offsetof(mete_limit, amount) == 24 && offsetof(mete_limit, period_ns) == 32 &&
+                                     offsetof(mete_limit, burst) == 40 && offsetof(mete_limit, unit) == 48 &&
+                                     offsetof(mete_limit, zone) == 56 && offsetof(mete_limit, anchor) == 64 &&
+                                     offsetof(mete_limit, is_shadow) == 68 && offsetof(mete_limit, durable) == 72 &&
+                                     sizeof(mete_limit) == 80));
+static_assert(sizeof(void*) != 8 || (offsetof(mete_charge, limit) == 0 && offsetof(mete_charge, limit_size) == 8 &&
+                                     offsetof(mete_charge, key) == 16 && offsetof(mete_charge, key_size) == 24 &&
+                                     offsetof(mete_charge, cost) == 32 && sizeof(mete_charge) == 40));
+static_assert(sizeof(void*) != 8 || (offsetof(mete_take_options, mode) == 8 && offsetof(mete_take_options, id) == 16 &&
+                                     sizeof(mete_take_options) == 24));
+static_assert(sizeof(void*) != 8 || (offsetof(mete_hold_options, id) == 8 && offsetof(mete_hold_options, tag) == 16 &&
+                                     sizeof(mete_hold_options) == 24));
+static_assert(sizeof(void*) != 8 ||
+              (offsetof(mete_decision, allowed) == 8 && offsetof(mete_decision, unrecorded) == 12 &&
+               offsetof(mete_decision, violated) == 16 && offsetof(mete_decision, taken) == 24 &&
+               offsetof(mete_decision, remaining) == 32 && offsetof(mete_decision, limit) == 40 &&
+               offsetof(mete_decision, retry_after_ns) == 48 && offsetof(mete_decision, reset_after_ns) == 56 &&
+               sizeof(mete_decision) == 64));
+static_assert(sizeof(void*) != 8 ||
+              (offsetof(mete_settlement, amount) == 8 && offsetof(mete_settlement, remaining) == 16 &&
+               offsetof(mete_settlement, limit) == 24 && sizeof(mete_settlement) == 32));
+static_assert(sizeof(void*) != 8 || (offsetof(mete_usage, used) == 8 && offsetof(mete_usage, held) == 16 &&
+                                     offsetof(mete_usage, remaining) == 24 && offsetof(mete_usage, limit) == 32 &&
+                                     offsetof(mete_usage, reset_after_ns) == 40 && sizeof(mete_usage) == 48));
 
 // Carries out a call, whatever it throws: Failure where it asks for the value of an error, and std::bad_alloc.
 template <class Call>
@@ -100,11 +128,14 @@ class AnswerPlace {
   Structure* to_;
 };
 
-// An enumeration of C may be any number.
+// An enumeration of C may be any number, which one of C++ must not be: so its bytes are read as one.
 template <class Value, class Given>
-Value enumerator(Given given, Given last, const char* what) {
-  require(static_cast<unsigned>(given) <= static_cast<unsigned>(last), what);
-  return static_cast<Value>(given);
+Value enumerator(const Given& given, Given last, const char* what) {
+  unsigned number = 0;
+  static_assert(sizeof number == sizeof given);
+  std::memcpy(&number, &given, sizeof number);
+  require(number <= static_cast<unsigned>(last), what);
+  return static_cast<Value>(number);
 }
 
 Limit limit_of(const mete_limit& given) {
@@ -116,10 +147,8 @@ Limit limit_of(const mete_limit& given) {
   if (given.zone != nullptr) limit.zone(given.zone);
   if (given.anchor != 0) limit.anchor(given.anchor);
   if (given.is_shadow != 0) limit.shadow();
-  if (given.durable != METE_BY_KIND) {
-    const int number = enumerator<int>(given.durable, METE_NOT_AT_ALL, "durable: there is no such");
-    limit.durable(static_cast<Durable>(number - METE_ALWAYS));
-  }
+  const int durable = enumerator<int>(given.durable, METE_NOT_AT_ALL, "durable: there is no such");
+  if (durable != METE_BY_KIND) limit.durable(static_cast<Durable>(durable - METE_ALWAYS));
   return limit;
 }
 

@@ -52,3 +52,5 @@ unknown limit: NOLIMIT unknown limit '\''nothing'\'''
 actual=$(METE_C_LIBRARY=$libraries/libmete_c.so /usr/bin/python3 -B "$source_directory/examples/python/example.py") ||
   fail "the example ended with status $?"
 [[ $actual == "$expected" ]] || fail "the example printed:"$'\n'"$actual"$'\n'"instead of:"$'\n'"$expected"
+METE_C_LIBRARY=$libraries/libmete_c.so PYTHONPATH=$source_directory/examples/python \
+  /usr/bin/python3 -B "$source_directory/tests/integration/c/binding_test.py" || fail "the binding of Python"
