@@ -1,11 +1,16 @@
 // Taking: from shares, in one of the two stores, or in parts.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/errors.h"
 #include "base/try.h"
 #include "escrow/escrow_store.h"
+#include "net/fiber.h"
+#include "net/side_by_side.h"
 
 namespace mete::escrow {
 
@@ -18,6 +23,8 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds(5);  // for a draw
 // Then nobody is asked any more to give back what is denied here: others are faster to take it.
 constexpr int kAttemptsMax = 8;
+// Takes of one list that wait for the shared store at the same time.
+constexpr std::size_t kTakesAtOnce = 64;
 
 void tell_usage(const core::Verdict& verdict, std::span<Usage> usages) {
   for (Usage& usage : usages) {
@@ -77,23 +84,57 @@ Result<core::Verdict> EscrowStore::perform(const core::Take& take, store::Execut
               take.usages);
 }
 
-// The clock is read once for all, and again only after one that had to wait.
+namespace {
+
+// Takes of a list that have to wait for the shared store, by meter.
+class PutOff {
+ public:
+  [[nodiscard]] bool has(const Charge& charge) const { return !groups_.empty() && found_.contains(name_of(charge)); }
+  void add(const Charge& charge, std::size_t place) {
+    const auto [found, is_new] = found_.try_emplace(name_of(charge), groups_.size());
+    if (is_new) groups_.emplace_back();
+    groups_[found->second].push_back(place);
+  }
+  [[nodiscard]] const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
+
+ private:
+  using Name = std::pair<std::string_view, std::string_view>;
+  static Name name_of(const Charge& charge) { return {charge.limit, charge.key}; }
+
+  std::map<Name, std::size_t> found_;
+  std::vector<std::vector<std::size_t>> groups_;  // places in the list, in their order
+};
+
+}  // namespace
+
+// The clock is read once for all that is decided here. What has to wait for the shared store waits together, and behind
+// all others; but for takes of one meter, which are carried out in their order.
 Result<void> EscrowStore::perform(const core::TakeEach& takes, store::Execution& execution) {
-  Instant now = clock_.now();
+  const Instant now = clock_.now();
+  PutOff put_off;
+  const auto is_decided = [&](std::size_t i) {
+    return !put_off.has(takes.charges[i]) && take_at_once(takes.charges[i], now, takes.answers[i], execution);
+  };
   for (std::size_t i = 0; i < takes.charges.size();) {
     if (const auto here = definitions_.count_here(takes.charges.subspan(i)); here > 0) {
       TRY(local_->run(core::TakeEach{takes.charges.subspan(i, here), takes.answers.subspan(i, here)}, execution));
       i += here;
-    } else if (take_at_once(takes.charges[i], now, takes.answers[i], execution)) {
+    } else if (is_decided(i)) {
       // Those that follow are of the same limit, most likely: they are asked for their share first.
       ++i;
-      while (i < takes.charges.size() && take_at_once(takes.charges[i], now, takes.answers[i], execution)) ++i;
+      while (i < takes.charges.size() && is_decided(i)) ++i;
     } else {
-      takes.answers[i] = perform(core::Take{.charges = takes.charges.subspan(i, 1)}, execution);
-      now = clock_.now();
+      put_off.add(takes.charges[i], i);
       ++i;
     }
   }
+  net::side_by_side(put_off.groups().size(), net::is_on_fiber() ? kTakesAtOnce : 1, [&](std::size_t group) {
+    store::Execution own = {.now = execution.now, .waits_for_disk = execution.waits_for_disk};
+    for (const std::size_t i : put_off.groups()[group]) {
+      takes.answers[i] = perform(core::Take{.charges = takes.charges.subspan(i, 1)}, own);
+    }
+    execution.note(own.ticket);
+  });
   return {};
 }
 
