@@ -19,7 +19,8 @@ namespace mete::server {
 namespace {
 
 constexpr std::size_t kNamesTold = 5;
-// So many limits are looked up, or defined, at a time where the store is elsewhere: each costs a round trip at least.
+// So many limits are looked up, defined or taken out at a time where the store is elsewhere: each costs a round trip at
+// least.
 constexpr std::size_t kAtOnce = 64;
 
 Error refuse_limit(const FileLimit& limit, const Error& error) {
@@ -153,10 +154,15 @@ Result<LimitChanges> apply_limits(FileLimits& store, const LimitReload& reload) 
     const bool was_there = change.before && !change.was_retired;
     (was_there ? done.changed : done.added).push_back(change.wanted->limit.name());
   }
-  for (const FileLimit* old : leaving) {
-    const auto left = leave(store, old->limit.name(), reload.drops_removed);
-    if (!left.has_value()) return refuse_limit(*old, left.error());
-    if (*left) done.removed.push_back(old->limit.name());
+  std::vector<char> has_left(leaving.size());
+  TRY(for_each(store, leaving.size(), [&](std::size_t i) -> Result<void> {
+    const auto left = leave(store, leaving[i]->limit.name(), reload.drops_removed);
+    if (!left.has_value()) return refuse_limit(*leaving[i], left.error());
+    has_left[i] = *left ? 1 : 0;
+    return {};
+  }));
+  for (std::size_t i = 0; i < leaving.size(); ++i) {
+    if (has_left[i] != 0) done.removed.push_back(leaving[i]->limit.name());
   }
   return done;
 }

@@ -197,6 +197,7 @@ class RefusingStore final : public store::StoreOf<RefusingStore> {
   std::map<std::string, Limit, std::less<>> limits_now;
   std::string refused;
   std::size_t crowd = 0;
+  std::size_t drop_crowd = 0;
   bool is_late = false;
 
   [[nodiscard]] Instant now() const override { return {}; }
@@ -208,10 +209,10 @@ class RefusingStore final : public store::StoreOf<RefusingStore> {
   friend class store::StoreOf<RefusingStore>;
 
   static Error unavailable() { return {ErrorCode::kUnavailable, "it is down"}; }
-  std::unique_lock<std::mutex> wait_for_crowd(std::size_t& come) {
+  std::unique_lock<std::mutex> wait_for_crowd(std::size_t& come, std::size_t wanted) {
     std::unique_lock lock(mutex_);
-    if (++come >= crowd) changed_.notify_all();
-    const bool has_come = changed_.wait(lock, patience_, [&] { return come >= crowd || is_late; });
+    if (++come >= wanted) changed_.notify_all();
+    const bool has_come = changed_.wait(lock, patience_, [&] { return come >= wanted || is_late; });
     if (!has_come) is_late = true;
     return lock;
   }
@@ -221,18 +222,18 @@ class RefusingStore final : public store::StoreOf<RefusingStore> {
     return unavailable();
   }
   Result<void> perform(const core::Define& define) {
-    const auto lock = wait_for_crowd(definers_);
+    const auto lock = wait_for_crowd(definers_, crowd);
     if (define.limit.name() == refused) return unavailable();
     limits_now.insert_or_assign(define.limit.name(), define.limit);
     return {};
   }
   Result<bool> perform(const core::Drop& drop) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = wait_for_crowd(droppers_, drop_crowd);
     if (drop.name == refused) return unavailable();
     return limits_now.erase(std::string(drop.name)) > 0;
   }
   Result<std::optional<Limit>> perform(const core::FindLimit& find) {
-    const auto lock = wait_for_crowd(finders_);
+    const auto lock = wait_for_crowd(finders_, crowd);
     const auto found = limits_now.find(find.name);
     return found != limits_now.end() ? std::optional(found->second) : std::nullopt;
   }
@@ -242,6 +243,7 @@ class RefusingStore final : public store::StoreOf<RefusingStore> {
   net::Signal changed_;
   std::size_t finders_ = 0;
   std::size_t definers_ = 0;
+  std::size_t droppers_ = 0;
 };
 
 // A store far away, and more limits than are asked for at once.
@@ -277,6 +279,21 @@ TEST(LimitReload, AtTheStartTooWhichIsOnAPlainThread) {
   ASSERT_TRUE(apply_limits(*far.store, {.previous = {}, .next = far.limits}).has_value());
   EXPECT_FALSE(far.inside->is_late);
   EXPECT_EQ(far.inside->limits_now.size(), 100U);
+}
+
+TEST(LimitReload, LimitsThatLeaveTheFileLeaveTogether) {
+  FarAway far(64);
+  support::on_fibers(1, [&](std::size_t) {
+    ASSERT_TRUE(apply_limits(*far.store, {.previous = {}, .next = far.limits}).has_value());
+    far.inside->drop_crowd = 64;
+    const auto changes = apply_limits(*far.store, {.previous = far.limits, .next = {}, .drops_removed = true});
+    ASSERT_TRUE(changes.has_value()) << changes.error().message;
+    EXPECT_EQ(changes->removed.size(), 100U);
+    EXPECT_EQ(changes->removed.front(), "limit1");
+    EXPECT_EQ(changes->removed.back(), "limit100");
+  });
+  EXPECT_FALSE(far.inside->is_late);
+  EXPECT_TRUE(far.inside->limits_now.empty());
 }
 
 TEST(LimitReload, WhatWasDefinedTogetherIsPutBackTogether) {
