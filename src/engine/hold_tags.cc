@@ -24,6 +24,7 @@ Entry* HoldTags::find(std::string_view tag) const { return keyspace_.find(hash_o
 
 bool HoldTags::make_entry(std::string_view tag, Slab::Ceiling ceiling) {
   if (find(tag) != nullptr) return true;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): the entry has a pointer
   Entry* entry = keyspace_.insert(hash_of(tag), kTagSpace, tag, sizeof(TaggedHolds*), ceiling);
   if (entry == nullptr) return false;
   entry->store(new TaggedHolds);
@@ -50,7 +51,7 @@ void HoldTags::remove(std::string_view tag, std::string_view id) {
 
 bool HoldTags::has(std::string_view tag, std::string_view id) const {
   const Entry* entry = find(tag);
-  return entry != nullptr && entry->load<TaggedHolds*>()->expiries.count(id) > 0;
+  return entry != nullptr && entry->load<TaggedHolds*>()->expiries.contains(id);
 }
 
 HoldTags::Page HoldTags::open_holds(std::string_view tag, std::string_view from, Instant now) const {

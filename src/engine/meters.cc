@@ -113,6 +113,7 @@ Entry* Meters::resized(std::uint64_t hash, Entry* old, std::uint8_t payload_size
 // One by one, as long as they are few; then all together where that is possible, and the rest of them is erased later.
 void Meters::expire_parts(MeterAccess& meter, Instant until) {
   HeldParts& parts = *meter.parts;
+  if (parts.empty() || until < parts.first().expires_at) return;
   const core::Rule& rule = meter.rule->rule();
   std::size_t left = HeldParts::can_end_together(rule.kind) ? kExpiredTogether : SIZE_MAX;
   parts.erase_over(left);

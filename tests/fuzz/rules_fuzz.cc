@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(message.find('\n') == std::string_view::npos);
     return 0;
   }
-  for (const mete::Limit& limit : rules->limits()) CHECK(mete::core::validate_limit(limit).has_value());
+  for (const Rule* const rule : rules->limited()) CHECK(mete::core::validate_limit(*rule->limit).has_value());
   std::string composite;
   for (const auto& [domain, level] : rules->domains()) {
     for (const auto& [key, descriptor] : level.exact) {

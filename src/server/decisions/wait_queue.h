@@ -68,7 +68,7 @@ class WaitQueue {
   };
 
   struct Caller {
-    std::uint64_t id;  // unique
+    std::uint64_t id = 0;  // unique
     GuessSource source = {};
   };
   // Exactly one answer is delivered, on the loop's thread, unless the caller cancels first; or even

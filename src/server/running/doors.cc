@@ -188,7 +188,7 @@ std::unique_ptr<net::Session> Doors::make_http_session(Worker& worker, std::uint
     };
   }
   later.wait = [this, &worker, id, source = GuessSource::of_peer(socket)](
-                   std::shared_ptr<const WaitQueue::Waiter> waiter, HttpLater::Write write) {
+                   const std::shared_ptr<const WaitQueue::Waiter>& waiter, const HttpLater::Write& write) {
     const auto deliver = [this, &worker, id, waiter, write](const Result<core::Verdict>& verdict,
                                                             store::Ticket ticket) {
       LoopMetrics& metrics = service_.workers[0]->metrics;  // of the loop that the queue is on

@@ -93,11 +93,11 @@ net::Session::Next HttpSession::answer_request(std::string_view bytes, base::Out
   };
   const auto response = api_.handle(request, caller, metrics_, execution_, later_.wait ? &let_wait : nullptr);
   if (waiter == nullptr) return finish(request, caller, response, output);
-  wait(request, std::move(waiter));
+  wait(request, waiter);
   return Next::kBlock;
 }
 
-void HttpSession::wait(const wire::HttpRequest& request, std::shared_ptr<const WaitQueue::Waiter> waiter) {
+void HttpSession::wait(const wire::HttpRequest& request, const std::shared_ptr<const WaitQueue::Waiter>& waiter) {
   wire::HttpDelivery delivery = delivery_of(request);
   delivery.keeps_alive = delivery.keeps_alive && !client_.is_reserved;
   closes_after_answer_ = !delivery.keeps_alive;

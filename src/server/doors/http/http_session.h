@@ -81,7 +81,7 @@ class HttpSession final : public net::Session {
   Next finish(const wire::HttpRequest& request, const HttpCaller& caller, const wire::HttpResponse& response,
               base::Output& output);
   bool answer_beside(std::string_view bytes, const Route& route, const HttpCaller& caller);
-  void wait(const wire::HttpRequest& request, std::shared_ptr<const WaitQueue::Waiter> waiter);
+  void wait(const wire::HttpRequest& request, const std::shared_ptr<const WaitQueue::Waiter>& waiter);
   void answer_failure(base::Output& output);
   void write(const wire::HttpResponse& response, const wire::HttpDelivery& delivery, base::Output& output);
 

@@ -294,7 +294,7 @@ void write_help(wire::RespWriter& reply, std::string_view container) {
 }  // namespace
 
 void command_list(CommandContext& context) {
-  const auto listed = listed_commands();
+  const auto& listed = listed_commands();
   context.reply.array(listed.size());
   for (const Listed& command : listed) write_info(context.reply, command);
 }
