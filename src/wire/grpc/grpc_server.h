@@ -93,7 +93,7 @@ class GrpcServer {
   static constexpr GrpcBounds kClientBounds = {1'024, std::size_t{16} << 20, std::size_t{256} << 10,
                                                std::size_t{4} << 20};
   // Who has not shown who it is may ask how the server does, and what there is.
-  static constexpr GrpcBounds kStrangerBounds = {8, std::size_t{16} << 10, std::size_t{8} << 10, std::size_t{8} << 10};
+  static constexpr GrpcBounds kStrangerBounds = {8, std::size_t{8} << 10, std::size_t{8} << 10, std::size_t{8} << 10};
 
   explicit GrpcServer(const GrpcBounds& bounds = kClientBounds);
   GrpcServer(const GrpcServer&) = delete;

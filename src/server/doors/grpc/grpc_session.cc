@@ -74,7 +74,7 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
     std::size_t messages_seen = 0;
     std::size_t preparations = 0;  // of the message that is being answered
     // Answers that wait for what they tell of to be on disk, or for one that does; and how the call ends behind them.
-    std::deque<HeldAnswer> held = {};
+    std::vector<HeldAnswer> held = {};
     std::optional<GrpcFailure> ending = {};
     bool is_at_work = false;
     bool is_put_off = false;  // its messages wait for room, or for the next turn
@@ -354,11 +354,13 @@ struct GrpcSession::Talk : std::enable_shared_from_this<GrpcSession::Talk> {
 
   void release(std::int32_t stream, CallUnderWay& call, store::Ticket synced) {
     if (call.is_late()) return static_cast<void>(give_up(stream));
-    while (!call.held.empty() && call.held.front().ticket <= synced) {
-      held_bytes -= call.held.front().bytes.size();
-      server.send(stream, call.held.front().bytes);
-      call.held.pop_front();
+    const auto waits = [synced](const HeldAnswer& each) { return each.ticket > synced; };
+    const auto first_left = std::find_if(call.held.begin(), call.held.end(), waits);
+    for (auto each = call.held.begin(); each != first_left; ++each) {
+      held_bytes -= each->bytes.size();
+      server.send(stream, each->bytes);
     }
+    call.held.erase(call.held.begin(), first_left);
     if (!call.held.empty() && later.gate->has_failed()) {
       drop_held(stream, call);
       call.ending = failure_of(later.gate->failure());
