@@ -2,11 +2,15 @@
 """What a cluster must refuse: nodes that are not what they say, shared servers that have forgotten, counters that no
 node of it has sent."""
 
+import os
+import random
+import re
 import shutil
 import signal
 import unittest
 
 import harness
+import redis_server
 from cluster import STOCK, WINDOW, Cluster, Node
 
 
@@ -350,6 +354,64 @@ class Passwords(unittest.TestCase):
         self.nodes["b"].start()
         self.replace("a", "new", "other")
         self.both_count("new", "other")
+
+
+class ForeignRecords(unittest.TestCase):
+    """What others write over the records that nodes keep in a Redis ends no node, neither one that runs nor one that starts."""
+
+    BAD = ("text", "-1", str(2**64), "", "x" * (1 << 20))
+    SPOIL = """
+      if redis.call('TYPE', KEYS[1]).ok == 'hash' then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+      else redis.call('SET', KEYS[1], ARGV[2]) end
+    """
+
+    def setUp(self):
+        self.test = self  # of nodes, as a Cluster has it
+        self.folder = harness.Folder(self)
+        self.redis = redis_server.Redis(self)
+        self.url = self.redis.url()
+        self.node = Node(self, "a").start()
+        for name, rule in (("api", WINDOW), ("stock", STOCK)):
+            harness.wait_until(lambda name=name, rule=rule: "OK" in str(self.node.line(f"LIMIT SET {name} {rule}")), name)
+            self.assertEqual(self.node.line(f"TAKE {name} k")[0], 1)
+        self.started = 0
+        turn = os.environ.get("METE_TEST_TURN")
+        self.turn = int(turn) if turn else random.randrange(len(self.BAD))
+        print(f"values from METE_TEST_TURN={self.turn} on", flush=True)
+
+    def records(self):
+        """Names of keys, with each of their fields; of a string with one that is none."""
+        for key in self.redis.client.ask("KEYS", "mete*"):
+            is_hash = self.redis.client.ask("TYPE", key) == "hash"
+            for field in self.redis.client.ask("HKEYS", key) if is_hash else [b""]:
+                yield key, field
+
+    def try_everything(self):
+        for words in ("TAKE api k", "TAKE stock k", "TAKE api new", "USAGE stock k", "CLUSTER INFO", "CLUSTER NODES", "LIMIT LIST"):
+            self.node.line(words)  # whatever it answers
+        self.started += 1
+        other = Node(self, f"n{self.started}")
+        try:
+            other.start()
+        except AssertionError as refusal:
+            status = re.search(r"the server ended with (-?[0-9]+) at its start", str(refusal))
+            self.assertIsNotNone(status, refusal)
+            self.assertGreater(int(status[1]), 0, refusal)
+        else:
+            self.assertEqual(other.stop(), 0)
+
+    def test_end_no_node(self):
+        records = sorted(self.records())
+        self.assertGreater(len(records), 10)
+        for number, (key, field) in enumerate(records):
+            bad = self.BAD[(self.turn + number) % len(self.BAD)]
+            with self.subTest(key=key, field=field, bad=bad[:30]):
+                before = self.redis.client.ask("DUMP", key)
+                self.redis.client.ask("EVAL", self.SPOIL, 1, key, field, bad)
+                self.try_everything()
+                self.assertTrue(self.node.server.is_running(), self.node.server.log()[-2000:])
+                if before is not None:
+                    self.redis.client.ask("RESTORE", key, 0, before, "REPLACE")
 
 
 if __name__ == "__main__":
