@@ -281,9 +281,12 @@ Charges charges_of(const Rule& rule, const SlidingState& state) {
     const Duration width = slot_width(rule);
     Instant start = state.start + Duration::from_ns(-width.ns() * state.ring.slots);
     ring::Slots slots(state);
-    for (int slot = 0; slot < state.ring.slots; ++slot, start = start + width) {
+    for (std::int64_t slot = 0; slot < state.ring.slots; ++slot, start = start + width) {
+      const std::int64_t empty = slots.skip_empty(state.ring.slots - slot);
+      slot += empty;
+      start = start + Duration::from_ns(width.ns() * empty);
+      if (slot == state.ring.slots) break;
       const Amount quanta = slots.next();
-      if (quanta == 0) continue;
       charges.push_back({start, quanta * ring::quantum(state) - ring::gone_of(state, slot)});
       newest -= charges.back().units;
     }

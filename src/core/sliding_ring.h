@@ -155,14 +155,28 @@ inline bool is_clear_from(std::span<const std::uint32_t> bits, std::size_t posit
   return true;
 }
 
+// How many clear bits follow each other from a position on, up to the end of its words.
+inline std::size_t zeros_from(std::span<const std::uint32_t> bits, std::size_t position) {
+  std::size_t word = position / kWordBits;
+  if (word >= bits.size()) return 0;
+  const std::uint32_t first = bits[word] >> position % kWordBits;
+  if (first != 0) return static_cast<std::size_t>(std::countr_zero(first));
+  while (++word < bits.size() && bits[word] == 0) continue;
+  const std::size_t end = word * kWordBits;
+  return end - position + (word < bits.size() ? static_cast<std::size_t>(std::countr_zero(bits[word])) : 0);
+}
+
 // Takes the first bits away; those behind them move up.
 inline void erase_first(std::span<std::uint32_t> bits, std::size_t count) {
   const std::size_t words = count / kWordBits;
   const std::size_t shift = count % kWordBits;
-  const auto word_at = [&](std::size_t word) -> std::uint64_t { return word < bits.size() ? bits[word] : 0; };
-  for (std::size_t word = 0; word < bits.size(); ++word) {
-    bits[word] = static_cast<std::uint32_t>((word_at(word + words + 1) << kWordBits | word_at(word + words)) >> shift);
+  const std::size_t last = bits.size() - std::min(bits.size(), words + 1);  // the one that gets nothing of another
+  for (std::size_t word = 0; word < last; ++word) {
+    const std::uint64_t both = std::uint64_t{bits[word + words + 1]} << kWordBits | bits[word + words];
+    bits[word] = static_cast<std::uint32_t>(both >> shift);
   }
+  if (words < bits.size()) bits[last] = bits[last + words] >> shift;
+  std::fill(bits.begin() + static_cast<std::ptrdiff_t>(words < bits.size() ? last + 1 : 0), bits.end(), 0);
 }
 
 // ---------------------------------------------------------------- slots
@@ -178,6 +192,13 @@ class Slots {
     const std::size_t ones = ones_from(bits_, position_ + low_bits_);
     position_ += low_bits_ + ones + 1;
     return static_cast<Amount>(ones << low_bits_ | low);
+  }
+  // Passes over the next slots while they are empty, `count` of them at most; returns how many that were.
+  std::int64_t skip_empty(std::int64_t count) {
+    const std::size_t zeros = zeros_from(bits_, position_) / (low_bits_ + 1);
+    const std::int64_t skipped = std::min(count, static_cast<std::int64_t>(zeros));
+    position_ += static_cast<std::size_t>(skipped) * (low_bits_ + 1);
+    return skipped;
   }
   // The end of the last one.
   [[nodiscard]] std::size_t position() const { return position_; }
@@ -208,7 +229,9 @@ inline void append(SlidingState& state, Amount quanta, std::int64_t slots) {
 inline Amount drop_oldest(SlidingState& state, std::int64_t slots) {
   Slots dropped(state);
   Amount quanta = 0;
-  for (std::int64_t slot = 0; slot < slots; ++slot) quanta += dropped.next();
+  for (std::int64_t slot = dropped.skip_empty(slots); slot < slots; slot += 1 + dropped.skip_empty(slots - slot - 1)) {
+    quanta += dropped.next();
+  }
   const std::size_t end = length(state);
   const std::size_t words = (end + kWordBits - 1) / kWordBits;  // the others are clear
   Amount units = quanta * quantum(state);
@@ -233,9 +256,9 @@ inline std::int64_t slot_of_unit(const SlidingState& state, Amount number) {
   const Amount quantum_units = quantum(state);
   Amount seen = 0;
   for (std::int64_t slot = 0; slot < state.ring.slots; ++slot) {
-    const Amount quanta = slots.next();
-    if (quanta == 0) continue;
-    seen += quanta * quantum_units - gone_of(state, slot);
+    slot += slots.skip_empty(state.ring.slots - slot);
+    if (slot == state.ring.slots) break;
+    seen += slots.next() * quantum_units - gone_of(state, slot);
     if (seen >= number) return slot;
   }
   return state.ring.slots;

@@ -78,7 +78,7 @@ class RandomClient {
       const Duration ttl = std::chrono::microseconds(random_() % 9'000'000'000 + 1);
       const HoldDecision held = limiter_.hold({charge}, ttl).value();
       if (held.allowed()) holds_.push_back({held.id, admitted_.size(), now_ns_ + ttl.ns()});
-      decision = held;
+      decision = static_cast<const Decision&>(held);
     } else if (one_in(3)) {
       decision = limiter_.take({charge, {other_, "a", 1}}).value();
     } else if (one_in(3)) {

@@ -155,7 +155,7 @@ TEST(StoreGoldenRing, CountsNoLessThanItDid) {
     core::State then = state;
     core::settle(rule, then, {now, {}});
     EXPECT_GE(core::used(rule, then, {now, {}}), counted) << second;
-    EXPECT_LE(core::used(rule, then, {now, {}}), counted + 2 * 1244) << second;
+    EXPECT_LE(core::used(rule, then, {now, {}}), counted + 2 * Amount{1244}) << second;
     core::settle(rule, state, {now, {}});
     EXPECT_EQ(state.sliding.used(), then.sliding.used()) << second;
   }
