@@ -81,7 +81,8 @@ class Server::Signals final : public net::EventHandler {
       if (info.ssi_signo == SIGHUP) {
         server_.reloads_.reload();
       } else {
-        server_.drain();
+        // Not on the spot: the listeners go, and events may be on their way to them.
+        loop_.post([&server = server_] { server.drain(); });
       }
     }
   }
@@ -146,7 +147,7 @@ Result<void> Server::prepare() {
   service_.config_file = sources_.file;
   service_.store_name =
       service_.config.is_memory_only() ? "memory" : without_password(service_.config.store_location());
-  // Not on the spot: the listeners go, and events may be on their way to them.
+  // Not on the spot either, for the same reason.
   service_.shut_down = [this] { service_.workers[0]->loop.post([this] { stop(); }); };
   service_.apply_config = [this] { apply_settings(); };
   service_.security.set_log(log_);
