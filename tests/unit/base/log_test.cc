@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdint>
+#include <future>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -149,33 +152,40 @@ TEST(Log, WaitsForNobodyWhoReadsItAndTellsWhatItDropped) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(::pipe(ends), 0);
   std::string read;
+  std::promise<void> is_told;
+  std::thread reader;
   {
     Log log(ends[1], LogFormat::kJson, LogLevel::kInfo);
     log.write_beside();
     // More than the pipe and the buffer hold, by a megabyte; each message is another, so that none is held back.
     const std::string filler(1000, 'x');
     for (int count = 0; count < 4000; ++count) log.info("line " + std::to_string(count), {{"filler", filler}});
-    // Somebody reads on at last.
-    std::array<char, 65536> bytes{};
-    while (read.find("were dropped") == std::string::npos) {
-      const ssize_t got = ::read(ends[0], bytes.data(), bytes.size());
-      ASSERT_GT(got, 0);
-      read.append(bytes.data(), static_cast<std::size_t>(got));
-    }
+    // Somebody reads on at last, up to the end.
+    reader = std::thread([&] {
+      std::array<char, 65536> bytes{};
+      bool was_told = false;
+      for (ssize_t got = 0; (got = ::read(ends[0], bytes.data(), bytes.size())) > 0;) {
+        read.append(bytes.data(), static_cast<std::size_t>(got));
+        if (!was_told && read.find("were dropped") != std::string::npos) {
+          was_told = true;
+          is_told.set_value();
+        }
+      }
+    });
+    is_told.get_future().wait();
     log.info("after it");
   }
   ::close(ends[1]);
-  std::array<char, 65536> bytes{};
-  for (ssize_t got = 0; (got = ::read(ends[0], bytes.data(), bytes.size())) > 0;) {
-    read.append(bytes.data(), static_cast<std::size_t>(got));
-  }
+  reader.join();
   ::close(ends[0]);
   EXPECT_NE(read.find("\"after it\""), std::string::npos);
-  const auto written = std::count(read.begin(), read.end(), '\n');
-  const std::size_t told = read.find("\"lines\":");
-  ASSERT_NE(told, std::string::npos);
-  // All are accounted for: those that were written, but for the one that tells and the one after it; and the dropped.
-  EXPECT_EQ(written - 2 + std::stoi(read.substr(told + 8)), 4000);
+  // All are accounted for: those that were written, but for those that tell and the one after it; and the dropped.
+  const std::string_view tells = "\"lines\":";
+  std::int64_t accounted = std::count(read.begin(), read.end(), '\n') - 1;
+  for (std::size_t at = 0; (at = read.find(tells, at)) != std::string::npos; at += tells.size()) {
+    accounted += std::stoi(read.substr(at + tells.size())) - 1;
+  }
+  EXPECT_EQ(accounted, 4000);
 }
 
 TEST(Log, EndsThoughNobodyReadsIt) {

@@ -58,7 +58,7 @@ TEST(MigrateCommandTest, TellsWhatIsWrong) {
       {{"migrate"}, "the argument URL is missing"},
       {{"migrate", "mysql://host"}, "it begins with postgres://"},
       {{"migrate", "redis://127.0.0.1:1"}, "127.0.0.1:1"},
-      {{"migrate", "redis://127.0.0.1:1", "--to", "3"}, "--to is 0 (nothing installed) or 2"},
+      {{"migrate", "redis://127.0.0.1:1", "--to", "99"}, "--to is 0 (nothing installed) or 3"},
       {{"migrate", "postgres://u:SECRET@127.0.0.1:1/db"}, "cannot connect: "},
       {{"migrate", "postgres://host", "--to", "99"}, "--to is a version, 0 (nothing installed) to "},
       {{"migrate", "postgres://host", "--to", "-1"}, "--to is a version, 0 (nothing installed) to "},
