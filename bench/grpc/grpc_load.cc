@@ -14,11 +14,11 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/monotonic.h"
@@ -26,9 +26,8 @@
 #include "server/envoy/match.h"
 #include "server/envoy/rule_book.h"
 
+namespace mete {
 namespace {
-
-using namespace mete;
 
 constexpr std::uint64_t kKeys = 100'000;
 constexpr std::size_t kKeyDigits = 5;
@@ -45,7 +44,7 @@ void append_number(std::string& bytes, std::uint32_t number, int octets) {
 
 void append_frame(std::string& bytes, Frame kind, char flags, std::uint32_t stream, std::string_view payload) {
   append_number(bytes, static_cast<std::uint32_t>(payload.size()), 3);
-  bytes += kind;
+  bytes += static_cast<char>(kind);
   bytes += flags;
   append_number(bytes, stream, 4);
   bytes += payload;
@@ -63,9 +62,9 @@ std::string field(int number, std::string_view text) {
 std::string headers(std::string_view path, bool is_first) {
   if (!is_first) return "\x83\x86\xC1\xC0\xBF\xBE";
   std::string bytes = "\x83\x86";  // POST, http
-  const std::array<std::array<std::string_view, 2>, 4> kFields = {
+  const std::array<std::array<std::string_view, 2>, 4> fields = {
       {{":path", path}, {":authority", "mete"}, {"te", "trailers"}, {"content-type", "application/grpc"}}};
-  for (const auto& [name, value] : kFields) {
+  for (const auto& [name, value] : fields) {
     bytes += '\x40';
     bytes += static_cast<char>(name.size());
     bytes += name;
@@ -89,7 +88,7 @@ class Connection {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {  // NOLINT
-      throw std::runtime_error(std::string("cannot connect: ") + std::strerror(errno));
+      throw std::runtime_error("cannot connect: " + std::generic_category().message(errno));
     }
     const int on = 1;
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -235,9 +234,11 @@ void idle(std::uint16_t port, std::size_t connection_count, std::size_t streams)
 }
 
 void rules(const std::string& folder) {
-  using namespace server::envoy;
+  using server::envoy::Entry;
+  using server::envoy::Level;
+  using server::envoy::Rules;
   const std::uint64_t begin_ns = base::monotonic_ns();
-  const auto files = read_rules_files(folder);
+  const auto files = server::envoy::read_rules_files(folder);
   const auto read = files ? Rules::read(*files) : files.error();
   if (!read) throw std::runtime_error(read.error().message);
   const std::uint64_t read_ns = base::monotonic_ns() - begin_ns;
@@ -251,7 +252,7 @@ void rules(const std::string& folder) {
   const std::uint64_t match_ns = base::monotonic_ns();
   for (std::size_t i = 0; i < kMatches; ++i) {
     const std::array<Entry, 2> entries = {Entry{"tenant", values[random() % values.size()]}, Entry{"path", "/login"}};
-    found += match_one(domain, entries, composite).rule == nullptr ? 0U : 1U;
+    found += server::envoy::match_one(domain, entries, composite).rule == nullptr ? 0U : 1U;
   }
   std::printf("{\"rules\": %zu, \"read_ns\": %llu, \"match_ns\": %.1f, \"found\": %zu, \"matches\": %zu}\n",
               read->count(), static_cast<unsigned long long>(read_ns),
@@ -260,8 +261,7 @@ void rules(const std::string& folder) {
 
 }  // namespace
 
-int main(int count, char** words) {
-  const std::vector<std::string> arguments(words + 1, words + count);
+int run(const std::vector<std::string>& arguments) {
   const auto number = [&](std::size_t at) { return std::stoull(arguments.at(at)); };
   try {
     const auto port = [&] { return static_cast<std::uint16_t>(number(1)); };
@@ -278,3 +278,7 @@ int main(int count, char** words) {
   }
   return 0;
 }
+
+}  // namespace mete
+
+int main(int count, char** words) { return mete::run({words + 1, words + count}); }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -27,7 +27,7 @@ Result<RulesFile> read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();
-  if (!file) return base::invalid_at(path, std::string("cannot be read: ") + std::strerror(errno));
+  if (!file) return base::invalid_at(path, "cannot be read: " + std::generic_category().message(errno));
   return RulesFile{path.filename(), text.str()};
 }
 
@@ -47,6 +47,7 @@ Result<std::vector<RulesFile>> read_rules_files(const std::string& path) {
   }
   if (error) return base::invalid_at(path, "cannot be read: " + error.message());
   std::vector<RulesFile> files;
+  files.reserve(paths.size());
   for (const fs::path& each : paths) files.push_back(TRY(read_file(each)));
   return files;
 }

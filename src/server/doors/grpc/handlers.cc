@@ -35,7 +35,7 @@ std::optional<GrpcFailure> refusal_of(const GrpcContext& context, const proto::T
   const Doorkeeper* const doorkeeper = context.hooks.doorkeeper;
   const bool may_force = doorkeeper == nullptr || doorkeeper->may_force(context.role);
   if (request.mode != proto::TakeMode::kForce || may_force) return std::nullopt;
-  return refuse_force();
+  return grpc_refuse_force();
 }
 
 core::Take take_of(const proto::TakeRequest& request, std::span<const Charge> charges) {
@@ -97,12 +97,12 @@ GrpcFailure failure_of(const Error& error) {
   return {status, std::string(to_string(error.code)) + " " + error.message};
 }
 
-GrpcFailure refuse_force() {
+GrpcFailure grpc_refuse_force() {
   return {wire::GrpcStatus::kPermissionDenied,
           "NOPERM this password may not take by FORCE: see server.use_without_force"};
 }
 
-GrpcFailure refuse_give() {
+GrpcFailure grpc_refuse_give() {
   return {wire::GrpcStatus::kPermissionDenied, "NOPERM this password may not give back: see server.use_without_give"};
 }
 
@@ -151,7 +151,7 @@ GrpcAnswer<proto::Decision> grpc_peek(GrpcContext& context, const proto::PeekReq
 GrpcAnswer<proto::Returned> grpc_give(GrpcContext& context, const proto::GiveRequest& request) {
   const Doorkeeper* const doorkeeper = context.hooks.doorkeeper;
   if (doorkeeper != nullptr && !doorkeeper->may_give(context.role)) {
-    return refuse_give();
+    return grpc_refuse_give();
   }
   return settled<proto::Returned>(context.store.give(charges_of(request.charges), request.id));
 }

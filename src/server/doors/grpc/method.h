@@ -73,8 +73,8 @@ const wire::ProtoFiles& grpc_files();
 
 GrpcFailure failure_of(const Error& error);
 // Where server.use_without_give says so.
-GrpcFailure refuse_give();
+GrpcFailure grpc_refuse_give();
 // The same by server.use_without_force.
-GrpcFailure refuse_force();
+GrpcFailure grpc_refuse_force();
 
 }  // namespace mete::server

@@ -82,7 +82,7 @@ class Decider {
     }
     const Doorkeeper* const doorkeeper = context_.hooks.doorkeeper;
     const bool gives = std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_given_back(); });
-    if (gives && doorkeeper != nullptr && !doorkeeper->may_give(context_.role)) return refuse_give();
+    if (gives && doorkeeper != nullptr && !doorkeeper->may_give(context_.role)) return grpc_refuse_give();
     const auto limited =
         std::count_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.is_limited(); });
     if (limited <= static_cast<std::ptrdiff_t>(kChargesMax)) return {};
@@ -417,7 +417,7 @@ GrpcAnswer<proto::RateLimitResponse> grpc_check_rate_limit(GrpcContext& context,
 }
 
 GrpcAnswer<proto::RateLimitResponse> grpc_report(GrpcContext& context, const proto::RateLimitRequest& request) {
-  if (!may_force(context)) return refuse_force();
+  if (!may_force(context)) return grpc_refuse_force();
   return by_rules(context, request, nobody_limits(request), [](Decider& decider) -> Result<proto::RateLimitResponse> {
     TRY(decider.report());
     return decider.answer();
@@ -442,7 +442,7 @@ GrpcAnswer<proto::ReserveResponse> grpc_reserve(GrpcContext& context, const prot
 
 GrpcAnswer<proto::CommitResponse> grpc_commit_reservation(GrpcContext& context,
                                                           const proto::CommitReservationRequest& request) {
-  if (!may_force(context)) return refuse_force();
+  if (!may_force(context)) return grpc_refuse_force();
   if (request.actual_amount > static_cast<std::uint64_t>(kAmountMax)) {
     return GrpcFailure{wire::GrpcStatus::kInvalidArgument, "actual_amount must be at most 9007199254740991"};
   }
