@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "base/hash.h"
 #include "wire/text.h"
@@ -120,7 +121,7 @@ std::string limit_name(std::string_view path) { return name_with(kNamePrefix, pa
 
 std::string own_limit_name(std::string_view path) { return name_with(kOwnNamePrefix, path); }
 
-Limit limit_of(std::string name, Amount amount, RateUnit unit) {
+Limit limit_of(const std::string& name, Amount amount, RateUnit unit) {
   const auto calendar_unit = calendar_unit_of(unit);
   Limit limit(calendar_unit ? Kind::kCalendar : Kind::kWindow, name);
   limit.amount(amount).durable(Durable::kEverySecond);

@@ -143,6 +143,6 @@ std::string shortened(std::string text, std::size_t bytes_max);
 
 // The limit of `amount` in `unit` as the original means it, with true months and years in UTC. Charges reach the disk
 // within a second, because proxies wait 20 ms for an answer.
-Limit limit_of(std::string name, Amount amount, RateUnit unit);
+Limit limit_of(const std::string& name, Amount amount, RateUnit unit);
 
 }  // namespace mete::server::envoy
