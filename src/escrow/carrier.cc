@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/monotonic.h"
 #include "base/try.h"
 #include "net/signal.h"
 
@@ -31,7 +32,9 @@ Carrier::Carrier(Parts parts) : parts_(std::move(parts)) {
 Carrier::~Carrier() { stop(); }
 
 void Carrier::begin_stop() {
-  if (!stop_by_) stop_by_ = parts_.clock.now() + kStopWithin;
+  if (stop_by_) return;
+  stop_by_ = parts_.clock.now() + kStopWithin;
+  if (parts_.cutoff != nullptr) parts_.cutoff->set(Instant::from_ns(base::monotonic_ns()) + kStopWithin);
 }
 
 void Carrier::stop() {
@@ -111,6 +114,8 @@ std::uint64_t Carrier::connections() const {
 }
 
 void Carrier::run() {
+  std::optional<net::Cutoff::Scope> scope;
+  if (parts_.cutoff != nullptr) scope.emplace(*parts_.cutoff);
   tend_again_and_again();
   loop_.run();
 }

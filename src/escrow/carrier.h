@@ -31,7 +31,7 @@ namespace mete::escrow {
 
 class Carrier {
  public:
-  // How long a stop may take before what is left is left; calls under way end a little later.
+  // How long a stop may take before what is left is left. Calls under way end then, whatever time-out they have.
   static constexpr Duration kStopWithin = std::chrono::seconds(8);
   // A stop that hears this often in a row that the shared store does not answer asks no more.
   static constexpr int kAwayAfter = 100;
@@ -53,6 +53,7 @@ class Carrier {
     // Asks whether the shared store is what it was (confirmed()); empty: nobody can tell.
     std::function<Result<void>()> confirm = {};
     bool has_threads = true;
+    net::Cutoff* cutoff = nullptr;  // of all threads that end with it; null: it has none
   };
   explicit Carrier(Parts parts);
   Carrier(const Carrier&) = delete;

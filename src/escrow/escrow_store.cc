@@ -82,7 +82,8 @@ EscrowStore::EscrowStore(EscrowParts parts, const Writer& self)
           .clock = clock_,
           .tag = share_tag_,
           .confirm = registration_ == nullptr ? std::function<Result<void>()>() : [this] { return confirm_shared(); },
-          .has_threads = parts.has_threads})),
+          .has_threads = parts.has_threads,
+          .cutoff = parts.has_threads ? &cutoff_ : nullptr})),
       retirement_(shared_->closed(), clock_),
       counter_clock_(std::make_unique<StoreClock>(*local_)),
       others_(std::move(parts.others)),
@@ -140,6 +141,7 @@ EscrowStore::~EscrowStore() {
   }
   stop_signal_.notify_all();
   carrier_->begin_stop();
+  stopping_.emplace(cutoff_);
   definitions_.stop();
   if (exchange_ != nullptr) exchange_->stop_soon();
   if (watcher_.joinable()) watcher_.join();

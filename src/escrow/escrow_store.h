@@ -237,6 +237,8 @@ class EscrowStore final : public store::StoreOf<EscrowStore> {
   // The store that has the limit.
   Result<store::Store*> home_of(std::string_view limit);
 
+  net::Cutoff cutoff_;                          // of its threads, and of the one that ends it
+  std::optional<net::Cutoff::Scope> stopping_;  // of that one, until all of the below has ended
   const std::unique_ptr<store::Store> local_;
   // Its takes may fail open. Shares are drawn from shared_->closed(): nobody has recorded what failed open.
   const std::unique_ptr<store::FailOpen> shared_;

@@ -39,6 +39,7 @@ Result<void> EscrowStore::check_retention() {
 }
 
 void EscrowStore::repeat_until_stopped(void (EscrowStore::*act)()) {
+  const net::Cutoff::Scope scope(cutoff_);
   std::unique_lock lock(stop_mutex_);
   do {
     lock.unlock();

@@ -4,12 +4,49 @@
 
 #include <mete/time.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/monotonic.h"
 
 namespace mete::net {
+
+// An end that the deadlines of several threads get together, whatever time-outs they were made with: of what has to
+// stop.
+//
+//     Cutoff cutoff;                           // of a component
+//     const Cutoff::Scope scope(cutoff);       // on each of its threads
+//     cutoff.set(Instant::from_ns(base::monotonic_ns()) + 8s);
+//
+// From then on no deadline that is looked at on these threads is later than that; waits that have begun notice it soon.
+// Deadlines that never come stay so: what they wait for is on this machine.
+//
+// Thread safety: every call, from any thread.
+class Cutoff {
+ public:
+  // How soon a wait that has begun looks for one.
+  static constexpr Duration kLookEvery = std::chrono::milliseconds(100);
+
+  void set(Instant end) { end_ns_ = end.ns(); }
+
+  // What is looked at by this thread. One at a time.
+  class Scope {
+   public:
+    explicit Scope(const Cutoff& cutoff) { current_ = &cutoff; }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { current_ = nullptr; }
+  };
+
+ private:
+  friend class Deadline;
+
+  inline static thread_local const Cutoff* current_ = nullptr;
+  std::atomic<std::uint64_t> end_ns_ = Instant::max().ns();
+};
 
 class Deadline {
  public:
@@ -19,8 +56,14 @@ class Deadline {
   // Never below zero.
   [[nodiscard]] Duration left() const {
     if (timeout_.is_never()) return Duration::never();
-    const Duration rest = end_ - Instant::from_ns(base::monotonic_ns());
+    const Instant cut = Cutoff::current_ == nullptr ? end_ : Instant::from_ns(Cutoff::current_->end_ns_);
+    const Duration rest = std::min(end_, cut) - Instant::from_ns(base::monotonic_ns());
     return rest < Duration() ? Duration() : rest;
+  }
+  // How long to wait before looking at it again: until it is over, or there may be a cutoff.
+  [[nodiscard]] Duration next_look() const {
+    const Duration rest = left();
+    return Cutoff::current_ == nullptr || rest.is_never() ? rest : std::min(rest, Cutoff::kLookEvery);
   }
   [[nodiscard]] bool is_over() const { return left() == Duration(); }
   // An equal part of what is left, for the first of so many attempts: one that gets no answer must not use up the time

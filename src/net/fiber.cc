@@ -50,10 +50,12 @@ bool poll_socket(int socket, short events, const Deadline& deadline) {
   constexpr std::int64_t kMillisecondsMax = std::numeric_limits<int>::max();
   pollfd waiting = {.fd = socket, .events = events, .revents = 0};
   int ready = 0;
+  bool is_over = false;
   do {
-    const Duration left = deadline.left();
-    ready = ::poll(&waiting, 1, left.is_never() ? -1 : static_cast<int>(std::min(left.ms(), kMillisecondsMax)));
-  } while (ready < 0 && errno == EINTR);
+    is_over = deadline.is_over();
+    const Duration wait = deadline.next_look();
+    ready = ::poll(&waiting, 1, wait.is_never() ? -1 : static_cast<int>(std::min(wait.ms(), kMillisecondsMax)));
+  } while ((ready < 0 && errno == EINTR) || (ready == 0 && !is_over));
   return ready > 0;
 }
 
@@ -178,10 +180,10 @@ class Fiber final : public base::Strand {
 
   // The loop counts from the beginning of its round; the deadline from now.
   EventLoop::TimerId start_timer(const Deadline& deadline, std::uint64_t wait) {
-    const Duration left = deadline.left();
-    if (left.is_never()) return 0;
+    const Duration until_look = deadline.next_look();
+    if (until_look.is_never()) return 0;
     const auto since_round_ns = static_cast<std::int64_t>(base::monotonic_ns() - loop().now_ns());
-    return loop().after(left + Duration::from_ns(since_round_ns), [this, wait] { end_wait(wait); });
+    return loop().after(until_look + Duration::from_ns(since_round_ns), [this, wait] { end_wait(wait); });
   }
 
   // One function after the other, for as long as the process lives.
@@ -239,7 +241,9 @@ namespace {
 
 class SocketWait final : public EventHandler {
  public:
-  SocketWait(Fiber& fiber, std::uint64_t wait) : fiber_(fiber), wait_(wait) {}
+  explicit SocketWait(Fiber& fiber) : fiber_(fiber) {}
+
+  [[nodiscard]] std::uint64_t begin() { return wait_ = fiber_.begin_wait(); }
 
   void on_events(std::uint32_t /*events*/) override {
     is_ready_ = true;
@@ -249,7 +253,7 @@ class SocketWait final : public EventHandler {
 
  private:
   Fiber& fiber_;
-  const std::uint64_t wait_;
+  std::uint64_t wait_ = 0;
   bool is_ready_ = false;
 };
 
@@ -261,15 +265,14 @@ bool wait_for_socket(int socket, short events, const Deadline& deadline) {
   Fiber* const fiber = Fiber::current();
   if (fiber == nullptr) return poll_socket(socket, events, deadline);
   if (deadline.is_over()) return poll_socket(socket, events, deadline);
-  const std::uint64_t wait = fiber->begin_wait();
-  SocketWait handler(*fiber, wait);
+  SocketWait handler(*fiber);
   Descriptor second;
   if (!fiber->loop().watch(socket, epoll_events(events), handler)) {
     // Another fiber waits for the same socket, for the other direction.
     second = Descriptor(::dup(socket));
     CHECK(fiber->loop().watch(second.get(), epoll_events(events), handler));
   }
-  fiber->rest(wait, deadline);
+  while (!handler.is_ready() && !deadline.is_over()) fiber->rest(handler.begin(), deadline);
   fiber->loop().forget(second.is_open() ? second.get() : socket);
   return handler.is_ready();
 }
@@ -278,7 +281,9 @@ void pause_for(Duration length) {
   if (!is_on_fiber()) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(length.ns()));
   } else {
-    FiberWait::begin().rest(Deadline::in(length));
+    const Deadline deadline = Deadline::in(length);
+    do FiberWait::begin().rest(deadline);
+    while (!deadline.is_over());
   }
 }
 

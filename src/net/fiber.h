@@ -73,7 +73,7 @@ struct FiberWait {
 
   // Begins one. The caller must go on to rest().
   static FiberWait begin();
-  // Until end(), or the deadline.
+  // Until end(), or the deadline; it may return earlier (Cutoff).
   void rest(const Deadline& deadline) const;
   // From any thread, at any time.
   void end() const;

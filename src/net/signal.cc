@@ -8,10 +8,10 @@ void Signal::Waiter::rest(const Deadline& deadline) {
   if (wait.fiber != nullptr) return wait.rest(deadline);
   std::unique_lock lock(mutex);
   const auto has_ended = [this] { return is_ended; };
-  if (const Duration left = deadline.left(); left.is_never()) {
+  if (const Duration wait_for = deadline.next_look(); wait_for.is_never()) {
     changed.wait(lock, has_ended);
   } else {
-    changed.wait_for(lock, std::chrono::nanoseconds(left.ns()), has_ended);
+    changed.wait_for(lock, std::chrono::nanoseconds(wait_for.ns()), has_ended);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "net/fiber.h"
 #include "serving/mete_server.h"
 #include "store/open.h"
+#include "support/proxy.h"
 #include "support/redis_client.h"
 #include "unit/escrow/promise_fixture.h"
 
@@ -363,6 +364,31 @@ TEST_F(EscrowPromise, AStopWaitsForNoSharedStoreThatIsAway) {
   const auto started = std::chrono::steady_clock::now();
   a.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - started, 10s) << "4,000 keys one after the other take ten minutes";
+}
+
+// It takes what it is asked, and never answers. However long it may take for that, a stop may not.
+TEST_F(EscrowPromise, AStopWaitsForNoSharedStoreThatIsMute) {
+  serving::MeteServer keeper(std::make_unique<store::EmbeddedStore>(Options{}));
+  support::Proxy proxy(keeper.port());
+  EscrowParts parts;
+  parts.local = std::make_unique<store::EmbeddedStore>(Options{});
+  parts.shared =
+      store::open_closed_store("mete://127.0.0.1:" + std::to_string(proxy.port()) + "?timeout=60s", {}).value();
+  Registration::Options self;
+  self.name = "a";
+  self.wait = [](Duration length) { net::pause_for(length); };
+  parts.registration = Registration::take(*parts.shared, self).value();
+  parts.node = "a";
+  parts.incarnation = 1;
+  auto a = EscrowStore::open(std::move(parts)).value();
+  a->define(window("api").amount(100).per(1h).scope(Scope::kEscrow)).value();
+  ASSERT_TRUE(take(*a, "api"));
+  proxy.swallow_replies();
+  // The threads that look what is new are waiting for an answer by then.
+  net::pause_for(2s);
+  const auto started = std::chrono::steady_clock::now();
+  a.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - started, 30s) << "one call may take a minute";
 }
 
 // The shared store is far away: all limits, read one after the other, take forty seconds.
