@@ -22,6 +22,7 @@
 #include "escrow/nodes/roll.h"
 #include "escrow/shares.h"
 #include "escrow/terms.h"
+#include "net/deadline.h"
 #include "net/event_loop.h"
 #include "net/fiber.h"
 #include "net/fiber_mutex.h"

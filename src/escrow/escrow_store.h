@@ -38,6 +38,7 @@
 #include "escrow/shares.h"
 #include "escrow/status.h"
 #include "escrow/stranded.h"
+#include "net/deadline.h"
 #include "store/coordinator.h"
 #include "store/fail_open.h"
 #include "store/store.h"

@@ -35,16 +35,16 @@ class Cutoff {
   // What is looked at by this thread. One at a time.
   class Scope {
    public:
-    explicit Scope(const Cutoff& cutoff) { current_ = &cutoff; }
+    explicit Scope(const Cutoff& cutoff) { current = &cutoff; }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
-    ~Scope() { current_ = nullptr; }
+    ~Scope() { current = nullptr; }
   };
 
  private:
   friend class Deadline;
 
-  inline static thread_local const Cutoff* current_ = nullptr;
+  inline static thread_local const Cutoff* current = nullptr;
   std::atomic<std::uint64_t> end_ns_ = Instant::max().ns();
 };
 
@@ -56,14 +56,14 @@ class Deadline {
   // Never below zero.
   [[nodiscard]] Duration left() const {
     if (timeout_.is_never()) return Duration::never();
-    const Instant cut = Cutoff::current_ == nullptr ? end_ : Instant::from_ns(Cutoff::current_->end_ns_);
+    const Instant cut = Cutoff::current == nullptr ? end_ : Instant::from_ns(Cutoff::current->end_ns_);
     const Duration rest = std::min(end_, cut) - Instant::from_ns(base::monotonic_ns());
     return rest < Duration() ? Duration() : rest;
   }
   // How long to wait before looking at it again: until it is over, or there may be a cutoff.
   [[nodiscard]] Duration next_look() const {
     const Duration rest = left();
-    return Cutoff::current_ == nullptr || rest.is_never() ? rest : std::min(rest, Cutoff::kLookEvery);
+    return Cutoff::current == nullptr || rest.is_never() ? rest : std::min(rest, Cutoff::kLookEvery);
   }
   [[nodiscard]] bool is_over() const { return left() == Duration(); }
   // An equal part of what is left, for the first of so many attempts: one that gets no answer must not use up the time
