@@ -2,7 +2,6 @@
 """What a cluster must refuse: nodes that are not what they say, shared servers that have forgotten, counters that no
 node of it has sent."""
 
-import json
 import os
 import random
 import re
@@ -206,7 +205,7 @@ class Clients(unittest.TestCase):
                 with self.subTest(place=place[0], path=path):
                     answer = harness.ask_http(client, "POST", f"/v1/{path}", body)
                     self.assertEqual(answer.status, 400)
-                    self.assertIn("key 'mete-generation' is for", json.loads(answer.body)["detail"])
+                    self.assertIn("key 'mete-generation' is for", answer.json["detail"])
             self.assertEqual(harness.ask_http(client, "GET", "/v1/meters/api/mete-generation").status, 400)
         for server in (node, cluster.shared):
             for command in ("TAKE api mete-generation COST 1000000", "GIVE api mete-generation",
