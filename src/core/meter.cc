@@ -30,7 +30,7 @@ Amount still_charged(const Rule& rule, const State& state, const HeldPart& part,
     case Kind::kCalendar:
       return window::owns(state.window, part) ? part.units : 0;
     case Kind::kSliding:
-      return sliding::owns(rule, state.sliding, part, moment.now) ? part.units : 0;
+      return sliding::owns(rule, part, moment.now) ? part.units : 0;
     case Kind::kStock:
       return part.units;
   }

@@ -221,13 +221,10 @@ void charge_elsewhen(const Rule& rule, SlidingState& state, Amount cost, Instant
   state.add(cost);
 }
 
-bool owns(const Rule& rule, const SlidingState& state, const HeldPart& part, Instant now) {
-  const bool is_ring = state.form() == Form::kRing;
-  return (is_ring ? ring_counts_until(rule, part.made_at) : log_counts_until(rule, part.made_at)) > now;
-}
+bool owns(const Rule& rule, const HeldPart& part, Instant now) { return comes_back_until(rule, part.made_at) > now; }
 
 void release(const Rule& rule, SlidingState& state, const HeldPart& part, Instant now) {
-  if (!owns(rule, state, part, now)) return;
+  if (!owns(rule, part, now)) return;
   const Instant place = state.form() == Form::kRing ? slot_of(rule, part.made_at) : part.made_at;
   take_from(rule, state, place, std::min(part.units, state.used()));
 }

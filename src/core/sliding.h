@@ -48,11 +48,9 @@ inline Duration lag(const Rule& rule, const SlidingState& state) {
   return state.form() == SlidingState::Form::kRing ? slot_width(rule) : Duration();
 }
 
-// Up to when a charge made then counts in each of the two forms.
-inline Instant log_counts_until(const Rule& rule, Instant made_at) { return made_at + rule.period; }
-inline Instant ring_counts_until(const Rule& rule, Instant made_at) {
-  return slot_of(rule, made_at) + slot_width(rule) + rule.period;
-}
+// Up to when a part that comes back leaves the meter. A ring would count its charge up to the end of its slot, but may
+// have been a log when that charge left: then the unit that left would be somebody else's.
+inline Instant comes_back_until(const Rule& rule, Instant made_at) { return made_at + rule.period; }
 
 // Up to when the charge, or slot, that starts there counts.
 inline Instant counts_until(const Rule& rule, const SlidingState& state, Instant start) {
@@ -90,7 +88,7 @@ inline void charge(const Rule& rule, SlidingState& state, Amount cost, Instant n
 }
 
 // Whether a part's charge still counts. If not, it has come back by itself.
-bool owns(const Rule& rule, const SlidingState& state, const HeldPart& part, Instant now);
+bool owns(const Rule& rule, const HeldPart& part, Instant now);
 
 // Takes a part out of its own place, and what is not there any more from the next ones, to which it was carried. If a
 // reconciliation has left less than that, the rest is the oldest's.

@@ -35,27 +35,6 @@ bool has_remainders(Kind kind) { return kind == Kind::kBucket || kind == Kind::k
 
 Duration from(Instant now, Instant to) { return to > now ? to - now : Duration(); }
 
-// What a sliding meter's parts credit while it has a log, and while it has a ring: its form changes at any charge, and
-// a million parts cannot be summed anew each time. Units beyond what any cost can ask for are not counted.
-struct SlidingCredit {
-  explicit SlidingCredit(Uint128 packed)
-      : log(static_cast<std::uint64_t>(packed)), ring(static_cast<std::uint64_t>(packed >> 64)) {}
-  SlidingCredit(std::uint64_t of_log, std::uint64_t of_ring) : log(of_log), ring(of_ring) {}
-
-  [[nodiscard]] Uint128 packed() const { return Uint128{ring} << 64 | log; }
-  [[nodiscard]] std::uint64_t in(core::SlidingState::Form form) const {
-    return form == core::SlidingState::Form::kRing ? ring : log;
-  }
-
-  std::uint64_t log;
-  std::uint64_t ring;
-};
-
-std::uint64_t add_units(std::uint64_t a, std::uint64_t b) {
-  constexpr auto kEnough = static_cast<std::uint64_t>(kAmountMax) * 4;
-  return std::min(a + b, kEnough);
-}
-
 }  // namespace
 
 // A part's place among the others by when it was charged. A bucket's part has x ticks left of it at time 0, if these
@@ -80,8 +59,8 @@ struct HeldParts::Sums {
     return static_cast<const OpenPart&>(a) < static_cast<const OpenPart&>(b);
   }
   void sum(Node& node) const {
-    const Uint128 below = parts.add_credits(parts.credit_below(node.left), parts.credit_below(node.right));
-    node.credit = parts.add_credits(parts.own_credit(node), below);
+    const Uint128 below = parts.credit_below(node.left) + parts.credit_below(node.right);
+    node.credit = parts.own_credit(node) + below;
     node.era = parts.era_;
   }
 };
@@ -192,7 +171,7 @@ Uint128 HeldParts::credit_by(Instant until) const {
   Uint128 credit = 0;
   for (const Node* node = by_expiry_.root(); node != nullptr;) {
     if (node->expires_at <= until) {
-      credit = add_credits(credit, add_credits(credit_below(node->left), own_credit(*node)));
+      credit += credit_below(node->left) + own_credit(*node);
       node = node->right;
     } else {
       node = node->left;
@@ -252,25 +231,12 @@ Uint128 HeldParts::own_credit(const Node& node) const {
     case Kind::kWindow:
     case Kind::kCalendar:
       return node.made_at >= window_start_ ? base::to_unsigned(node.units) : 0;
-    case Kind::kSliding: {
-      const auto if_before = [&](Instant counts_until) {
-        return node.expires_at < counts_until ? base::to_unsigned(node.units) : 0;
-      };
-      return SlidingCredit(if_before(core::sliding::log_counts_until(rule_, node.made_at)),
-                           if_before(core::sliding::ring_counts_until(rule_, node.made_at)))
-          .packed();
-    }
+    case Kind::kSliding:
+      return core::sliding::owns(rule_, node, node.expires_at) ? base::to_unsigned(node.units) : 0;
     case Kind::kStock:
       return base::to_unsigned(node.units);
   }
   __builtin_unreachable();
-}
-
-Uint128 HeldParts::add_credits(Uint128 a, Uint128 b) const {
-  if (rule_.kind != Kind::kSliding) return a + b;
-  const SlidingCredit one(a);
-  const SlidingCredit other(b);
-  return SlidingCredit(add_units(one.log, other.log), add_units(one.ring, other.ring)).packed();
 }
 
 void HeldParts::count_remainder(Node& node) {
@@ -318,7 +284,7 @@ Amount HeldParts::held(const core::Rule& rule, const core::State& state, const c
     case Kind::kBucket:
       return held_of_bucket(moment.now);
     case Kind::kSliding:
-      return held_of_sliding(state.sliding, moment.now);
+      return held_of_sliding(moment.now);
     case Kind::kWindow:
     case Kind::kCalendar:
     case Kind::kStock:
@@ -348,10 +314,10 @@ Amount HeldParts::held_of_bucket(Instant now) {
 }
 
 // The later a part was made, the longer it counts.
-Amount HeldParts::held_of_sliding(const core::SlidingState& state, Instant now) const {
+Amount HeldParts::held_of_sliding(Instant now) const {
   Uint128 units = 0;
   for (const Remainder* node = by_charge_.root(); node != nullptr;) {
-    if (core::sliding::owns(rule_, state, *node->part, now)) {
+    if (core::sliding::owns(rule_, *node->part, now)) {
       units += node->whole;
       if (node->right != nullptr) units += node->right->wholes;
       node = node->left;
@@ -368,13 +334,13 @@ HeldParts::Found HeldParts::find_first(IsEnough is_enough) const {
   // All that is over stands before the first part that is not: there the sum is zero.
   if (has_over()) found.credit_before = 0 - credit_by(over_until_);
   for (const Node* node = by_expiry_.root(); node != nullptr;) {
-    const Uint128 credit = add_credits(found.credit_before, credit_below(node->left));
+    const Uint128 credit = found.credit_before + credit_below(node->left);
     if (node->expires_at > over_until_ && is_enough(credit, *node)) {
       found.part = node;
       node = node->left;
     } else {
       found.before = node;
-      found.credit_before = add_credits(credit, own_credit(*node));
+      found.credit_before = credit + own_credit(*node);
       node = node->right;
     }
   }
@@ -412,12 +378,7 @@ Duration HeldParts::wait_for(const core::Rule& rule, const core::State& state, A
 const HeldParts::Node* HeldParts::find_by_credit(const core::State& state, Amount cost,
                                                  const core::Moment& moment) const {
   const auto wanted = base::to_unsigned(core::used(rule_, state, moment) + cost - rule_.capacity);
-  const auto units = [&](Uint128 credit) {
-    return rule_.kind == Kind::kSliding ? Uint128{SlidingCredit(credit).in(state.sliding.form())} : credit;
-  };
-  const auto is_enough = [&](Uint128 before, const Node& node) {
-    return units(add_credits(before, own_credit(node))) >= wanted;
-  };
+  const auto is_enough = [&](Uint128 before, const Node& node) { return before + own_credit(node) >= wanted; };
   return find_first(is_enough).part;
 }
 

@@ -13,9 +13,9 @@
 //     last
 //                        one are void at once: each says which window it is of (`era`)
 //     bucket             what will not have been refilled by then
-//     sliding            its units, if it still counts by then: which depends on whether the meter has a log or a ring,
-//                        so there is a sum for each. That tells what room there is until the oldest charge passes; from
-//                        then on it is the slots that say what comes back: see wait_for()
+//     sliding            its units, if it expires within a period of its charge. That tells what room there is until
+//                        the oldest charge passes; from then on it is the slots that say what comes back: see
+//                        wait_for()
 //
 // The sums are those under one rule. Under another one they are made anew, which takes as long as there are parts.
 //
@@ -46,7 +46,7 @@ class HeldParts {
   struct Node : OpenPart, SumTreeLinks<Node> {
     std::uint32_t era = 0;           // of the sum
     Remainder* remainder = nullptr;  // owned; null where none is counted
-    base::Uint128 credit = 0;        // of it and all below it: units, a bucket's ticks, or SlidingCredit
+    base::Uint128 credit = 0;        // of it and all below it: units, or a bucket's ticks
   };
 
  public:
@@ -139,7 +139,6 @@ class HeldParts {
 
   void follow(const core::Rule& rule, const core::State& state);
   [[nodiscard]] base::Uint128 own_credit(const Node& node) const;
-  [[nodiscard]] base::Uint128 add_credits(base::Uint128 a, base::Uint128 b) const;
   [[nodiscard]] base::Uint128 credit_below(const Node* node) const {
     return node != nullptr && node->era == era_ ? node->credit : 0;
   }
@@ -151,7 +150,7 @@ class HeldParts {
   void forget_refilled(Instant now);
   void free_below(Node* node);
   [[nodiscard]] Amount held_of_bucket(Instant now);
-  [[nodiscard]] Amount held_of_sliding(const core::SlidingState& state, Instant now) const;
+  [[nodiscard]] Amount held_of_sliding(Instant now) const;
   [[nodiscard]] const Node* find_by_credit(const core::State& state, Amount cost, const core::Moment& moment) const;
   [[nodiscard]] Duration wait_for_bucket(const core::State& state, Amount cost, Instant now) const;
 

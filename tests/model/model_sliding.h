@@ -20,8 +20,8 @@ class ModelSliding {
   void replay();
 
   [[nodiscard]] Wide usage() const;
-  // Whether a charge that was made then still counts.
-  [[nodiscard]] bool counts(Wide made_at, Wide now) const { return until(place_of(made_at)) > now; }
+  // Whether a part that was charged then leaves when it comes back.
+  [[nodiscard]] bool counts(Wide made_at, Wide now) const { return made_at + period_ > now; }
   // When nothing will count any more.
   [[nodiscard]] Wide empty_at() const;
 

@@ -194,7 +194,10 @@ Amount change(Client& client, std::mt19937_64& random, Amount amount) {
   if (what == 0 && !is_bucket) client.give(any_units(random, amount));
   if (what == 1) client.end_hold(random(), 0);
   // What of a bucket's part has been refilled meanwhile does not come back: what stays is more than was asked for.
-  if (what == 3 && !is_bucket) client.end_hold(random(), static_cast<Amount>(random() % 1001));
+  if (what == 3 && !is_bucket) {
+    const std::uint64_t index = random();
+    client.end_hold(index, static_cast<Amount>(random() % 1001));
+  }
   if (what == 2 && !is_bucket) {
     client.change_amount(random() % 2 == 0 ? amount : std::max<Amount>(1, amount / 3));
   }

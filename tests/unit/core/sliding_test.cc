@@ -112,6 +112,25 @@ TEST(Sliding, PartOfAHoldLeavesItsOwnSlot) {
   EXPECT_EQ(used_at(156s), 29 * 5300);
 }
 
+// A log has forgotten a charge after a period. The ring that it turns into would still count it: what comes back now
+// would be taken from others.
+TEST(Sliding, WhatALogHasForgottenTakesNothingFromARing) {
+  const Rule rule = sliding_rule(6, 3600s);
+  State state;
+  const auto at = [&](Duration since) {
+    const Moment moment = moment_at(rule, k2023 + since);
+    settle(rule, state, moment);
+    return moment;
+  };
+  charge(rule, state, 1, at(1s));
+  const HeldPart part{.units = 1, .made_at = k2023 + 1s, .expires_at = Instant::max()};
+  for (int i = 0; i < 6; ++i) charge(rule, state, 1, at(3601s + std::chrono::milliseconds(i)));
+  ASSERT_EQ(state.sliding.form(), SlidingState::Form::kRing);
+  EXPECT_EQ(still_charged(rule, state, part, at(3602s)), 0);
+  release(rule, state, part, at(3602s));
+  EXPECT_EQ(used(rule, state, at(3602s)), 6);
+}
+
 // Of three slots that have part of a quantum, besides the oldest, two are evened; and nothing counts for less time.
 TEST(Sliding, ThirdPartsAreEvened) {
   const Rule rule = sliding_rule(1'000'000, 125s);

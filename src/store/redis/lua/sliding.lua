@@ -167,7 +167,7 @@ end
 function sliding.give_oldest(m, units) take_from(m, 0, units) end
 
 function sliding.counts(m, made, time)
-  return counts_until(m, place_of(m, made)) > time
+  return made + m.period > time
 end
 
 function sliding.release(m, units, made, time)

@@ -155,7 +155,7 @@ begin
                rule.period_us);
   end if;
   if rule.kind = 'sliding' then
-    return case when mete_private._counts_until_us(rule, m, mete_private._place_us(rule, m, made_us)) > now_us then units else 0 end;
+    return case when made_us + rule.period_us > now_us then units else 0 end;
   end if;
   return case when made_us >= m.start_us then units else 0 end;
 end $$;

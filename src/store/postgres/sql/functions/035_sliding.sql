@@ -174,6 +174,6 @@ language plpgsql immutable as $$
 declare
   place_us bigint := mete_private._place_us(rule, m, made_us);
 begin
-  if m.units = 0 or mete_private._counts_until_us(rule, m, place_us) <= now_us then return m; end if;
+  if m.units = 0 or made_us + rule.period_us <= now_us then return m; end if;
   return mete_private._taken_from(rule, m, place_us, least(units, m.units));
 end $$;
