@@ -10,6 +10,10 @@ MIB = 1 << 20
 KEYS = 900_000
 
 
+def huge_request():
+    return harness.encode("MGET", *(f"{number % 100}" for number in range(KEYS)))
+
+
 class HugeRequests(frame.Case):
     by = frame.USE
     what = "MGETs of 8 MB on many connections, which wait for their turn"
@@ -18,7 +22,7 @@ class HugeRequests(frame.Case):
     GROWN_MAX = 200
 
     def play(self, target, is_over):
-        request = harness.encode("MGET", *(f"{number % 100}" for number in range(KEYS)))
+        request = huge_request()
 
         def open_one():
             client = target.use()
@@ -43,7 +47,7 @@ class OnceHuge(frame.Case):
     OF_EACH_MAX = 4
 
     def play(self, target, is_over):
-        request = harness.encode("MGET", *(f"{number % 100}" for number in range(KEYS)))
+        request = huge_request()
 
         def open_one():
             client = target.use()
